@@ -1,0 +1,60 @@
+# `make` alone lists what there is. Needs Python 3.11+, pip and make; everything else goes into .venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+EXTRAS := fast,parquet,plot,docs,dev
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format types contract docs check bench nightly clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+setup: $(STAMP) ## build .venv with the pinned versions
+
+# hatchling goes in first so that the package builds with the pinned one instead of a fresh isolated environment.
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "coterie needs Python 3.11 or newer; set PYTHON=")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install -c constraints.txt hatchling editables
+	$(PIP) install -c constraints.txt --no-build-isolation -e '.[$(EXTRAS)]'
+	@touch $@
+
+demo: setup ## cluster 200,000 simulated people privately and write a page about it
+	$(BIN)/coterie demo
+
+test: setup ## run the tests
+	$(BIN)/pytest
+
+lint: setup ## style of the code
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: setup ## rewrite the code in its style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: setup ## mypy, strict
+	$(BIN)/mypy
+
+contract: setup ## which room may import which
+	$(BIN)/lint-imports
+
+docs: setup ## build the documentation into site/
+	$(BIN)/mkdocs build --strict --quiet
+
+check: lint types contract docs ## everything a change must pass; the tests come last
+	@$(MAKE) --no-print-directory test
+
+bench: setup ## accuracy and speed, results under benchmarks/
+	$(BIN)/python -m benchmarks
+
+nightly: setup ## the tests that are too long for every change, too
+	$(BIN)/pytest -m ''
+
+clean: ## remove what make built
+	rm -rf $(VENV) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

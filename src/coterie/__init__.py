@@ -1,0 +1,49 @@
+"""coterie: find the k groups in data that never leaves people's devices.
+
+Every person sends one small differentially private report, once; the server turns the reports into k
+cluster centers. No trusted curator, no second round.
+
+The names below are the public interface. They are looked up on first use, so that a device which only
+encodes never loads the server's dependencies.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from coterie import errors
+    from coterie.aggregate import Aggregate
+    from coterie.centers import Result, decode
+    from coterie.encode import Client
+    from coterie.estimators import LocalKMeans
+    from coterie.plan import Plan
+
+__version__ = "0.1.0"
+
+__all__ = ["Aggregate", "Client", "LocalKMeans", "Plan", "Result", "__version__", "decode", "errors"]
+
+_ROOM_OF = {
+    "Aggregate": "coterie.aggregate",
+    "Client": "coterie.encode",
+    "LocalKMeans": "coterie.estimators",
+    "Plan": "coterie.plan",
+    "Result": "coterie.centers",
+    "decode": "coterie.centers",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from its room on first use (PEP 562)."""
+    if name == "errors":
+        return import_module("coterie.errors")
+    if name not in _ROOM_OF:
+        raise AttributeError(f"module 'coterie' has no attribute {name!r}")
+    value = getattr(import_module(_ROOM_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,4 @@
+"""From a table to k centers: denoising, weighted k-means, one decoder a protocol.
+
+All of it is post-processing of private reports and costs no privacy.
+"""

@@ -1,0 +1,5 @@
+"""The device's side: a point goes in, one private report comes out.
+
+This room is a leaf. It sees the plan, the wire and the randomizers, and nothing of the server; no
+server room sees it.
+"""

@@ -1,0 +1,113 @@
+"""One tree of errors; everything this package raises on purpose hangs on it.
+
+::
+
+    CoterieError
+    ├── PlanError          (ValueError)    a plan, or a number meant for one, is not usable
+    ├── PointError         (ValueError)    points to encode have the wrong shape, type or contents
+    ├── ReportError        (ValueError)    report bytes do not fit the plan
+    ├── FileError          (ValueError)    a file is truncated, foreign, of another version or corrupt
+    ├── AggregateError     (ValueError)    tables cannot be merged or hold what they must not
+    ├── DecodeError        (ValueError)    a table cannot be turned into centers
+    ├── LedgerError                        the device's memory of its answer is unusable
+    └── MissingExtraError  (ImportError)   an optional dependency is not installed
+
+A message says what was wrong, where, what was expected and what to do. It never contains a person's value
+or anything computed from one: messages end up in logs, and logs are not private.
+"""
+
+from __future__ import annotations
+
+import os
+
+
+class CoterieError(Exception):
+    """Root of all errors raised on purpose by this package."""
+
+
+class PlanError(CoterieError, ValueError):
+    """A plan, or a number meant for one, is not usable."""
+
+
+class PointError(CoterieError, ValueError):
+    """Points to encode have the wrong shape, type or contents. Never quotes a coordinate."""
+
+
+class ReportError(CoterieError, ValueError):
+    """Report bytes do not fit the plan."""
+
+
+class FileError(CoterieError, ValueError):
+    """A file could not be read as what it should be; nothing of it was counted.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file.
+    offset : int
+        Byte position, from the start of the file, at which reading went wrong.
+    expected : str
+        What should have been there.
+    found : str, optional
+        What was there instead, where that helps and is public.
+
+    Examples
+    --------
+    >>> raise FileError("reports.coterie", 0, "the magic bytes of a report file")
+    Traceback (most recent call last):
+    ...
+    coterie.errors.FileError: reports.coterie, byte 0: expected the magic bytes of a report file
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], offset: int, expected: str, found: str | None = None
+    ) -> None:
+        self.path = os.fspath(path)
+        self.offset = offset
+        self.expected = expected
+        self.found = found
+        # All four go to Exception.args, so that the error survives a trip between processes.
+        super().__init__(self.path, offset, expected, found)
+
+    def __str__(self) -> str:
+        found = "" if self.found is None else f", found {self.found}"
+        return f"{self.path}, byte {self.offset}: expected {self.expected}{found}"
+
+
+class AggregateError(CoterieError, ValueError):
+    """Tables cannot be merged, or hold what they must not."""
+
+
+class DecodeError(CoterieError, ValueError):
+    """A table cannot be turned into centers."""
+
+
+class LedgerError(CoterieError):
+    """The device's memory of its answer is unusable; no second report was made."""
+
+
+class MissingExtraError(CoterieError, ImportError):
+    """An optional dependency is not installed.
+
+    Parameters
+    ----------
+    package : str
+        The package that is missing.
+    extra : str
+        The extra of coterie that brings it.
+
+    Examples
+    --------
+    >>> raise MissingExtraError("pyarrow", "parquet")
+    Traceback (most recent call last):
+    ...
+    coterie.errors.MissingExtraError: pyarrow is not installed: pip install "coterie[parquet]" brings it
+    """
+
+    def __init__(self, package: str, extra: str) -> None:
+        self.package = package
+        self.extra = extra
+        super().__init__(package, extra)
+
+    def __str__(self) -> str:
+        return f'{self.package} is not installed: pip install "coterie[{self.extra}]" brings it'
