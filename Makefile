@@ -44,7 +44,7 @@ contract: setup ## which room may import which
 	$(BIN)/lint-imports
 
 docs: setup ## build the documentation into site/
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 check: lint types contract docs ## everything a change must pass; the tests come last
 	@$(MAKE) --no-print-directory test

@@ -10,7 +10,7 @@ encodes never loads the server's dependencies.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from coterie import errors
@@ -33,16 +33,17 @@ _ROOM_OF = {
     "decode": "coterie.centers",
 }
 
+if not TYPE_CHECKING:  # a type checker that saw this would let every misspelt name pass
 
-def __getattr__(name: str) -> Any:
-    """Import a public name from its room on first use (PEP 562)."""
-    if name == "errors":
-        return import_module("coterie.errors")
-    if name not in _ROOM_OF:
-        raise AttributeError(f"module 'coterie' has no attribute {name!r}")
-    value = getattr(import_module(_ROOM_OF[name]), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> object:
+        """Import a public name from its room on first use (PEP 562)."""
+        if name == "errors":
+            return import_module("coterie.errors")
+        if name not in _ROOM_OF:
+            raise AttributeError(f"module 'coterie' has no attribute {name!r}")
+        value = getattr(import_module(_ROOM_OF[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -1,0 +1,58 @@
+"""The import contract notices what it forbids: each breach is planted in a copy of the package."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LINTER = Path(sys.executable).with_name("lint-imports")
+
+BREACHES = [
+    ("encode/planted.py", "import coterie.aggregate", "only from the rooms a report has passed"),
+    ("collect/planted.py", "import coterie.centers", "only from the rooms a report has passed"),
+    ("planted.py", "", "only from the rooms a report has passed"),  # a module that is not on the map
+    ("aggregate/planted.py", "import coterie.encode", "encode is a leaf"),
+    ("oracles/planted.py", "import coterie.encode", "encode is a leaf"),
+    ("encode/planted.py", "import sklearn", "never loads scikit-learn"),
+    ("centers/planted.py", "import cryptography", "AES lives in"),
+    ("centers/planted.py", "import pyspark", "Only engines imports a cluster engine"),
+    ("engines/planted.py", "import uvicorn", "Only service imports a web framework"),
+]
+
+
+def check(package: Path, home: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [LINTER, "--config", ROOT / "pyproject.toml", "--no-cache"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=home,
+        env={**os.environ, "PYTHONPATH": str(package.parent)},
+    )
+
+
+@pytest.fixture
+def package(tmp_path):
+    return shutil.copytree(
+        ROOT / "src/coterie", tmp_path / "src/coterie", ignore=shutil.ignore_patterns("__pycache__")
+    )
+
+
+def test_the_package_keeps_its_contract(package, tmp_path):
+    done = check(package, tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(("module", "line", "contract"), BREACHES)
+def test_a_breach_is_noticed(package, tmp_path, module, line, contract):
+    planted = package / module
+    planted.parent.mkdir(exist_ok=True)
+    (planted.parent / "__init__.py").touch()
+    planted.write_text(line + "\n")
+    done = check(package, tmp_path)
+    assert done.returncode != 0
+    assert any(contract in row and "BROKEN" in row for row in done.stdout.splitlines()), done.stdout
