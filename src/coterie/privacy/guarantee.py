@@ -1,0 +1,103 @@
+"""What is promised to a person, in numbers and in plain words, with the conditions it rests on.
+
+A report law is (ε, δ)-private in the local model when for any two values x, x' and any set S of outputs
+Pr[report(x) ∈ S] ≤ e^ε·Pr[report(x') ∈ S] + δ. The unit is one person's single report: whoever answers the
+same plan twice with fresh coins spends 2ε.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+from typing import Final
+
+from coterie.errors import PlanError
+
+MODELS: Final = ("local", "shuffle", "central")  # whom a person has to trust: nobody, a mixer, a curator
+
+_TRUST: Final = {
+    "local": "nobody: the report is private when it leaves the device",
+    "shuffle": "that reports are mixed with other people's before anyone reads them",
+    "central": "a curator who sees the points and releases only noisy results",
+}
+_SEEN: Final = {"local": "any report", "shuffle": "any mixed batch", "central": "any release"}
+
+CONDITIONS: Final = (
+    "Each report uses a fresh 12-byte id from the operating system's generator, drawn once for this plan "
+    "and independently of the point.",
+    "Each person answers once. A ledger on the device makes sure of it; without one the promise holds for "
+    "each report by itself, and two reports spend twice.",
+    "The ball (center and radius) is public knowledge, chosen without looking at the points. A ball or a "
+    "count of clipped points taken from the data is not covered.",
+    "The id and what follows from it (the column, the sign, the codewords) are public. They do not depend "
+    "on the point, and they do not hide who sent the report.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """The privacy promise of a plan.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        The promise: no larger loss than this.
+    spent : float
+        The loss the mechanism's exact odds really have, rounded up; never above `epsilon`.
+    model : str
+        "local", "shuffle" or "central": whom a person has to trust.
+    unit : str
+        What is protected.
+    conditions : tuple of str
+        What has to hold outside the mathematics for the promise to hold.
+
+    Examples
+    --------
+    >>> print(Guarantee(epsilon=1.0, delta=0.0, spent=0.99999998, model="local"))
+    Privacy: 1-differential privacy of one person's single report (pure: delta = 0).
+    Whatever a person's point is, any report is at most e^1 (under 2.72) times as likely ...
+    The exact odds spend 0.99999998 of the promised 1.
+    Trust needed: nobody: the report is private when it leaves the device.
+    It holds when:
+    - Each report uses a fresh 12-byte id from the operating system's generator, drawn once for this plan ...
+    """
+
+    epsilon: float
+    delta: float
+    spent: float
+    model: str
+    unit: str = "one person's single report"
+    conditions: tuple[str, ...] = CONDITIONS
+
+    def __post_init__(self) -> None:
+        if self.model not in MODELS:
+            raise PlanError(f"model must be one of {', '.join(MODELS)}, got {self.model!r}")
+        if not (self.epsilon > 0 and 0 <= self.delta < 1):
+            raise PlanError(f"need epsilon > 0 and 0 <= delta < 1, got {self.epsilon!r} and {self.delta!r}")
+        if not 0 < self.spent <= self.epsilon:
+            raise PlanError(f"spent {self.spent!r} must be positive and at most epsilon {self.epsilon!r}")
+
+    def __str__(self) -> str:
+        epsilon, delta = _digits(self.epsilon), _digits(self.delta)
+        pure = "pure: delta = 0" if self.delta == 0 else f"delta = {delta}"
+        but_for = "" if self.delta == 0 else f", but for a chance of {delta}"
+        lines = [
+            f"Privacy: {epsilon}-differential privacy of {self.unit} ({pure}).",
+            f"Whatever a person's point is, {_SEEN[self.model]} is at most e^{epsilon} "
+            f"(under {_factor(self.epsilon)}) times as likely as with any other point{but_for}.",
+            f"The exact odds spend {_digits(self.spent)} of the promised {epsilon}.",
+            f"Trust needed: {_TRUST[self.model]}.",
+            "It holds when:",
+            *(f"- {condition}" for condition in self.conditions),
+        ]
+        return "\n".join(lines)
+
+
+def _digits(value: float) -> str:
+    """Write a double with all its digits: a rounded epsilon would understate the loss."""
+    return repr(float(value)).removesuffix(".0")
+
+
+def _factor(epsilon: float) -> str:
+    """Write e^epsilon with three digits, rounded up."""
+    return f"{Context(prec=3, rounding=ROUND_CEILING).plus(Decimal(epsilon).exp()):f}"

@@ -1,0 +1,101 @@
+"""Exact odds: the largest integer A with A ≤ e^ε·2^24, and its inverse, decided in integers.
+
+A randomizer that sends an index with odds A against B = 2^24 is ln(A/B)-private, so the whole promise
+rests on A ≤ e^ε·B. A double's ε is the exact rational p/q it stores. With t_k = ε^k/k!, the sum
+e^ε = Σ t_k is bracketed in fixed point: each term is rounded down for the lower sum and up for the upper
+one, and once k ≥ 2ε the rest of the series is at most the last term (a geometric series of ratio ≤ 1/2).
+e^ε is irrational for every rational ε ≠ 0, so e^ε·2^24 is never an integer and a finer bracket always
+decides. No float is compared anywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Final
+
+from coterie.errors import PlanError
+
+BASE_ODDS: Final = 1 << 24  # B: the odds of an index outside the cap
+MAX_EPSILON: Final = 16.0  # beyond this a report hides next to nothing
+
+_FIRST_PRECISION: Final = 64  # fractional bits of the first bracket; doubled until it decides
+
+
+def largest_odds(epsilon: float) -> int:
+    """Return the largest integer A with A ≤ e^ε·2^24.
+
+    Parameters
+    ----------
+    epsilon : float
+        The privacy parameter, in (0, 16]. Its exact binary value is what counts.
+
+    Returns
+    -------
+    int
+        A, at least 2^24. Odds of exactly 2^24 (ε below 6e-8) carry no information.
+
+    Examples
+    --------
+    >>> largest_odds(1.0)  # e·2^24 = 45605201.4…
+    45605201
+    """
+    exact = _exact(epsilon)
+    precision = _FIRST_PRECISION
+    while True:
+        lower, upper = _exponential_bracket(exact, precision)
+        smallest, largest = (lower * BASE_ODDS) >> precision, (upper * BASE_ODDS) >> precision
+        if smallest == largest:
+            return smallest
+        precision *= 2
+
+
+def odds_allowed(odds: int, epsilon: float) -> bool:
+    """Tell whether `odds` : 2^24 keeps the promise of ε, that is odds ≤ e^ε·2^24, exactly.
+
+    Examples
+    --------
+    >>> odds_allowed(45605201, 1.0), odds_allowed(45605202, 1.0)
+    (True, False)
+    """
+    return odds <= largest_odds(epsilon)
+
+
+def spent_epsilon(odds: int) -> float:
+    """Return the smallest double that is at least ln(odds / 2^24): the loss actually spent, rounded up.
+
+    Examples
+    --------
+    >>> spent_epsilon(45605201) <= 1.0
+    True
+    """
+    if odds <= BASE_ODDS:
+        raise PlanError(f"odds must exceed {BASE_ODDS} (even odds), got {odds}; take a larger epsilon")
+    # The float logarithm is a guess within a few units in the last place; exact checks move it into place.
+    guess = math.log1p((odds - BASE_ODDS) / BASE_ODDS)
+    while odds_allowed(odds, below := math.nextafter(guess, 0.0)):
+        guess = below
+    while not odds_allowed(odds, guess):
+        guess = math.nextafter(guess, math.inf)
+    return guess
+
+
+def _exact(epsilon: float) -> Fraction:
+    # One unit above 16 is let through: `spent_epsilon` probes the neighbours of its guess.
+    if not 0 < epsilon <= math.nextafter(MAX_EPSILON, math.inf):
+        raise PlanError(f"epsilon must be in (0, {MAX_EPSILON:g}], got {epsilon!r}")
+    return Fraction(epsilon)
+
+
+def _exponential_bracket(exponent: Fraction, precision: int) -> tuple[int, int]:
+    """Return integers with lower ≤ e^exponent·2^precision ≤ upper, for an exponent > 0."""
+    numerator, denominator = exponent.numerator, exponent.denominator
+    term_below = term_above = lower = upper = 1 << precision  # t_0 = 1, exactly
+    k = 0
+    while term_above > 1 or k < 2 * exponent:
+        k += 1
+        term_below = term_below * numerator // (denominator * k)
+        term_above = -(-term_above * numerator // (denominator * k))
+        lower += term_below
+        upper += term_above
+    return lower, upper + term_above  # t_{k+1} + t_{k+2} + … ≤ t_k·(1/2 + 1/4 + …)
