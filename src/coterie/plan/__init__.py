@@ -3,3 +3,7 @@
 A `Plan` is frozen, has one canonical JSON, and is named by the SHA-256 of it. Clients and server share
 nothing else.
 """
+
+from coterie.plan.plan import Plan
+
+__all__ = ["Plan"]

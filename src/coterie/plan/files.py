@@ -1,0 +1,79 @@
+"""Whole files: read with a bound, replaced in one step.
+
+A file of this package is never seen half-written. It is written under a temporary name in the same folder,
+flushed to the disk, then renamed over its real name: after a crash there is the old file or the new one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from coterie.errors import FileError
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a temporary file (read and write) that takes the place of `path` when the block ends well.
+
+    If the block raises, the temporary file is removed and `path` stays as it was.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with replacing(folder / "note") as file:
+    ...     _ = file.write(b"whole")
+    >>> (folder / "note").read_bytes()
+    b'whole'
+    """
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("x+b") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(target.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush a folder's entries to the disk, so that a rename or a new file survives a power cut.
+
+    Where a folder cannot be opened (not POSIX) the rename is still atomic, only not flushed.
+    """
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except PermissionError:
+        return
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_bounded(path: str | os.PathLike[str], limit: int, what: str) -> bytes:
+    """Return the contents of a file of at most `limit` bytes.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file.
+    limit : int
+        Most bytes it may have. No more than that is ever read.
+    what : str
+        What the file should be, for the error message.
+    """
+    with Path(path).open("rb") as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise FileError(path, limit, f"the end of {what} (at most {limit} bytes)", "more bytes")
+    return data

@@ -1,0 +1,330 @@
+"""The plan: everything client and server must agree on, frozen, canonical, named by its own hash.
+
+    id           = SHA-256(canonical JSON)                     32 bytes, shown as 64 hex digits
+    stream key   = SHA-256("coterie/1/public" ‖ id)[:16]       AES-128
+    rotation key = SHA-256("coterie/1/rotation/" ‖ label ‖ "/" ‖ id)[:16]
+
+The id covers every field, so all public randomness changes with any of them, and a report can name the plan
+it answers. A plan comes from outside: reading one checks every field, and the odds against ε exactly.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Self
+
+from coterie.errors import PlanError
+from coterie.plan.base import Numbers
+from coterie.plan.canonical import MAX_BYTES, SAFE_INTEGER, canonical_bytes, parse_object, shown
+from coterie.plan.checks import checked_choice, checked_fields, checked_integer, checked_list, checked_real
+from coterie.plan.files import read_bounded, replacing
+from coterie.plan.protocols import DESIGNERS, NUMBERS
+from coterie.privacy import MAX_EPSILON, MODELS, Guarantee
+
+FORMAT: Final = "coterie-plan"
+VERSION: Final = 1
+MAX_DIMENSION: Final = 3000
+MAX_CLUSTERS: Final = 4096
+MAX_USERS: Final = 1 << 40
+
+_SMALLEST: Final = sys.float_info.min  # the smallest normal double
+_LARGEST: Final = sys.float_info.max
+_ROTATION_LABEL: Final = re.compile(r"embedding|view/(0|[1-9][0-9]{0,4})")
+_FIELDS: Final = (
+    "protocol",
+    "model",
+    "dimension",
+    "clusters",
+    "epsilon",
+    "delta",
+    "expected_users",
+    "center",
+    "radius",
+    "seed",
+    "numbers",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The public contract of one study.
+
+    Make one with `Plan.design`; read one with `Plan.load` or `Plan.from_json`. Two equal plans have the same
+    JSON and the same id.
+
+    Attributes
+    ----------
+    protocol : str
+        Which construction; "codeword" is the default one.
+    model : str
+        Whom a person has to trust: "local" (nobody), "shuffle" (a mixer), "central" (a curator).
+    dimension : int
+        Coordinates of a point (d), 1 to 3000.
+    clusters : int
+        Centers to find (k), 1 to 4096, at most `expected_users`.
+    epsilon : float
+        Privacy parameter of one report, in (0, 16].
+    delta : float
+        0 in the local model.
+    expected_users : int
+        How many people are expected to answer; a public guess that the numbers were tuned for.
+    center : tuple of d floats or None
+        Center of the public ball; None is the origin.
+    radius : float
+        Radius of the public ball. Points outside are clipped to it.
+    seed : int
+        Public; another seed gives other public randomness.
+    numbers : Numbers
+        What the protocol adds, here `CodewordNumbers`.
+
+    Examples
+    --------
+    >>> plan = Plan.design(dimension=100, clusters=8, epsilon=1.0, expected_users=1_000_000)
+    >>> Plan.from_json(plan.to_json()) == plan
+    True
+    >>> len(plan.id), plan.report_width
+    (64, 13)
+    """
+
+    protocol: str
+    model: str
+    dimension: int
+    clusters: int
+    epsilon: float
+    delta: float
+    expected_users: int
+    center: tuple[float, ...] | None
+    radius: float
+    seed: int
+    numbers: Numbers
+    id_bytes: bytes = field(init=False, repr=False, compare=False)  # (32 bytes) the raw id
+
+    def __post_init__(self) -> None:
+        public = checked_public_part(
+            protocol=self.protocol,
+            model=self.model,
+            dimension=self.dimension,
+            clusters=self.clusters,
+            epsilon=self.epsilon,
+            expected_users=self.expected_users,
+            center=self.center,
+            radius=self.radius,
+            seed=self.seed,
+        )
+        for name, value in public.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "delta", checked_real("delta", self.delta, 0.0, 1.0))
+        if self.model == "local" and self.delta != 0:
+            raise PlanError(f"delta must be 0 in the local model, got {self.delta!r}")
+        if not isinstance(self.numbers, expected := NUMBERS[self.protocol]):
+            raise PlanError(
+                f"numbers of protocol {self.protocol} are {expected.__name__}, got {shown(self.numbers)}"
+            )
+        if self.model not in self.numbers.models:
+            raise PlanError(f"protocol {self.protocol} does not run in the {self.model} model")
+        self.numbers.check_plan(dimension=self.dimension, epsilon=self.epsilon)
+        object.__setattr__(self, "id_bytes", hashlib.sha256(canonical_bytes(self.to_dict())).digest())
+
+    @classmethod
+    def design(
+        cls,
+        dimension: int,
+        clusters: int,
+        epsilon: float,
+        expected_users: int,
+        *,
+        protocol: str = "codeword",
+        model: str = "local",
+        center: Sequence[float] | None = None,
+        radius: float = 1.0,
+        seed: int = 0,
+    ) -> Self:
+        """Choose the protocol's numbers from the public facts of a study and freeze the plan.
+
+        Parameters
+        ----------
+        dimension : int
+            Coordinates of a point, 1 to 3000.
+        clusters : int
+            Centers to find, 1 to 4096, at most `expected_users`.
+        epsilon : float
+            Privacy parameter, in (0, 16]; smaller is more private.
+        expected_users : int
+            Roughly how many people will answer, at most 2^40.
+        protocol, model : str
+            The construction and the trust model.
+        center : sequence of `dimension` floats, optional
+            Center of the public ball; the origin if None. Choose it without looking at the data.
+        radius : float
+            Radius of the public ball. Choose it without looking at the data.
+        seed : int
+            0 to 2^53-1, public. Another seed gives other public randomness.
+
+        Returns
+        -------
+        Plan
+
+        Examples
+        --------
+        >>> Plan.design(dimension=2, clusters=3, epsilon=2.0, expected_users=10_000).guarantee.spent <= 2.0
+        True
+        """
+        public = checked_public_part(
+            protocol=protocol,
+            model=model,
+            dimension=dimension,
+            clusters=clusters,
+            epsilon=epsilon,
+            expected_users=expected_users,
+            center=center,
+            radius=radius,
+            seed=seed,
+        )
+        numbers = DESIGNERS[public["protocol"]](
+            dimension=public["dimension"],
+            clusters=public["clusters"],
+            epsilon=public["epsilon"],
+            expected_users=public["expected_users"],
+            seed=public["seed"],
+        )
+        return cls(**public, delta=0.0, numbers=numbers)
+
+    @property
+    def id(self) -> str:
+        """The plan's name: SHA-256 of its canonical JSON, 64 hex digits."""
+        return self.id_bytes.hex()
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The privacy promise, in numbers and (as a string) in plain words."""
+        return Guarantee(
+            epsilon=self.epsilon, delta=self.delta, spent=self.numbers.spent_epsilon(), model=self.model
+        )
+
+    @property
+    def report_width(self) -> int:
+        """Bytes of one report, the same for every person and every point."""
+        return self.numbers.report_width
+
+    def public_key(self, label: str = "public") -> bytes:
+        """Return a 16-byte key of public randomness, bound to the plan.
+
+        Parameters
+        ----------
+        label : str
+            "public" for the reports' stream; "embedding" or "view/<number>" for a rotation.
+        """
+        if label == "public":
+            return hashlib.sha256(b"coterie/1/public" + self.id_bytes).digest()[:16]
+        if not _ROTATION_LABEL.fullmatch(label):
+            raise PlanError(f"a key's label is public, embedding or view/<number>, got {shown(label)}")
+        return hashlib.sha256(f"coterie/1/rotation/{label}/".encode() + self.id_bytes).digest()[:16]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as a JSON object."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            **{name: getattr(self, name) for name in _FIELDS},
+            "center": None if self.center is None else list(self.center),
+            "numbers": self.numbers.to_dict(),
+        }
+
+    def to_json(self) -> str:
+        """Return the canonical JSON (RFC 8785); the id is the SHA-256 of its UTF-8 bytes."""
+        return canonical_bytes(self.to_dict()).decode("utf-8")
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Read a plan and check all of it, the odds against epsilon included.
+
+        Spaces, the order of keys and the spelling of a number do not matter: the id is the canonical form's.
+
+        Raises
+        ------
+        PlanError
+            If a field is missing, unknown, of the wrong type or out of range, or the odds break the promise.
+        """
+        data = parse_object(text)
+        if data.get("format") != FORMAT:
+            raise PlanError(f"format must be {FORMAT!r}, got {shown(data.get('format'))}: this is no plan")
+        version = data.get("version")
+        if isinstance(version, bool) or version != VERSION:
+            raise PlanError(
+                f"version must be {VERSION}, got {shown(version)}; update coterie to read newer plans"
+            )
+        fields = checked_fields("plan", data, ("format", "version", *_FIELDS))
+        protocol = checked_choice("protocol", fields["protocol"], NUMBERS)
+        known = {name: fields[name] for name in _FIELDS}
+        return cls(**{**known, "numbers": NUMBERS[protocol].from_dict(fields["numbers"])})
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the canonical JSON to a file, whole or not at all; `sha256sum` of the file is the id."""
+        with replacing(path) as file:
+            file.write(self.to_json().encode("utf-8"))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a plan from a file and check all of it, as `from_json` does."""
+        data = read_bounded(path, MAX_BYTES, "a plan")
+        try:
+            return cls.from_json(data)
+        except PlanError as error:
+            raise PlanError(f"{os.fspath(path)}: {error}") from None
+
+
+def checked_public_part(
+    *,
+    protocol: object,
+    model: object,
+    dimension: object,
+    clusters: object,
+    epsilon: object,
+    expected_users: object,
+    center: object,
+    radius: object,
+    seed: object,
+) -> dict[str, Any]:
+    """Return the fields that every protocol shares, clean, or raise PlanError."""
+    dimension = checked_integer("dimension", dimension, 1, MAX_DIMENSION)
+    users = checked_integer("expected_users", expected_users, 1, MAX_USERS)
+    clusters = checked_integer("clusters", clusters, 1, MAX_CLUSTERS)
+    if clusters > users:
+        raise PlanError(f"clusters ({clusters}) must not exceed expected_users ({users})")
+    return {
+        "protocol": checked_choice("protocol", protocol, NUMBERS),
+        "model": checked_choice("model", model, MODELS),
+        "dimension": dimension,
+        "clusters": clusters,
+        "epsilon": _checked_epsilon(epsilon),
+        "expected_users": users,
+        "center": _checked_center(center, dimension),
+        "radius": checked_real("radius", radius, _SMALLEST, _LARGEST),
+        "seed": checked_integer("seed", seed, 0, SAFE_INTEGER),
+    }
+
+
+def _checked_epsilon(epsilon: object) -> float:
+    value = checked_real("epsilon", epsilon, 0.0, MAX_EPSILON)
+    if value == 0:
+        raise PlanError(
+            f"epsilon must be in (0, {MAX_EPSILON:g}], got 0: nothing can be learned from such reports"
+        )
+    return value
+
+
+def _checked_center(center: object, dimension: int) -> tuple[float, ...] | None:
+    if center is None:
+        return None
+    if hasattr(center, "tolist"):  # a numpy array
+        center = center.tolist()
+    listed = checked_list("center", center)
+    if len(listed) != dimension:
+        raise PlanError(f"center must have {dimension} coordinates, one a dimension, got {len(listed)}")
+    values = tuple(checked_real(f"center[{i}]", x, -_LARGEST, _LARGEST) for i, x in enumerate(listed))
+    return values if any(values) else None  # the origin has one spelling

@@ -1,0 +1,123 @@
+import dataclasses
+
+import pytest
+
+from coterie.errors import PlanError
+from coterie.plan.codeword import CodewordNumbers, CrossPolytope, Net
+from coterie.privacy import BASE_ODDS, largest_odds
+
+ODDS = largest_odds(1.0)
+SQUARE = ((0, 0), (2**20, 0), (0, -(2**20)), (5, 7))
+
+
+@pytest.fixture
+def numbers():
+    return CodewordNumbers(256, 89, ODDS, 128, 419430, (CrossPolytope(128),))
+
+
+def test_what_follows_from_the_numbers(numbers):
+    assert (numbers.cells, numbers.rows, numbers.index_bytes, numbers.report_width) == (256, 256, 1, 13)
+    assert numbers.randomizer.total == 89 * ODDS + 167 * BASE_ODDS
+    assert numbers.spent_epsilon() <= 1.0
+
+
+def test_many_codewords_need_two_bytes():
+    numbers = CodewordNumbers(1024, 300, ODDS, 128, 0, (CrossPolytope(4), CrossPolytope(4)))
+    assert (numbers.report_width, numbers.cells, numbers.rows) == (14, 8, 16)
+
+
+def test_views_of_both_kinds_can_mix():
+    numbers = CodewordNumbers(16, 5, ODDS, 128, 0, (CrossPolytope(2), Net(SQUARE)))
+    assert CodewordNumbers.from_dict(numbers.to_dict()) == numbers
+    assert hash(CodewordNumbers.from_dict(numbers.to_dict())) == hash(numbers)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"codewords": 1}, r"codewords must be in \[2, 4096\]"),
+        ({"codewords": 256.0}, "codewords must be an integer"),
+        ({"codewords": True}, "codewords must be an integer"),
+        ({"cap": 0}, r"cap must be in \[1, 255\]"),
+        ({"cap": 256}, r"cap must be in \[1, 255\]"),
+        ({"odds": BASE_ODDS}, "odds must be in"),
+        ({"odds": 2**52}, r"below 2\^53"),
+        ({"odds": "1"}, "odds must be an integer, got '1'"),
+        ({"embedding": 64}, "embedding must be in"),
+        ({"embedding": 8192}, "embedding must be in"),
+        ({"embedding": 129}, "embedding must be a power of two"),
+        ({"count_weight": -1}, "count_weight must be in"),
+        ({"count_weight": 2**20 + 1}, "count_weight must be in"),
+        ({"views": ()}, "number of views must be in"),
+        ({"views": 3}, "views must be a list"),
+        ({"views": ("net",)}, r"views\[0\] must be a CrossPolytope or a Net"),
+        ({"views": (CrossPolytope(4),) * 3}, "number of views must be a power of two"),
+        ({"views": (CrossPolytope(4), CrossPolytope(8))}, r"as many cells, got \[8, 16\]"),
+        ({"views": (CrossPolytope(2**15),) * 2}, "views times cells must be at most 65536"),
+        ({"views": (Net(((0,) * 300,) * 1024),)}, "at most 262144 coordinates in all, got 307200"),
+    ],
+)
+def test_refuses(numbers, changes, message):
+    with pytest.raises(PlanError, match=message):
+        dataclasses.replace(numbers, **changes)
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        ((), "number of net points must be in"),
+        (((0,),) * 3, "number of net points must be a power of two"),
+        (((0, 1), (1,)), "all have the plan's dimension"),
+        (((), ()), "all have the plan's dimension"),
+        (((2**20 + 1,),), "net point 0 must be in"),
+        (((0,), (0.5,)), "net point 1 must be an integer"),
+        ((7,), "net point 0 must be a list"),
+    ],
+)
+def test_refuses_nets(points, message):
+    with pytest.raises(PlanError, match=message):
+        Net(points)
+
+
+@pytest.mark.parametrize("size", [0, 3, 2**16, 4.0, None])
+def test_refuses_rotations(size):
+    with pytest.raises(PlanError, match="view size must be"):
+        CrossPolytope(size)
+
+
+def test_the_plan_around_the_numbers_is_checked(numbers):
+    numbers.check_plan(dimension=126, epsilon=1.0)
+    with pytest.raises(PlanError, match=r"embedding must be at least dimension \+ 2 = 129"):
+        numbers.check_plan(dimension=127, epsilon=1.0)
+    with pytest.raises(PlanError, match=r"exceed 45605155, the most that epsilon 0\.999999 allows"):
+        numbers.check_plan(dimension=100, epsilon=0.999999)
+    small = dataclasses.replace(numbers, views=(CrossPolytope(4),))
+    with pytest.raises(PlanError, match=r"views\[0\]: size must be at least the dimension 5"):
+        small.check_plan(dimension=5, epsilon=1.0)
+    flat = dataclasses.replace(numbers, views=(Net(SQUARE),))
+    with pytest.raises(PlanError, match=r"views\[0\]: net points must have dimension 3"):
+        flat.check_plan(dimension=3, epsilon=1.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: data.pop("cap"), "numbers lacks the field 'cap'"),
+        (lambda data: data.update(extra=1), "numbers has the unknown field 'extra'"),
+        (lambda data: data.update(views=None), "views must be a list"),
+        (lambda data: data.update(views=[None]), r"views\[0\].cells must be one of cross-polytope, net"),
+        (lambda data: data.update(views=[{"cells": ["net"]}]), r"views\[0\].cells must be one of"),
+        (lambda data: data.update(views=[{"cells": "net"}]), r"views\[0\] lacks the field 'points'"),
+        (
+            lambda data: data["views"][0].update(points=[]),
+            r"views\[0\] has the unknown field 'points'",
+        ),
+    ],
+)
+def test_refuses_json(numbers, change, message):
+    data = numbers.to_dict()
+    change(data)
+    with pytest.raises(PlanError, match=message):
+        CodewordNumbers.from_dict(data)
+    with pytest.raises(PlanError, match="numbers must be a JSON object"):
+        CodewordNumbers.from_dict([1])

@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+
+from coterie.plan import Plan
+from coterie.plan.codeword import CrossPolytope, Net
+from coterie.plan.design import choose_embedding
+from coterie.plan.net import spread_points
+from coterie.privacy import largest_odds
+
+
+def design(dimension=100, epsilon=1.0, **changes):
+    return Plan.design(dimension, 8, epsilon, 10**6, **changes).numbers
+
+
+@pytest.mark.parametrize(("epsilon", "cap"), [(0.5, 108), (1.0, 89), (2.0, 55), (4.0, 17), (6.0, 4)])
+def test_the_cap_is_the_best_one(epsilon, cap):
+    numbers = design(epsilon=epsilon)
+    assert (numbers.codewords, numbers.cap, numbers.odds) == (256, cap, largest_odds(epsilon))
+
+
+@pytest.mark.parametrize(
+    ("dimension", "epsilon", "embedding"),
+    [
+        (1, 1.0, 128),
+        (100, 1.0, 128),
+        (101, 1.0, 256),  # 1.25·103 > 128
+        (3000, 1.0, 4096),
+        (100, 6.0, 128),
+        (100, 6.5, 512),
+        (20, 8.0, 128),
+        (3000, 8.0, 4096),
+    ],
+)
+def test_the_embedding(dimension, epsilon, embedding):
+    assert choose_embedding(dimension, epsilon) == embedding
+
+
+def test_every_allowed_epsilon_and_dimension_has_a_plan():
+    for epsilon in (1e-7, 0.01, 7.9, 16.0):
+        assert design(epsilon=epsilon).odds == largest_odds(epsilon)
+    for dimension in (9, 3000):
+        assert isinstance(design(dimension=dimension).views[0], CrossPolytope)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 8])
+def test_low_dimensions_get_a_net_inside_the_ball(dimension):
+    (net,) = design(dimension=dimension).views
+    assert isinstance(net, Net)
+    points = np.array(net.points)
+    assert points.shape == (256, dimension)
+    assert (np.square(points).sum(axis=1) <= 2**40).all()
+    assert len(np.unique(points, axis=0)) == 256
+
+
+def test_a_net_is_spread_and_depends_on_the_seed_alone():
+    points = spread_points(256, dimension=2, seed=5)
+    assert points == spread_points(256, dimension=2, seed=5)
+    assert points != spread_points(256, dimension=2, seed=6)
+    net = np.array(points) / 2**20
+    angle, length = np.random.default_rng(0).uniform(size=(2, 20_000))
+    people = np.sqrt(length)[:, None] * np.stack(
+        [np.cos(2 * np.pi * angle), np.sin(2 * np.pi * angle)], axis=1
+    )
+    nearest = np.sqrt(np.square(people[:, None] - net).sum(axis=2).min(axis=1))
+    # 256 cells of area π/256 each: a disc of that area has radius 1/16.
+    assert nearest.max() < 3 / 16
+    assert np.sqrt(np.mean(nearest**2)) < 1 / 16

@@ -1,0 +1,207 @@
+import dataclasses
+import hashlib
+import json
+import math
+
+import numpy as np
+import pytest
+
+from coterie.errors import FileError, PlanError
+from coterie.plan import Plan
+from coterie.plan.canonical import MAX_BYTES
+from coterie.privacy import largest_odds
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return Plan.design(
+        dimension=3, clusters=2, epsilon=1.0, expected_users=1000, center=[0.5, -1, 2], radius=3
+    )
+
+
+def edited(plan, **changes):
+    data = json.loads(plan.to_json())
+    numbers = {name: changes.pop(name) for name in list(changes) if name in data["numbers"]}
+    return json.dumps({**data, **changes, "numbers": {**data["numbers"], **numbers}})
+
+
+def test_the_id_is_the_hash_of_the_canonical_json(plan):
+    assert plan.id == hashlib.sha256(plan.to_json().encode()).hexdigest()
+    assert plan.id_bytes == bytes.fromhex(plan.id)
+
+
+def test_the_json_has_the_fields_of_the_wire_format(plan):
+    data = json.loads(plan.to_json())
+    assert list(data) == sorted(data)
+    assert set(data) == {
+        "format", "version", "protocol", "model", "dimension", "clusters", "epsilon", "delta",
+        "expected_users", "center", "radius", "seed", "numbers",
+    }  # fmt: skip
+    assert (data["format"], data["version"], data["delta"]) == ("coterie-plan", 1, 0)
+    assert set(data["numbers"]) == {"codewords", "cap", "odds", "embedding", "count_weight", "views"}
+
+
+def test_keys_are_bound_to_the_plan_and_the_label(plan):
+    public = hashlib.sha256(b"coterie/1/public" + plan.id_bytes).digest()[:16]
+    embedding = hashlib.sha256(b"coterie/1/rotation/embedding/" + plan.id_bytes).digest()[:16]
+    view = hashlib.sha256(b"coterie/1/rotation/view/3/" + plan.id_bytes).digest()[:16]
+    assert plan.public_key() == plan.public_key("public") == public
+    assert plan.public_key("embedding") == embedding
+    assert plan.public_key("view/3") == view
+    for label in ("", "view/", "view/03", "view/-1", "rotation/embedding", "view/1\n"):
+        with pytest.raises(PlanError, match="a key's label is"):
+            plan.public_key(label)
+
+
+def test_is_frozen_hashable_and_replaceable(plan):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        plan.epsilon = 2.0
+    other = dataclasses.replace(plan, seed=1)
+    assert other != plan
+    assert other.id != plan.id
+    assert len({plan, other, dataclasses.replace(other, seed=0)}) == 2
+
+
+def test_equal_plans_are_written_alike():
+    common = {"dimension": 2, "clusters": 2, "epsilon": 1, "expected_users": 10}
+    plans = [
+        Plan.design(**common),
+        Plan.design(**common, center=[0, -0.0]),
+        Plan.design(**common, center=(0.0, 0)),
+        Plan.design(**common, center=np.zeros(2), radius=np.float32(1)),
+        Plan.design(2, np.int64(2), np.float64(1), 10, radius=1),
+    ]
+    assert len({plan.id for plan in plans}) == 1
+    assert plans[0].center is None
+    assert Plan.design(**common, center=[0.0, 1]).center == (0.0, 1.0)
+
+
+def test_guarantee_states_what_is_spent(plan):
+    assert plan.guarantee.epsilon == 1.0
+    assert 0.9999 < plan.guarantee.spent <= 1.0
+    assert plan.guarantee.model == "local"
+
+
+def test_save_and_load(plan, tmp_path):
+    path = tmp_path / "plan.json"
+    plan.save(path)
+    assert Plan.load(path) == plan
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == plan.id
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_load_names_the_file(plan, tmp_path):
+    path = tmp_path / "plan.json"
+    path.write_text(edited(plan, epsilon=0.5))
+    with pytest.raises(PlanError, match=r"plan\.json: odds \d+ exceed"):
+        Plan.load(path)
+    path.write_bytes(b" " * (MAX_BYTES + 1))
+    with pytest.raises(FileError, match=r"plan\.json, byte 4194304: expected the end of a plan"):
+        Plan.load(path)
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        Plan.load(tmp_path / "nowhere")
+
+
+def test_spelling_does_not_matter(plan):
+    pretty = json.dumps(dict(reversed(json.loads(plan.to_json()).items())), indent=2)
+    assert Plan.from_json(pretty) == plan
+    assert Plan.from_json(pretty).id == plan.id
+
+
+def test_doubles_beyond_the_integers_survive():
+    plan = Plan.design(2, 2, 1.0, 10, radius=1e20, center=[2.0**60, -1e300])
+    assert Plan.from_json(plan.to_json()) == plan
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format": "plan"}, "format must be 'coterie-plan'"),
+        ({"version": 2}, "version must be 1, got 2"),
+        ({"version": True}, "version must be 1, got True"),
+        ({"protocol": "telepathy"}, "protocol must be one of codeword"),
+        ({"protocol": ["codeword"]}, "protocol must be one of codeword"),
+        ({"model": "shuffle"}, "protocol codeword does not run in the shuffle model"),
+        ({"model": "magic"}, "model must be one of local, shuffle, central"),
+        ({"dimension": 0}, r"dimension must be in \[1, 3000\], got 0"),
+        ({"dimension": 3001}, r"dimension must be in \[1, 3000\]"),
+        ({"dimension": 4}, "center must have 4 coordinates"),
+        ({"dimension": 3.5}, "dimension must be an integer"),
+        ({"clusters": 0}, r"clusters must be in \[1, 4096\]"),
+        ({"clusters": 1001}, r"clusters \(1001\) must not exceed expected_users \(1000\)"),
+        ({"clusters": True}, "clusters must be an integer"),
+        ({"epsilon": 0}, "epsilon must be in"),
+        ({"epsilon": -1}, "epsilon must be in"),
+        ({"epsilon": 17}, "epsilon must be in"),
+        ({"epsilon": "1"}, "epsilon must be a number"),
+        ({"epsilon": None}, "epsilon must be a number"),
+        ({"epsilon": math.nextafter(1.0, 0.0) - 1e-7}, "the plan would not keep its promise"),
+        ({"odds": largest_odds(1.0) + 1}, "the plan would not keep its promise"),
+        ({"delta": 1e-6}, "delta must be 0 in the local model"),
+        ({"delta": 2}, "delta must be in"),
+        ({"expected_users": 2**40 + 1}, "expected_users must be in"),
+        ({"expected_users": 2**60}, "expected_users must be an integer"),
+        ({"center": [0, 0]}, "center must have 3 coordinates"),
+        ({"center": [0, 0, "a"]}, r"center\[2\] must be a number"),
+        ({"center": 5}, "center must be a list"),
+        ({"radius": 0}, "radius must be in"),
+        ({"radius": -1}, "radius must be in"),
+        ({"seed": -1}, "seed must be in"),
+        ({"seed": 2**53}, "seed must be an integer"),
+        ({"numbers": 3}, "numbers must be a JSON object"),
+        ({"note": "hi"}, "unknown field 'note'"),
+    ],
+)
+def test_a_plan_edited_by_hand_is_checked_again(plan, changes, message):
+    if changes.keys() == {"numbers"}:
+        text = json.dumps({**json.loads(plan.to_json()), **changes})
+    else:
+        text = edited(plan, **changes)
+    with pytest.raises(PlanError, match=message):
+        Plan.from_json(text)
+
+
+@pytest.mark.parametrize(
+    "name", ["protocol", "dimension", "epsilon", "delta", "center", "seed", "numbers", "expected_users"]
+)
+def test_every_field_is_needed(plan, name):
+    data = json.loads(plan.to_json())
+    del data[name]
+    with pytest.raises(PlanError, match=f"plan lacks the field '{name}'"):
+        Plan.from_json(json.dumps(data))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"dimension": 0}, "dimension"),
+        ({"dimension": 2.0}, "dimension must be an integer"),
+        ({"clusters": 0}, "clusters"),
+        ({"clusters": 11}, "must not exceed expected_users"),
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"epsilon": -1.0}, "epsilon"),
+        ({"epsilon": 100.0}, "epsilon"),
+        ({"epsilon": math.nan}, "epsilon"),
+        ({"epsilon": 1e-9}, "epsilon 1e-09 is too small"),
+        ({"expected_users": 0}, "expected_users"),
+        ({"radius": math.inf}, "radius"),
+        ({"radius": 10**400}, "radius"),
+        ({"radius": 5e-324}, "radius"),
+        ({"center": [math.nan, 0.0]}, r"center\[0\]"),
+        ({"center": np.zeros((2, 1))}, r"center\[0\] must be a number"),
+        ({"center": 1.0}, "center must be a list"),
+        ({"center": np.float64(1.0)}, "center must be a list"),
+        ({"seed": 1.5}, "seed must be an integer"),
+        ({"protocol": "lsh"}, "protocol must be one of"),
+        ({"model": "central"}, "does not run in the central model"),
+    ],
+)
+def test_design_refuses(arguments, message):
+    common = {"dimension": 2, "clusters": 2, "epsilon": 1.0, "expected_users": 10}
+    with pytest.raises(PlanError, match=message):
+        Plan.design(**{**common, **arguments})
+
+
+def test_the_numbers_must_be_the_protocols(plan):
+    with pytest.raises(PlanError, match="numbers of protocol codeword are CodewordNumbers"):
+        dataclasses.replace(plan, numbers=None)
