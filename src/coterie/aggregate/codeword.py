@@ -1,0 +1,187 @@
+"""The `codeword` table: what all reports together say, in integers of a size that the plan fixes.
+
+For each report, regenerate its row, flip and codeword v ∈ {±1}^P from id and index; then
+
+    sums[row] += (-1)^flip · v        counts[row] += 1        second += v·vᵀ   (where P ≤ 256)
+
+Integer addition has no order, so any split of the reports over machines and any order of merging give the
+same bits. Tables are post-processing of private reports: nothing in them needs protecting from the analyst.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.errors import AggregateError, PlanError, ReportError
+from coterie.plan.codeword import ID_BYTES, CodewordNumbers
+from coterie.plan.plan import Plan
+from coterie.wire.kernels import Kernels, kernels_of
+from coterie.wire.stream import PublicStream
+from coterie.wire.workers import default_workers, in_threads
+
+SECOND_MOMENT_LIMIT: Final = 256  # P up to which the second moment is kept
+
+_SIGNS_AT_A_TIME: Final = 1 << 21  # of codewords, a thread: 16,384 reports at P = 128
+_SHARE: Final = 1 << 15  # reports below which a further thread is not worth its own table
+_HANDFUL: Final = 1000  # reports below which setting threads up is not worth it
+
+
+@dataclass(slots=True, eq=False)
+class CodewordTable:
+    """Sums of codewords by row, counts by row and the second moment.
+
+    Examples
+    --------
+    >>> plan = Plan.design(dimension=3, clusters=2, epsilon=1.0, expected_users=1000)
+    >>> table = CodewordTable.zero(plan)
+    >>> table.add(np.arange(39, dtype=np.uint8).reshape(3, 13))
+    >>> table.count
+    3
+    """
+
+    plan: Plan
+    sums: NDArray[np.int64]  # (rows, P)
+    counts: NDArray[np.int64]  # (rows,)
+    second: NDArray[np.int64] | None  # (P, P); None where P > 256
+
+    @classmethod
+    def zero(cls, plan: Plan) -> Self:
+        """Return the table of no reports."""
+        numbers = _numbers_of(plan)
+        size = numbers.embedding
+        second = np.zeros((size, size), dtype=np.int64) if size <= SECOND_MOMENT_LIMIT else None
+        return cls(
+            plan,
+            np.zeros((numbers.rows, size), dtype=np.int64),
+            np.zeros(numbers.rows, dtype=np.int64),
+            second,
+        )
+
+    @property
+    def count(self) -> int:
+        """Number of reports added."""
+        return int(self.counts.sum())
+
+    def add(
+        self, reports: NDArray[np.uint8], *, kernels: Kernels | None = None, workers: int | None = None
+    ) -> None:
+        """Add reports, all of them or, if one is malformed, none.
+
+        Parameters
+        ----------
+        reports : ndarray of uint8, shape (n, width)
+            One report a row.
+        kernels, workers
+            As for `coterie.encode.codeword.CodewordEncoder`; the table is the same either way.
+        """
+        numbers = _numbers_of(self.plan)
+        indices = _checked_indices(reports, numbers)
+        accumulate = kernels_of("coterie.aggregate", kernels, len(reports)).accumulate
+        stream = PublicStream(self.plan.public_key())
+        step = max(_SIGNS_AT_A_TIME // numbers.embedding, 1)
+
+        def table_of(share: range) -> CodewordTable:
+            table = CodewordTable.zero(self.plan)
+            for start in share:
+                piece = slice(start, start + step)
+                rows, flips, packed = stream.chosen(
+                    reports[piece, :ID_BYTES], indices[piece], numbers.rows, numbers.embedding
+                )
+                table.counts += np.bincount(rows, minlength=numbers.rows)
+                accumulate(rows, flips, packed, table.sums, table.second)
+            return table
+
+        starts = range(0, len(reports), step)
+        if len(reports) < _HANDFUL:
+            self._add_arrays(table_of(starts))
+            return
+        workers = default_workers() if workers is None else workers
+        workers = max(1, min(workers, len(reports) // _SHARE))
+        for table in in_threads(table_of, [starts[worker::workers] for worker in range(workers)], workers):
+            self._add_arrays(table)
+
+    def merge(self, other: CodewordTable) -> None:
+        """Add another table of the same plan."""
+        if other.plan.id_bytes != self.plan.id_bytes:
+            raise AggregateError(
+                f"tables of different plans cannot be merged: {self.plan.id[:12]}… and {other.plan.id[:12]}…"
+            )
+        self._add_arrays(other)
+
+    def arrays(self) -> dict[str, NDArray[np.int64]]:
+        """Return the arrays by name, in the order of the file format; not copies."""
+        arrays = {"sums": self.sums, "counts": self.counts}
+        return arrays if self.second is None else {**arrays, "second": self.second}
+
+    @classmethod
+    def from_arrays(cls, plan: Plan, arrays: Mapping[str, NDArray[np.int64]]) -> Self:
+        """Return the table with these arrays, after checking that reports can have made them.
+
+        Raises
+        ------
+        AggregateError
+            If an array is missing, foreign, of another shape or type, or impossible.
+        """
+        table = cls.zero(plan)
+        expected = table.arrays()
+        if arrays.keys() != expected.keys():
+            names = f"the arrays {', '.join(expected)}, got {', '.join(arrays)}"
+            raise AggregateError(f"a table of this plan has {names}")
+        for name, zeros in expected.items():
+            if arrays[name].shape != zeros.shape or arrays[name].dtype != np.int64:
+                raise AggregateError(
+                    f"array {name} must be int64 of shape {zeros.shape}, "
+                    f"got {arrays[name].dtype} of shape {arrays[name].shape}"
+                )
+            zeros += arrays[name]
+        table._check_possible()
+        return table
+
+    def _add_arrays(self, other: CodewordTable) -> None:
+        for mine, theirs in zip(self.arrays().values(), other.arrays().values(), strict=True):
+            mine += theirs
+
+    def _check_possible(self) -> None:
+        """Refuse arrays that no set of reports can sum to."""
+        bounds = self.counts[:, None]
+        if (self.counts < 0).any() or (np.abs(self.sums) > bounds).any() or ((self.sums - bounds) & 1).any():
+            raise AggregateError("sums and counts contradict each other: no reports make such a table")
+        square, total = self.second, self.count
+        if square is not None and (
+            (np.diagonal(square) != total).any()
+            or (square != square.T).any()
+            or (np.abs(square) > total).any()
+        ):
+            raise AggregateError("the second moment contradicts the counts: no reports make such a table")
+
+
+def _numbers_of(plan: Plan) -> CodewordNumbers:
+    if not isinstance(plan.numbers, CodewordNumbers):
+        raise PlanError(f"this table needs a plan of protocol codeword, got {plan.protocol}")
+    return plan.numbers
+
+
+def _checked_indices(reports: NDArray[np.uint8], numbers: CodewordNumbers) -> NDArray[np.int64]:
+    """Return the index of each report, (n, width) -> (n,), or say which report does not fit the plan."""
+    width = numbers.report_width
+    if reports.ndim != 2 or reports.shape[1] != width or reports.dtype != np.uint8:
+        raise ReportError(
+            f"reports must be uint8 of shape (n, {width}), one report a row, "
+            f"got {reports.dtype} of shape {reports.shape}"
+        )
+    indices = reports[:, ID_BYTES].astype(np.int64)
+    if numbers.index_bytes == 2:
+        indices = (indices << 8) | reports[:, ID_BYTES + 1]
+    foreign = indices >= numbers.codewords
+    if foreign.any():
+        place = int(foreign.argmax())
+        raise ReportError(
+            f"report {place} of {len(reports)} names codeword {indices[place]}, but the plan has "
+            f"{numbers.codewords}; none of these reports was added"
+        )
+    return indices

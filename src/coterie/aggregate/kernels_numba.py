@@ -1,0 +1,111 @@
+"""The table's heavy step compiled by numba; the same integers as `kernels_numpy`.
+
+The second moment by counting bits: with column i of the signs as a bit string over the reports, Σ v_i·v_j =
+n - 2·popcount(column_i XOR column_j), 64 reports an instruction and eight times that where the processor
+counts bits in vectors. Getting columns out of rows is a transposition of bits, done in squares of 64 × 64.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.wire.kernels import compiled
+
+_REPORTS_AT_A_TIME: Final = 4096  # 64 words a column: all columns together stay in a core's cache
+
+
+def accumulate(
+    rows: NDArray[np.int64],
+    flips: NDArray[np.uint8],
+    packed: NDArray[np.uint8],
+    sums: NDArray[np.int64],
+    second: NDArray[np.int64] | None,
+) -> None:
+    """Add (-1)^flip·v to sums[row] and v·vᵀ to second; see `kernels_numpy.accumulate`."""
+    words = np.ascontiguousarray(packed).view(">u8").astype(np.uint64)  # (n, P/64), the first bit the highest
+    _add_signs(rows, flips, words, sums)
+    if second is None:
+        return
+    columns = np.empty((sums.shape[1], _REPORTS_AT_A_TIME // 64), dtype=np.uint64)
+    square = np.empty(64, dtype=np.uint64)
+    for start in range(0, len(words), _REPORTS_AT_A_TIME):
+        piece = words[start : start + _REPORTS_AT_A_TIME]
+        _transpose(piece, square, columns)
+        _add_products(columns, len(piece), second)
+
+
+@compiled
+def _add_signs(
+    rows: NDArray[np.int64],
+    flips: NDArray[np.uint8],
+    words: NDArray[np.uint64],  # (n, P/64)
+    sums: NDArray[np.int64],  # (rows, P)
+) -> None:
+    for report in range(words.shape[0]):
+        row = sums[rows[report]]
+        turn = np.uint64(0) - np.uint64(flips[report])  # all ones where the signs are turned
+        for part in range(words.shape[1]):
+            word = words[report, part] ^ turn
+            for bit in range(64):
+                row[64 * part + bit] += (
+                    np.int64(((word >> np.uint64(63 - bit)) & np.uint64(1)) << np.uint64(1)) - 1
+                )
+
+
+@compiled
+def _transpose(
+    words: NDArray[np.uint64],  # (n, P/64)
+    square: NDArray[np.uint64],  # (64,), scratch
+    columns: NDArray[np.uint64],  # (P, _REPORTS_AT_A_TIME / 64), out; 0 beyond the n-th report
+) -> None:
+    reports = words.shape[0]
+    for group in range(columns.shape[1]):
+        for part in range(words.shape[1]):
+            for report in range(64):
+                place = 64 * group + report
+                square[report] = words[place, part] if place < reports else np.uint64(0)
+            _transpose_square(square)
+            for bit in range(64):
+                columns[64 * part + bit, group] = square[bit]
+
+
+@compiled
+def _transpose_square(square: NDArray[np.uint64]) -> None:
+    """Transpose 64 × 64 bits in place: swap off-diagonal quarters, then quarters of quarters, and so on."""
+    width = np.uint64(32)
+    mask = np.uint64(0x00000000FFFFFFFF)
+    while width:
+        for low in range(64):
+            if low & np.int64(width) == 0:
+                high = low + np.int64(width)
+                swap = (square[low] ^ (square[high] >> width)) & mask
+                square[low] ^= swap
+                square[high] ^= swap << width
+        width >>= np.uint64(1)
+        mask ^= mask << width
+
+
+@compiled
+def _add_products(columns: NDArray[np.uint64], reports: int, second: NDArray[np.int64]) -> None:
+    size, groups = columns.shape
+    for i in range(size):
+        second[i, i] += reports
+        for j in range(i):
+            differing = np.uint64(0)
+            for group in range(groups):
+                differing += _count_bits(columns[i, group] ^ columns[j, group])
+            product = reports - 2 * np.int64(differing)
+            second[i, j] += product
+            second[j, i] += product
+
+
+@compiled
+def _count_bits(word: np.uint64) -> np.uint64:
+    """Count the ones of a word; the compiler knows this pattern and uses the processor's own instruction."""
+    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)

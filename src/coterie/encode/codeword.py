@@ -1,0 +1,168 @@
+"""The `codeword` encoder: a point in, one report of 13 bytes out (docs/wire-format.md).
+
+    quantize -> cell of the report's view -> sign from cell, row and flip -> lift -> rotate -> round ->
+    score N codewords -> order -> one secret draw -> id ‖ index
+
+Everything up to the order is a public function of the point and the id, in exact integers; the draw is the
+whole mechanism and its proof is in `coterie.randomizers.codeword`. All coins are drawn in the calling
+thread before the work is spread, so that seeded simulations do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from coterie.coins import Coins
+from coterie.errors import PlanError, ReportError
+from coterie.geometry.ball import as_points, quantize
+from coterie.geometry.cells import Cells, CrossPolytopeCells, NetCells
+from coterie.geometry.lift import lift
+from coterie.geometry.rotation import Rotation
+from coterie.plan.codeword import ID_BYTES, CodewordNumbers, CrossPolytope, View
+from coterie.plan.plan import Plan
+from coterie.randomizers.codeword import CodewordRandomizer
+from coterie.wire.kernels import Kernels, kernels_of
+from coterie.wire.stream import PublicStream
+from coterie.wire.workers import default_workers, in_threads
+
+_SIGNS_AT_A_TIME: Final = 1 << 22  # codeword bits a thread holds at a time: 128 people at N = 256, P = 128
+_MOST_PEOPLE: Final = 256  # at a time; more would leave the cache
+
+
+class CodewordEncoder:
+    """Encodes points under one plan. Holds no secret and no state; threads may share it.
+
+    Parameters
+    ----------
+    plan : Plan
+        A plan of the `codeword` protocol.
+    kernels : {"numpy", "numba", "auto"}, optional
+        See `coterie.wire.kernels`. The reports are the same bytes either way.
+    workers : int, optional
+        Threads for large batches; by default as many as there are cores.
+
+    Examples
+    --------
+    >>> from coterie.coins import SimulationCoins
+    >>> plan = Plan.design(dimension=3, clusters=2, epsilon=1.0, expected_users=1000)
+    >>> encoder = CodewordEncoder(plan)
+    >>> ids = np.zeros((2, 12), dtype=np.uint8)  # a real client's ids are random
+    >>> encoder.encode([[0.1, 0.2, 0.3], [0.0, 0.0, -1.0]], ids, SimulationCoins(0)).shape
+    (2, 13)
+    """
+
+    def __init__(self, plan: Plan, *, kernels: Kernels | None = None, workers: int | None = None) -> None:
+        numbers = plan.numbers
+        if not isinstance(numbers, CodewordNumbers):
+            raise PlanError(f"this encoder needs a plan of protocol codeword, got {plan.protocol}")
+        self._plan = plan
+        self._numbers = numbers
+        self._kernels = kernels
+        self._workers = default_workers() if workers is None else workers
+        self._randomizer = CodewordRandomizer(numbers.codewords, numbers.cap, numbers.odds)
+        self._stream = PublicStream(plan.public_key())
+        embedding = Rotation.from_key(plan.public_key("embedding"), numbers.embedding)
+        self._embed = embedding.for_width(plan.dimension + 2)
+        self._shift = rounding_shift(numbers.embedding)
+        self._views = [_cells_of_view(plan, number, view) for number, view in enumerate(numbers.views)]
+
+    def encode(self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins) -> NDArray[np.uint8]:
+        """Return one report a point: (n, d), (n, 12) -> (n, width).
+
+        Parameters
+        ----------
+        points : array_like, shape (n, d)
+            One row a person. Points outside the plan's ball are drawn back to its surface.
+        ids : ndarray of uint8, shape (n, 12)
+            Fresh random bytes from the system, independent of the points, each used once.
+        coins : Coins
+            The secret coins; outside simulation, the system's.
+        """
+        return self.encode_counting(points, ids, coins)[0]
+
+    def encode_counting(
+        self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins
+    ) -> tuple[NDArray[np.uint8], int]:
+        """Return what `encode` does, and how many points were clipped. The count is not private."""
+        points = as_points(points, self._plan.dimension)
+        people = len(points)
+        if ids.dtype != np.uint8 or ids.shape != (people, ID_BYTES):
+            raise ReportError(
+                f"ids must be uint8 of shape ({people}, {ID_BYTES}), one row a point, "
+                f"got {ids.dtype} of shape {ids.shape}"
+            )
+        ranks = self._randomizer.ranks(coins.below_many(self._randomizer.total, people))
+        choose = kernels_of("coterie.encode", self._kernels, people).choose
+        indices = np.empty(people, dtype=np.int64)
+
+        def encode_piece(piece: slice) -> int:
+            vectors, clipped = self._signed_vectors(points[piece], ids[piece])
+            codewords = self._stream.codewords(ids[piece], self._numbers.codewords, self._numbers.embedding)
+            indices[piece] = choose(codewords, vectors, ranks[piece])
+            return clipped
+
+        step = _SIGNS_AT_A_TIME // (self._numbers.codewords * self._numbers.embedding)
+        step = min(max(step, 1), _MOST_PEOPLE)
+        if people <= step:
+            clipped = encode_piece(slice(people))
+        else:
+            pieces = (slice(start, start + step) for start in range(0, people, step))
+            clipped = sum(in_threads(encode_piece, pieces, self._workers))
+        return self._reports(ids, indices), clipped
+
+    def _signed_vectors(
+        self, points: NDArray[np.float64], ids: NDArray[np.uint8]
+    ) -> tuple[NDArray[np.float64], int]:
+        """Return sign·r, the integers that the codewords are scored against: (n, d), (n, 12) -> (n, P)."""
+        quantized, clipped = quantize(points, self._plan.center, self._plan.radius)
+        rows, flips = self._stream.choices(ids, self._numbers.rows)
+        views, masks = np.divmod(rows, self._numbers.cells)
+        odd = (np.bitwise_count(self._cells_of(quantized, views) & masks) + flips) & 1
+        rotated = self._embed(lift(quantized, self._numbers.count_weight))  # y, (n, P)
+        # r = ⌊(y + 2^(h-1)) / 2^h⌋: a sum below 2^53 and a power of two, so the doubles are exact
+        rotated += 1 << (self._shift - 1)
+        rotated *= 0.5**self._shift
+        vectors = np.floor(rotated, out=rotated)
+        vectors *= (1.0 - 2.0 * odd)[:, None]
+        return vectors, clipped
+
+    def _cells_of(self, quantized: NDArray[np.float64], views: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the cell of each point in its report's view: (n, d), (n,) -> (n,)."""
+        if len(self._views) == 1:
+            return self._views[0].of(quantized)
+        cells = np.empty(len(quantized), dtype=np.int64)
+        for view in np.unique(views):
+            chosen = np.flatnonzero(views == view)
+            cells[chosen] = self._views[view].of(quantized[chosen])
+        return cells
+
+    def _reports(self, ids: NDArray[np.uint8], indices: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Join id and big-endian index: (n, 12), (n,) -> (n, width)."""
+        reports = np.empty((len(ids), self._numbers.report_width), dtype=np.uint8)
+        reports[:, :ID_BYTES] = ids
+        index_bytes = self._numbers.index_bytes
+        reports[:, ID_BYTES:] = indices.astype(">u2").view(np.uint8).reshape(-1, 2)[:, 2 - index_bytes :]
+        return reports
+
+
+def rounding_shift(embedding: int) -> int:
+    """Return h = ⌈(3·log2 P - 5)/2⌉: rotated vectors are divided by 2^h, so that Σ|r| < 2^23.
+
+    ‖y‖ ≤ P·2^20, so Σ|y_j| ≤ P^1.5·2^20, and Σ|r_j| ≤ 2^22.5 + P/2.
+
+    Examples
+    --------
+    >>> rounding_shift(128), rounding_shift(256)
+    (8, 10)
+    """
+    return -(-(3 * (embedding.bit_length() - 1) - 5) // 2)
+
+
+def _cells_of_view(plan: Plan, number: int, view: View) -> Cells:
+    if isinstance(view, CrossPolytope):
+        rotation = Rotation.from_key(plan.public_key(f"view/{number}"), view.size)
+        return CrossPolytopeCells.from_rotation(rotation, plan.dimension)
+    return NetCells.from_points(view.points)

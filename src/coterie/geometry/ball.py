@@ -1,0 +1,112 @@
+"""The public ball and its integer grid: where every point of a study lives.
+
+A point x is shifted and scaled into the unit ball, then rounded to integers of scale 2^20:
+
+    z = (x - center) / radius;   g = max|z_i|, if g > 1: z = z / g;   q_i = ⌊z_i·2^20 + ½⌋
+    s = Σ q_i²;   if s > 2^40: q_i = trunc(q_i·t) with t = 2^20/√s
+
+Every operation is one IEEE double operation, in this order, so all languages find the same integers
+(docs/wire-format.md). Afterwards Σ q_i² ≤ 2^40 holds exactly: rounding can raise the sum by a relative
+2^-49 at most, which is less than one, and the sum is an integer. The division by g keeps q_i and their
+squares within 53 bits however far away x is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from coterie.errors import PointError
+
+SCALE: Final = 1 << 20  # grid steps to the ball's radius
+SCALE_SQUARED: Final = 1 << 40
+
+
+def as_points(points: ArrayLike, dimension: int) -> NDArray[np.float64]:
+    """Return `points` as an (n, d) float64 array, or say what is wrong with its shape or type.
+
+    Parameters
+    ----------
+    points : array_like, shape (n, d)
+        Real numbers: any float or integer type.
+    dimension : int
+        d, the plan's dimension.
+
+    Examples
+    --------
+    >>> as_points([[1, 2], [3, 4]], dimension=2).dtype
+    dtype('float64')
+    """
+    try:
+        array = np.asarray(points)
+    except ValueError:  # ragged lists
+        raise PointError(
+            "points must form a rectangular array of numbers, got rows of unequal length"
+        ) from None
+    if array.dtype.kind not in "fiu" or array.dtype.itemsize > 8:
+        raise PointError(
+            f"points must be real numbers (float64 or narrower, or integers), got dtype {array.dtype}"
+        )
+    if array.ndim != 2 or array.shape[1] != dimension:
+        raise PointError(
+            f"points must have shape (n, {dimension}), one row a person, got shape {array.shape}"
+        )
+    return array.astype(np.float64, copy=False)
+
+
+def quantize(
+    points: NDArray[np.float64], center: Sequence[float] | NDArray[np.float64] | None, radius: float
+) -> tuple[NDArray[np.float64], int]:
+    """Round points to the ball's integer grid.
+
+    Parameters
+    ----------
+    points : ndarray of float64, shape (n, d)
+        One row a person.
+    center : sequence of d floats, or None
+        The ball's center; None is the origin.
+    radius : float
+        The ball's radius.
+
+    Returns
+    -------
+    quantized : ndarray of float64, shape (n, d)
+        Integers (held in float64, exactly) with squared row sums at most 2^40.
+    clipped : int
+        How many points lay outside the ball. Computed from the points and hence not private: it stays on the
+        client. A point on the sphere itself is not counted, whichever way its coordinates were rounded.
+
+    Examples
+    --------
+    >>> quantized, clipped = quantize(np.array([[0.5, 0.0], [3.0, 4.0]]), center=None, radius=1.0)
+    >>> quantized.astype(int).tolist(), clipped
+    ([[524288, 0], [629145, 838860]], 1)
+    """
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+        scaled = points if center is None else points - np.asarray(center, dtype=np.float64)
+        scaled = scaled / radius  # (n, d)
+    largest = np.abs(scaled).max(axis=1, initial=0.0)  # g, (n,)
+    if not np.isfinite(largest).all():
+        raise PointError(
+            "points hold NaN, infinite or overflowing coordinates (seen from the ball's center, in units "
+            "of its radius); nothing was encoded. Drop or repair those rows first"
+        )
+    far = largest > 1
+    if far.any():
+        scaled[far] /= largest[far, None]
+    scaled *= SCALE
+    scaled += 0.5
+    quantized: NDArray[np.float64] = np.floor(scaled, out=scaled)
+
+    squares = np.einsum("ij,ij->i", quantized, quantized)  # s, exact: d·2^40 < 2^53
+    outside = squares > SCALE_SQUARED
+    if outside.any():
+        shrink = SCALE / np.sqrt(squares[outside])  # t
+        quantized[outside] = np.trunc(quantized[outside] * shrink[:, None])
+    # Rounding moves a point by √d/2 grid steps at most: only beyond that is it certain to have been outside.
+    slack = SCALE + np.sqrt(points.shape[1]) / 2
+    clipped = int(np.count_nonzero(far | (squares > slack * slack)))
+    return quantized, clipped

@@ -1,0 +1,117 @@
+"""The public stream: what everyone who sees a report's id can regenerate.
+
+    block j = AES-128(key, id ‖ j),   id 12 bytes, j 4 bytes big-endian
+
+Block 0 tells the report's row of the table and its flip; blocks 1, 2, 3, … are the codewords, P bits each,
+one after the other (bit 1 is +1, bit 0 is -1). AES is here a fast public function with random-looking
+output, in hardware on every device and in WebCrypto; nothing is hidden by it. One ECB call serves any
+number of reports, and the server decrypts nothing: it asks for the P/128 blocks of the one codeword a
+report names.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
+
+from coterie.plan.codeword import ID_BYTES as ID_BYTES  # the id is the stream's address
+
+BLOCK_BYTES: Final = 16
+BLOCK_BITS: Final = 128
+
+# Row b holds the eight signs of byte b, most significant bit first.
+_SIGNS_OF_BYTE: Final = (
+    2 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32) - 1
+)
+
+
+class PublicStream:
+    """The stream under one plan's public key. Holds no state besides the key; threads may share it.
+
+    Parameters
+    ----------
+    key : bytes
+        16 bytes, from the plan.
+
+    Examples
+    --------
+    >>> stream = PublicStream(bytes(16))
+    >>> stream.blocks(np.zeros((1, 12), dtype=np.uint8), first=0, count=2)[0, 0].tobytes().hex()
+    '66e94bd4ef8a2c3b884cfa59ca342b2e'
+    """
+
+    __slots__ = ("_cipher",)
+
+    def __init__(self, key: bytes) -> None:
+        self._cipher = Cipher(algorithms.AES(key), modes.ECB())  # noqa: S305 - a public stream, nothing is hidden
+
+    def blocks(self, ids: NDArray[np.uint8], first: int, count: int) -> NDArray[np.uint8]:
+        """Return blocks first, …, first + count - 1 of every id: (n, 12) -> (n, count, 16)."""
+        counters = np.arange(first, first + count, dtype=">u4")
+        return self._encrypt(ids, np.broadcast_to(counters, (len(ids), count)))
+
+    def blocks_at(self, ids: NDArray[np.uint8], counters: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Return the blocks each report asks for: (n, 12), (n, c) -> (n, c, 16)."""
+        return self._encrypt(ids, counters.astype(">u4"))
+
+    def choices(self, ids: NDArray[np.uint8], rows: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """Return each report's public row (n,) in [0, rows) and flip (n,) in {0, 1}, from its block 0."""
+        return read_choices(self.blocks(ids, 0, 1)[:, 0], rows)
+
+    def codewords(self, ids: NDArray[np.uint8], codewords: int, embedding: int) -> NDArray[np.uint8]:
+        """Return all N codewords of every report, eight bits a byte: (n, 12) -> (n, N, P/8)."""
+        blocks = self.blocks(ids, 1, codewords * embedding // BLOCK_BITS)
+        return blocks.reshape(len(ids), codewords, embedding // 8)
+
+    def chosen(
+        self, ids: NDArray[np.uint8], indices: NDArray[np.int64], rows: int, embedding: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint8]]:
+        """Return row (n,), flip (n,) and the one codeword each report names, packed (n, P/8), by one call."""
+        width = embedding // BLOCK_BITS  # blocks a codeword
+        counters = np.zeros((len(ids), 1 + width), dtype=np.int64)
+        counters[:, 1:] = (1 + indices * width)[:, None] + np.arange(width)
+        blocks = self.blocks_at(ids, counters)
+        row, flip = read_choices(blocks[:, 0], rows)
+        return row, flip, blocks[:, 1:].reshape(len(ids), embedding // 8)
+
+    def _encrypt(self, ids: NDArray[np.uint8], counters: NDArray[np.uint32]) -> NDArray[np.uint8]:
+        """Encrypt id ‖ counter for big-endian counters (n, c): -> (n, c, 16)."""
+        people, count = counters.shape
+        plain = np.empty((people, count, 4), dtype=np.uint32)
+        plain[:, :, : ID_BYTES // 4] = np.ascontiguousarray(ids).view(np.uint32)[:, None, :]
+        plain[:, :, -1] = counters.view(np.uint32)  # the bytes as they lie, big-endian already
+        # update_into asks for a spare block at the end, and spares the copy that update makes.
+        size = plain.nbytes
+        cipher_text = np.empty(size + BLOCK_BYTES - 1, dtype=np.uint8)
+        self._cipher.encryptor().update_into(plain.data.cast("B"), cipher_text.data)
+        return cipher_text[:size].reshape(people, count, BLOCK_BYTES)
+
+
+def read_choices(block: NDArray[np.uint8], rows: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Read row and flip from block 0 of each report: (n, 16) -> (n,), (n,).
+
+    The row is the first four bytes, big-endian, modulo a power of two; the flip is the lowest bit of byte 4.
+
+    Examples
+    --------
+    >>> row, flip = read_choices(np.array([[0, 0, 1, 7, 3] + 11 * [0]], dtype=np.uint8), rows=256)
+    >>> row.tolist(), flip.tolist()
+    ([7], [1])
+    """
+    words = np.ascontiguousarray(block[:, :4]).view(">u4")[:, 0]
+    return (words % rows).astype(np.int64), block[:, 4] & np.uint8(1)
+
+
+def signs_of(packed: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """Read packed bits as signs, 1 as +1 and 0 as -1: (..., b) -> (..., 8b).
+
+    Examples
+    --------
+    >>> signs_of(np.array([0b10000001], dtype=np.uint8)).tolist()
+    [1.0, -1.0, -1.0, -1.0, -1.0, -1.0, -1.0, 1.0]
+    """
+    signs = np.take(_SIGNS_OF_BYTE, packed, axis=0)
+    return signs.reshape(*packed.shape[:-1], 8 * packed.shape[-1])
