@@ -14,6 +14,10 @@ u = q·v + o[m]: exactly q^d of them. Encoder and server share the table, hence 
 only closest point ever found in floats is the deepest one, by the encoder alone. Unshifted, half of the
 digits would be ties; τ is public, random, and taken anew until every entry wins by a clear margin.
 
+*Paths.* A node of level i is also named by i+1 numbers: w packed into one word (u_1 = q·w + m_1 at level 1,
+four bits a coordinate), then the digits m_1, …, m_i of its ancestors down to itself, each as its number in the
+table. Siblings differ in the last number alone, which is what lets an oracle answer for all of them at once.
+
 A child lies at q^-i·E[m], E[m] = s(B·o[m] - (q-1)τ)/q, from its parent at level i, with ‖E[m]‖ ≤ 1. So all
 descendants of a node lie within its *tile*, node + Σ_{j≥i} q^-j·E[m_j]. A node matters only when its tile
 meets the unit ball: `reachable` tests that by the tile's support function, and never refuses a node that
@@ -35,6 +39,8 @@ from coterie.geometry.public_bytes import public_bytes
 RATIOS: Final = (2, 3, 4)  # q; the paper takes 2
 MAX_TABLE: Final = 1 << 20  # entries of the offset table, q^d
 MAX_LEVELS: Final = 24
+ROOT_BITS: Final = 4  # a coordinate of w in a path's first number
+MAX_NET_DIMENSION: Final = 15  # of a net with paths: so many coordinates of four bits fit a signed word
 
 _MARGIN: Final = 1e-9  # by which the closest point of every table entry must win, in squared lattice units
 _ATTEMPTS: Final = 64
@@ -73,6 +79,8 @@ class NetFamily:
                 f"a node would have {ratio}^{dimension} children; at most {MAX_TABLE} are supported: "
                 "project to fewer dimensions"
             )
+        if dimension > MAX_NET_DIMENSION:
+            raise PlanError(f"nets have at most {MAX_NET_DIMENSION} dimensions, got {dimension}: project first")
         lattice = DualRootLattice.of(dimension)
         digits = all_digits(dimension, ratio)  # m, (q^d, d)
         blocks = -(-4 * dimension // 16)
@@ -91,6 +99,11 @@ class NetFamily:
     def dimension(self) -> int:
         """Dimension of the nets (d, or d' after a projection)."""
         return self.lattice.dimension
+
+    @property
+    def digit_bits(self) -> int:
+        """Bits of one digit of a path."""
+        return (self.branching - 1).bit_length()
 
     @property
     def branching(self) -> int:
@@ -138,6 +151,18 @@ class NetFamily:
         for level in range(self.levels - 1, 0, -1):
             names[level - 1] = self.parents(names[level])
         return names
+
+    def root_words(self, names: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the first number of the paths of level-1 nodes: (n, d) -> (n,)."""
+        coarse = names // self.ratio + (1 << (ROOT_BITS - 1))  # w, moved to 0..15
+        places = ROOT_BITS * np.arange(self.dimension)
+        return np.asarray((coarse << places).sum(axis=-1, dtype=np.int64))
+
+    def paths(self, representatives: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the path of each point down to level T: representatives (T, n, d) -> (n, T+1)."""
+        return np.stack(
+            [self.root_words(representatives[0]), *(self.digits(names) for names in representatives)], axis=1
+        )
 
     def reachable(self, level: int, names: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Tell which nodes may be a representative of some point of the unit ball: (m, d) -> (m,).
