@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate.codeword import CodewordTable
+from coterie.aggregate.net_tree import NetTreeTable
 from coterie.plan import Plan
 
 
 class Table(Protocol):
-    """Integers that reports add to. Their shapes depend on the plan alone."""
+    """Integers that reports add to. Their shapes depend on the plan, and on the count where reports are kept."""
 
     @property
     def count(self) -> int:
@@ -38,6 +39,11 @@ class Table(Protocol):
         ...
 
     @classmethod
+    def shapes(cls, plan: Plan, size: int) -> dict[str, tuple[int, ...]]:
+        """Return the arrays' shapes in a file that has `size` bytes of them; those of zero where they are fixed."""
+        ...
+
+    @classmethod
     def from_arrays(cls, plan: Plan, arrays: Mapping[str, NDArray[np.int64]]) -> Self:
         """Return the table with these arrays; AggregateError if no reports can have made them."""
         ...
@@ -45,4 +51,5 @@ class Table(Protocol):
 
 TABLES: Final[dict[str, type[Any]]] = {
     "codeword": CodewordTable,
+    "net-tree": NetTreeTable,
 }

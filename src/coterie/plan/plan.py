@@ -29,7 +29,7 @@ from coterie.privacy import Guarantee
 FORMAT: Final = "coterie-plan"
 VERSION: Final = 1
 
-_ROTATION_LABEL: Final = re.compile(r"embedding|view/(0|[1-9][0-9]{0,4})")
+_ROTATION_LABEL: Final = re.compile(r"embedding|view/(0|[1-9][0-9]{0,4})|net|subspace")
 _FIELDS: Final = (
     "protocol",
     "model",
@@ -138,6 +138,7 @@ class Plan:
         center: Sequence[float] | None = None,
         radius: float = 1.0,
         seed: int = 0,
+        **options: Any,
     ) -> Self:
         """Choose the protocol's numbers from the public facts of a study and freeze the plan.
 
@@ -159,6 +160,8 @@ class Plan:
             Radius of the public ball. Choose it without looking at the data.
         seed : int
             0 to 2^53-1, public. Another seed gives other public randomness.
+        **options
+            What the protocol's design takes besides; see its function in `coterie.plan.protocols.DESIGNERS`.
 
         Returns
         -------
@@ -186,6 +189,7 @@ class Plan:
             epsilon=public["epsilon"],
             expected_users=public["expected_users"],
             seed=public["seed"],
+            **options,
         )
         return cls(**public, delta=0.0, numbers=numbers)
 
@@ -212,12 +216,13 @@ class Plan:
         Parameters
         ----------
         label : str
-            "public" for the reports' stream; "embedding" or "view/<number>" for a rotation.
+            "public" for the reports' stream; "embedding" or "view/<number>" for a rotation; "net" for a net's
+            shift; "subspace" for a projection.
         """
         if label == "public":
             return hashlib.sha256(b"coterie/1/public" + self.id_bytes).digest()[:16]
         if not _ROTATION_LABEL.fullmatch(label):
-            raise PlanError(f"a key's label is public, embedding or view/<number>, got {shown(label)}")
+            raise PlanError(f"a key's label is public, embedding, view/<number>, net or subspace, got {shown(label)}")
         return hashlib.sha256(f"coterie/1/rotation/{label}/".encode() + self.id_bytes).digest()[:16]
 
     def to_dict(self) -> dict[str, Any]:

@@ -5,26 +5,25 @@ Adding one is a line in each table, a file of numbers and a file of design.
 
 from __future__ import annotations
 
-from typing import Any, Final, Protocol
+from collections.abc import Callable
+from typing import Any, Final
 
 from coterie.plan.base import Numbers
 from coterie.plan.codeword import CodewordNumbers
 from coterie.plan.design import design_codeword
+from coterie.plan.net_tree import NetTreeNumbers
+from coterie.plan.net_tree_design import design_net_tree
 
 
-class Designer(Protocol):
-    """Chooses a protocol's numbers from the public facts of a study, all of them checked before."""
-
-    def __call__(
-        self, *, dimension: int, clusters: int, epsilon: float, expected_users: int, seed: int
-    ) -> Numbers:
-        """Return the numbers."""
-        ...
-
+# Chooses a protocol's numbers from the public facts of a study, all of them checked before (keywords dimension,
+# clusters, epsilon, expected_users, seed), and from the options the protocol has besides.
+Designer = Callable[..., Numbers]
 
 NUMBERS: Final[dict[str, type[Any]]] = {
     "codeword": CodewordNumbers,
+    "net-tree": NetTreeNumbers,
 }
 DESIGNERS: Final[dict[str, Designer]] = {
     "codeword": design_codeword,
+    "net-tree": design_net_tree,
 }

@@ -8,13 +8,15 @@ At most Γka nodes are expanded, so the tree has at most T·Γka·q^d nodes and 
 oracle says.
 
 The test runs on noisy frequencies (the paper's text has f there), clamped at zero; sums over leaves elsewhere
-use them unclamped. A floor of some standard deviations, 0 in the paper, lets frequencies that noise alone
-explains count as zero: such an oracle is still η-accurate for η ≥ floor, which is all the theorem asks.
+use them unclamped. With `strays` > 0 (0 in the paper) frequencies that noise alone explains count as zero: the
+floor is so many standard deviations that about `strays` of a level's nodes would pass it if all were empty.
+Such an oracle is still η-accurate for η ≥ floor, which is all the theorem asks.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +39,8 @@ class BuildParameters:
         a: nodes of a level that one center may serve.
     rounds : int
         Γ: at most Γka nodes of a level are expanded.
-    floor : float
-        Frequencies below so many standard deviations count as zero; 0 in the paper.
+    strays : float
+        Empty nodes of a level expected to pass the floor by chance; 0 is no floor, as in the paper.
     max_nodes : int
         A tree that would grow beyond this is refused.
     """
@@ -46,7 +48,7 @@ class BuildParameters:
     clusters: int  # k
     expansion: int  # a
     rounds: int  # Γ
-    floor: float = 0.0
+    strays: float = 0.0
     max_nodes: int = 1 << 21
 
     @property
@@ -125,9 +127,22 @@ def build_tree(nets: NetFamily, oracle: FrequencyOracle, parameters: BuildParame
         tree = tree.grown(expand)
         level: TreeLevel = tree.levels[-1]
         noisy.append(oracle.frequencies(number + 1, level.paths))
-        least = parameters.floor * oracle.deviation(number + 1)
+        least = floor_of(len(level), parameters.strays) * oracle.deviation(number + 1)
         floored.append(np.where(noisy[-1] >= least, np.maximum(noisy[-1], 0.0), 0.0))
     return WeighedTree(tree, tuple(noisy), tuple(floored))
+
+
+def floor_of(nodes: int, strays: float) -> float:
+    """Return the standard deviations that about `strays` of so many normal deviates exceed; 0 for no strays.
+
+    Examples
+    --------
+    >>> round(floor_of(1000, strays=0.5), 2), floor_of(1000, strays=0.0)
+    (3.29, 0.0)
+    """
+    if strays <= 0 or nodes <= 2 * strays:
+        return 0.0
+    return NormalDist().inv_cdf(1 - strays / nodes)
 
 
 def _heaviest(frequencies: NDArray[np.float64], count: int) -> NDArray[np.bool_]:
