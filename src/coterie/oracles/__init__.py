@@ -1,7 +1,5 @@
-"""Frequencies and vector sums of buckets, read off private reports, with their noise levels."""
+"""What reports say: counts and vector sums, each with its noise level.
 
-from coterie.oracles.base import FrequencyOracle, VectorSumOracle
-from coterie.oracles.explicit_hist import ExplicitHist
-from coterie.oracles.explicit_hist_vector import ExplicitHistVector
-
-__all__ = ["ExplicitHist", "ExplicitHistVector", "FrequencyOracle", "VectorSumOracle"]
+An oracle's answer is unbiased and carries its own variance, so that whatever reads it can tell signal from
+noise. Nothing here decides anything; that is the business of `coterie.tree` and `coterie.centers`.
+"""
