@@ -14,7 +14,7 @@ from coterie.plan import Plan
 
 
 class Table(Protocol):
-    """Integers that reports add to. Their shapes depend on the plan, and on the count where reports are kept."""
+    """Integers that reports add to, shaped by the plan, and by the count where reports are kept."""
 
     @property
     def count(self) -> int:
@@ -40,7 +40,7 @@ class Table(Protocol):
 
     @classmethod
     def shapes(cls, plan: Plan, size: int) -> dict[str, tuple[int, ...]]:
-        """Return the arrays' shapes in a file that has `size` bytes of them; those of zero where they are fixed."""
+        """Return the arrays' shapes in a file that has `size` bytes of them."""
         ...
 
     @classmethod

@@ -1,9 +1,9 @@
 """The `net-tree` server's table: the reports themselves, in one canonical order.
 
-Which buckets matter is known only while the tree is built, and a bucket's estimate is a sum over all reports with
-signs of its own, so there is no small table to add into: the reports are kept (15 bytes a person at T = 12).
-They are private already. Sorted by their bytes, the same reports give the same table whatever the order of
-adding and merging. In a file a report is padded with zeros to whole 64-bit words.
+Which buckets matter is known only while the tree is built, and a bucket's estimate is a sum over all reports
+with signs of its own, so there is no small table to add into: the reports are kept (15 bytes a person at T =
+12). They are private already. Sorted by their bytes, the same reports give the same table whatever the order
+of adding and merging. In a file a report is padded with zeros to whole 64-bit words.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ class NetTreeTable:
         """The reports, sorted by their bytes."""
         if len(self._pieces) > 1:
             rows = np.concatenate(self._pieces)
-            self._pieces = [np.sort(rows.view(f"S{rows.shape[1]}"), axis=0).view(np.uint8).reshape(rows.shape)]
+            self._pieces = [
+                np.sort(rows.view(f"S{rows.shape[1]}"), axis=0).view(np.uint8).reshape(rows.shape)
+            ]
         return self._pieces[0]
 
     def add(self, reports: NDArray[np.uint8]) -> None:
@@ -86,7 +88,7 @@ class NetTreeTable:
 
     @classmethod
     def from_arrays(cls, plan: Plan, arrays: Mapping[str, NDArray[np.int64]]) -> Self:
-        """Return the table with these reports; AggregateError if they are not of the plan's form or not sorted."""
+        """Return the table with these reports; AggregateError if they are malformed or not sorted."""
         words, width = _words_of(plan), plan.report_width
         if arrays.keys() != {"reports"}:
             raise AggregateError(f"a table of this plan has the array reports, got {', '.join(arrays)}")

@@ -5,9 +5,9 @@
     -> c_j = ṽ^j / max{1, ñ^j}, drawn back to the unit ball
 
 With strays at 0 this is the paper's decoder to the letter: all leaves count, ñ unclamped. With strays > 0
-(`constants="practical"`) frequencies that noise alone explains count as zero, expansions that lost their people
-are undone (`coterie.tree.prune`), and only the leaves above the floor are pooled: hundreds of empty leaves
-would bury ñ and ṽ under their noise. All of it is post-processing.
+(`constants="practical"`) frequencies that noise alone explains count as zero, expansions that lost their
+people are undone (`coterie.tree.prune`), and only the leaves above the floor are pooled: hundreds of empty
+leaves would bury ñ and ṽ under their noise. All of it is post-processing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ class Solver(Protocol):
 
     cluster_centers_: NDArray[np.float64]
 
-    def fit(self, X: NDArray[np.float64], y: None = None, sample_weight: NDArray[np.float64] | None = None) -> object:
+    def fit(
+        self, X: NDArray[np.float64], y: None = None, sample_weight: NDArray[np.float64] | None = None
+    ) -> object:
         """Find centers of weighted points."""
         ...
 
@@ -110,7 +112,8 @@ def k_means_decoder(
     pooled = weights > 0 if parameters.strays > 0 else np.ones(len(parts), dtype=np.bool_)
     count = len(found)
     part_sums = _part_sums(weighed, vectors, parts, pooled, count)
-    part_weights = np.bincount(parts[pooled], weights=noisy[pooled], minlength=count)
+    part_weights = np.zeros(count)
+    np.add.at(part_weights, parts[pooled], noisy[pooled])
     centers = part_sums / np.maximum(1.0, part_weights)[:, None]
     lengths = np.linalg.norm(centers, axis=1, keepdims=True)
     centers = centers / np.maximum(1.0, lengths)
@@ -137,7 +140,9 @@ def _solve(
     solver.fit(points[kept], sample_weight=weights[kept])
     found = np.asarray(solver.cluster_centers_, dtype=np.float64)
     if found.ndim != 2 or found.shape[1] != points.shape[1] or not np.isfinite(found).all():
-        raise DecodeError(f"the solver's cluster_centers_ must be finite, (k, {points.shape[1]}), got {found.shape}")
+        raise DecodeError(
+            f"the solver's cluster_centers_ must be finite, (k, {points.shape[1]}), got {found.shape}"
+        )
     return found
 
 

@@ -20,10 +20,10 @@ from coterie.oracles.explicit_hist import ExplicitHist
 from coterie.oracles.explicit_hist_vector import ExplicitHistVector
 from coterie.oracles.signs import PathMasks
 from coterie.plan import Plan
+from coterie.plan.codeword import ID_BYTES
 from coterie.randomizers.sphere import djw_norm
 from coterie.tree.build import BuildParameters
 from coterie.wire.net_tree import NetTreeStream, net_tree_numbers, unpack_answers
-from coterie.wire.stream import ID_BYTES
 
 _REPORTS_AT_A_TIME: Final = 1 << 16
 _CLEAR: Final = 2.0  # standard deviations by which a part must stand out to be supported
@@ -102,8 +102,8 @@ def decode_net_tree(
     Returns
     -------
     Result
-        Its coreset is S_T, the leaves with their shares. After a projection a leaf's point is the one place of
-        the public subspace that projects onto it.
+        Its coreset is S_T, the leaves with their shares. After a projection a leaf's point is the one place
+        of the public subspace that projects onto it.
     """
     table = cast("NetTreeTable", aggregate.table)
     outcome = decode_table(table, solver=solver, random_state=int(generator.integers(1 << 31)))
@@ -177,7 +177,7 @@ def _notes(plan: Plan, supported: int, errors: NDArray[np.float64]) -> tuple[str
         )
     if math.sqrt(float(np.mean(errors**2))) > 0.5:
         notes.append(
-            "the centers' errors exceed half the radius of the ball: at this epsilon and number of reports the "
-            "paper's protocol says little; protocol codeword needs far fewer reports"
+            "the centers' errors exceed half the radius of the ball: at this epsilon and number of reports "
+            "the paper's protocol says little; protocol codeword needs far fewer reports"
         )
     return tuple(notes)

@@ -31,7 +31,7 @@ def squared_distances(points: NDArray[np.float64], centers: NDArray[np.float64])
 
 def nearest(points: NDArray[np.float64], centers: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the index of each point's closest center, the smaller on ties: (m, d), (k, d) -> (m,)."""
-    return squared_distances(points, centers).argmin(axis=1)
+    return np.asarray(squared_distances(points, centers).argmin(axis=1))
 
 
 def cost(points: WeightedPointSet, centers: NDArray[np.float64]) -> float:
@@ -68,9 +68,7 @@ def partition_cost(
     return float(points.weights @ np.einsum("ij,ij->i", away, away))
 
 
-def partition_means(
-    points: WeightedPointSet, parts: NDArray[np.int64], count: int
-) -> NDArray[np.float64]:
+def partition_means(points: WeightedPointSet, parts: NDArray[np.int64], count: int) -> NDArray[np.float64]:
     """Return the mean of every part, (count, d); zero for a part without weight."""
     masses = np.bincount(parts, weights=points.weights, minlength=count)
     sums = np.zeros((count, points.points.shape[1]))

@@ -63,7 +63,9 @@ class WeightedPointSet:
         if masses.shape != rows.shape[:1]:
             raise DecodeError(f"weights must have shape ({len(rows)},), got shape {masses.shape}")
         distinct, place = np.unique(rows, axis=0, return_inverse=True)
-        return cls(distinct, np.bincount(place.reshape(-1), weights=masses, minlength=len(distinct)))
+        sums = np.zeros(len(distinct))
+        np.add.at(sums, place.reshape(-1), masses)
+        return cls(distinct, sums)
 
     def __len__(self) -> int:
         return len(self.weights)

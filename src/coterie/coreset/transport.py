@@ -29,9 +29,7 @@ from coterie.errors import DecodeError
 MAX_PAIRS: Final = 1 << 12  # pairs (y, x) of the exact optimum
 
 
-def transport_cost(
-    images: NDArray[np.float64], source: WeightedPointSet, target: WeightedPointSet
-) -> float:
+def transport_cost(images: NDArray[np.float64], source: WeightedPointSet, target: WeightedPointSet) -> float:
     """Return mt(Ψ, S, S') of the mapping that sends source point i to row i of `images`, (m, d).
 
     Examples
@@ -54,7 +52,9 @@ def transport_cost(
 def _sums_by_place(places: NDArray[np.float64], masses: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the sum of the signed masses at each distinct row of `places`."""
     _, group = np.unique(places, axis=0, return_inverse=True)
-    return np.bincount(group.reshape(-1), weights=masses)
+    sums = np.zeros(group.max(initial=-1) + 1)
+    np.add.at(sums, group.reshape(-1), masses)
+    return sums
 
 
 def optimal_transport(
@@ -90,7 +90,8 @@ def optimal_transport(
     if not people or not places:
         return source.total + target.total, source.points.copy()
     distances = squared_distances(source.points, target.points)  # (m, m')
-    # Moving y to x instead of leaving it costs w·‖x-y‖² and saves the penalty w; the constant Σ w is added last.
+    # Moving y to x instead of leaving it costs w·‖x-y‖² and saves the penalty w; the constant Σ w
+    # changes nothing.
     pairs = (source.weights[:, None] * (distances - 1.0)).reshape(-1)
     arrives = kron(source.weights[None, :], identity(places))  # (m', m·m')
     each_once = kron(identity(people), np.ones((1, places)))  # (m, m·m')

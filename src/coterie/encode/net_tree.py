@@ -5,9 +5,9 @@
     -> flip each of the 2T bits with its own exact coin
 
 Why that is ε-private, in three lines. Given the public id, a point fixes 2T bits. Each is sent true with
-probability A/(A+B) and false with B/(A+B), independently: any 2T bits have, under any two points, probabilities
-whose ratio is at most Π A_j/B ≤ e^ε, and the plan's check of that is in integers. ∎ No float reaches the odds:
-geometry decides only *which* bits are the true ones.
+probability A/(A+B) and false with B/(A+B), independently: any 2T bits have, under any two points,
+probabilities whose ratio is at most Π A_j/B ≤ e^ε, and the plan's check of that is in integers. ∎ No float
+reaches the odds: geometry decides only *which* bits are the true ones.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from coterie.geometry.ball import SCALE, as_points, quantize
 from coterie.geometry.nets import NetFamily
 from coterie.geometry.projection import Projection
 from coterie.plan import Plan
+from coterie.plan.codeword import ID_BYTES
 from coterie.randomizers.sphere import lifted
 from coterie.wire.net_tree import NetTreeStream, net_tree_numbers, pack_reports
-from coterie.wire.stream import ID_BYTES
 
 _NORMALS_AT_A_TIME: Final = 1 << 19  # coordinates of directions held at a time: 4 MB in float64
 
@@ -104,7 +104,9 @@ class NetTreeEncoder:
         directions = self._stream.all_directions(ids).astype(np.float64)
         heights = (directions @ lifted(quantized)[:, :, None])[:, :, 0]  # exact integers, (n, T)
         towards = np.where(heights >= 0, 1, -1).astype(np.int8)
-        return np.concatenate([signs * choices.count_signs, signs * choices.vector_signs * towards], axis=1) > 0
+        return (
+            np.concatenate([signs * choices.count_signs, signs * choices.vector_signs * towards], axis=1) > 0
+        )
 
     def outside(self, points: ArrayLike) -> int:
         """Return how many points the projection put at zero, for simulations. Not private."""

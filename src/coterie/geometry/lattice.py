@@ -4,7 +4,7 @@ A*_d is Z^(d+1) projected onto the hyperplane Σ t = 0. Two integer vectors have
 differ by a multiple of (1, …, 1), so a point is named by u ∈ Z^d, u_j = z_j - z_(d+1). In an orthonormal
 basis of the hyperplane (`basis`, rows), the point of u is `generator @ u`.
 
-    covering radius  √(d(d+2) / (12(d+1)))       packing radius  ½√(d/(d+1))       ratio √((d+2)/3) ≤ 3 to d = 25
+    covering radius  √(d(d+2) / (12(d+1)))     packing radius  ½√(d/(d+1))     ratio √((d+2)/3) ≤ 3 to d = 25
 
 *Closest point* (McKilliam, Clarkson and Quinn 2008, in O(d log d)). A nearest z to y rounds every coordinate
 of y + λ·1 for some λ, since otherwise one coordinate could be moved by one and lower the distance. As λ grows
@@ -124,8 +124,8 @@ class DualRootLattice:
         expected = ball_volume(self.dimension) * (radius + self.covering_radius) ** self.dimension
         if expected / self.cell_volume > MAX_ENUMERATED:
             raise PlanError(
-                f"a ball of radius {radius:g} holds up to {expected / self.cell_volume:.3g} points of the net "
-                f"in dimension {self.dimension}; at most {MAX_ENUMERATED} are listed"
+                f"a ball of radius {radius:g} holds up to {expected / self.cell_volume:.3g} points of the "
+                f"net in dimension {self.dimension}; at most {MAX_ENUMERATED} are listed"
             )
         turn, upper = np.linalg.qr(self.generator)  # generator = turn · upper
         target = turn.T @ place
@@ -156,4 +156,4 @@ def ball_volume(dimension: int) -> float:
     >>> round(ball_volume(3), 5)
     4.18879
     """
-    return math.pi ** (dimension / 2) / math.gamma(dimension / 2 + 1)
+    return math.exp(dimension / 2 * math.log(math.pi) - math.lgamma(dimension / 2 + 1))

@@ -9,14 +9,15 @@ A node is (i, u) with u ∈ Z^d. Its parent is the closest point of L_(i-1): the
 
     v = w + c[m],  c[m] = closest((Bm - (q-1)τ) / q),      or    v = (u - o[m]) / q,  o[m] = m - q·c[m]
 
-so one table of q^d integer offsets gives every parent at every level, and its inverse the children
-u = q·v + o[m]: exactly q^d of them. Encoder and server share the table, hence agree on every ancestor, and the
-only closest point ever found in floats is the deepest one, by the encoder alone. Unshifted, half of the
-digits would be ties; τ is public, random, and taken anew until every entry wins by a clear margin.
+so one table of q^d integer offsets gives every parent at every level, and its inverse the children u = q·v +
+o[m]: exactly q^d of them. Encoder and server share the table, hence agree on every ancestor, and the only
+closest point ever found in floats is the deepest one, by the encoder alone. Unshifted, half of the digits
+would be ties; τ is public, random, and taken anew until every entry wins by a clear margin.
 
 *Paths.* A node of level i is also named by i+1 numbers: w packed into one word (u_1 = q·w + m_1 at level 1,
-four bits a coordinate), then the digits m_1, …, m_i of its ancestors down to itself, each as its number in the
-table. Siblings differ in the last number alone, which is what lets an oracle answer for all of them at once.
+four bits a coordinate), then the digits m_1, …, m_i of its ancestors down to itself, each as its number in
+the table. Siblings differ in the last number alone, which is what lets an oracle answer for all of them at
+once.
 
 A child lies at q^-i·E[m], E[m] = s(B·o[m] - (q-1)τ)/q, from its parent at level i, with ‖E[m]‖ ≤ 1. So all
 descendants of a node lie within its *tile*, node + Σ_{j≥i} q^-j·E[m_j]. A node matters only when its tile
@@ -80,7 +81,9 @@ class NetFamily:
                 "project to fewer dimensions"
             )
         if dimension > MAX_NET_DIMENSION:
-            raise PlanError(f"nets have at most {MAX_NET_DIMENSION} dimensions, got {dimension}: project first")
+            raise PlanError(
+                f"nets have at most {MAX_NET_DIMENSION} dimensions, got {dimension}: project first"
+            )
         lattice = DualRootLattice.of(dimension)
         digits = all_digits(dimension, ratio)  # m, (q^d, d)
         blocks = -(-4 * dimension // 16)
@@ -177,7 +180,7 @@ class NetFamily:
             support[start : start + 4096] = (inwards[start : start + 4096] @ self.steps.T).max(axis=1)
         # Σ_{j=i}^{T-1} q^-j, then the cell of the deepest node itself.
         tile = (self.covering(level - 1) - self.covering(self.levels - 1)) / (self.ratio - 1)
-        return distances <= 1 + tile * support + self.covering(self.levels) + _SLACK
+        return np.asarray(distances <= 1 + tile * support + self.covering(self.levels) + _SLACK)
 
     def roots_children(self) -> NDArray[np.int64]:
         """Return all level-1 nodes that matter, (m, d), sorted."""

@@ -37,7 +37,7 @@ class Projection:
 
     @classmethod
     def from_key(cls, key: bytes, dimension: int, onto: int, scale: float) -> Projection:
-        """Draw the subspace from a 16-byte key; with `onto` equal to `dimension` the points stay as they are."""
+        """Draw the subspace from a 16-byte key; `onto` equal to `dimension` leaves points as they are."""
         if not 1 <= onto <= dimension:
             raise PlanError(f"a subspace has between 1 and {dimension} dimensions, got {onto}")
         if onto == dimension:

@@ -1,6 +1,7 @@
 """Public bytes from a key: block j = AES-128(key, j as 16 bytes, big-endian), one after the other.
 
-For what a whole plan shares (a net's shift, a random subspace); a report's own stream is `coterie.wire.stream`.
+For what a whole plan shares (a net's shift, a random subspace); a report's own stream is
+`coterie.wire.stream`.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ are independent over people and at most c in size, so
 
     Var f̃_v = n·c² - f_v        |f̃_v - f_v| ≤ c·√(2n·ln(2/β)) with probability 1-β      (Hoeffding)
 
-In the generalized problem a person is in one bucket of every level and sends a bit for each, at odds of ε/(2T).
-The paper pools the nT bits; here a level is read off its own n bits, which is better by √T
+In the generalized problem a person is in one bucket of every level and sends a bit for each, at odds of
+ε/(2T). The paper pools the nT bits; here a level is read off its own n bits, which is better by √T
 (docs/theory/errata.md).
 """
 
@@ -60,7 +60,9 @@ class ExplicitHist:
         found = np.empty(len(paths))
         for prefix, members in sibling_groups(paths):
             signed = (answers * self.masks.prefix_signs(prefix)).astype(np.float64)
-            table = np.bincount(last, weights=signed, minlength=1 << self.digit_bits)
+            table = np.asarray(
+                np.bincount(last, weights=signed, minlength=1 << self.digit_bits), dtype=np.float64
+            )
             found[members] = fwht(table)[paths[members, -1]]  # exact integers
         return self.response.scale * found
 

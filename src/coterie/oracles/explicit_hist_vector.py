@@ -6,9 +6,9 @@ form (`coterie.randomizers.sphere`): the public direction u_i and the answer t_i
     ṽ_v = Σ_i z_i·Z_(v,i)        E ṽ_v = v_v        E‖ṽ_v - v_v‖² ≤ n·B²
     ‖ṽ_v - v_v‖ ≤ (B+1)·√n·(1 + √(2·ln(1/β))) with probability 1-β
 
-The last by bounded differences: the length of a sum of independent centered vectors of length ≤ B+1 is √n(B+1)
-at most on average, and one vector moves it by 2(B+1). (The paper's bound carries a further log d.) Vectors
-are lifted by one coordinate before randomizing, which is dropped here.
+The last by bounded differences: the length of a sum of independent centered vectors of length ≤ B+1 is
+√n(B+1) at most on average, and one vector moves it by 2(B+1). (The paper's bound carries a further log d.)
+Vectors are lifted by one coordinate before randomizing, which is dropped here.
 
 The sum over a *set* of buckets needs one number a report, Σ_{v in the set} Z_(v,i), and one product with the
 directions: as cheap for a thousand buckets as for one.
@@ -77,7 +77,7 @@ class ExplicitHistVector:
     def _gains(
         self, digits: NDArray[np.int64], parts: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the parts among some siblings and Σ_{m in part} (-1)^⟨h,m⟩ for every h: (p,), (p, 2^bits)."""
+        """Return the parts of siblings and Σ_{m in part} (-1)^⟨h,m⟩ for every h: (p,), (p, 2^bits)."""
         present, place = np.unique(parts, return_inverse=True)
         marks = np.zeros((len(present), 1 << self.digit_bits))
         np.add.at(marks, (place.reshape(-1), digits), 1.0)

@@ -1,12 +1,13 @@
 """Public signs of buckets: pairwise independent, and as fast for all siblings as for one.
 
-A report's public stream gives it a uniform mask for each number of a path. The sign of bucket y for report i is
+A report's public stream gives it a uniform mask for each number of a path. The sign of bucket y for report i
+is
 
     Z_(y,i) = s_i·(-1)^⟨mask_i, path(y)⟩       (inner product over GF(2) of all the bits)
 
-with s_i one more public bit. For two buckets y ≠ y' the paths differ in some bit, and the mask's bit there is a
-fair coin that nothing else uses: Z_(y,i)·Z_(y',i) is uniform. So every column of Z is pairwise independent,
-and columns of different reports are independent: what the paper's Appendix B asks for.
+with s_i one more public bit. For two buckets y ≠ y' the paths differ in some bit, and the mask's bit there
+is a fair coin that nothing else uses: Z_(y,i)·Z_(y',i) is uniform. So every column of Z is pairwise
+independent, and columns of different reports are independent: what the paper's Appendix B asks for.
 
 The sign factors along the path. For all q^d siblings under one prefix
 
@@ -41,12 +42,13 @@ class PathMasks:
         return len(self.root)
 
     def prefix_signs(self, prefix: NDArray[np.int64]) -> NDArray[np.int8]:
-        """Return (-1)^⟨mask, prefix⟩ for each report; `prefix` is the first numbers of a path: (i,) -> (n,)."""
+        """Return (-1)^⟨mask, prefix⟩ of each report, for the first numbers of a path: (i,) -> (n,)."""
         bits = self.root & prefix[0]
         parity = np.bitwise_count(bits)  # of |x|; all numbers here are non-negative
         for place, number in enumerate(prefix[1:]):
             parity = parity ^ np.bitwise_count(self.digits[:, place] & number)
-        return 1 - 2 * (parity & 1).astype(np.int8)
+        signs: NDArray[np.int8] = 1 - 2 * (parity & 1).astype(np.int8)
+        return signs
 
     def slice(self, piece: slice) -> PathMasks:
         """Return the masks of some of the reports."""

@@ -6,8 +6,8 @@ report is private with ε = T·ln(A_count/B) + T·ln(A_vector/B), and the check 
 
     (A_count·A_vector)^T ≤ e^ε·B^(2T)         in integers
 
-`expansion` (a), `rounds` (Γ) and `strays` steer the decoder alone; they stand here so that a plan says how it is
-meant to be decoded. Strays of zero are the paper's decoder to the letter.
+`expansion` (a), `rounds` (Γ) and `strays` steer the decoder alone; they stand here so that a plan says how
+it is meant to be decoded. Strays of zero are the paper's decoder to the letter.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from coterie.plan.checks import checked_fields, checked_integer, checked_real
 from coterie.privacy.odds import BASE_ODDS, product_allowed, spent_by_product
 from coterie.randomizers.response import BinaryResponse
 
+LAYOUT: Final = 1  # of the report (docs/theory/net-tree.md); another layout gets another number
 MAX_EXPANSION: Final = 1 << 40  # a; larger than every tree, so "expand all"
 MAX_ROUNDS: Final = 64  # Γ
 MAX_SCALE: Final = 1e6  # Λ
@@ -49,7 +50,8 @@ class NetTreeNumbers:
     expansion, rounds : int
         a and Γ of BuildTree.
     strays : float
-        Empty nodes of a level that may pass the decoder's noise floor by chance; 0 is no floor, as in the paper.
+        Empty nodes of a level that may pass the decoder's noise floor by chance; 0 is no floor, as in the
+        paper.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class NetTreeNumbers:
     expansion: int  # a
     rounds: int  # Γ
     strays: float
+    layout: int = LAYOUT
 
     models: ClassVar[frozenset[str]] = frozenset({"local"})
 
@@ -80,6 +83,7 @@ class NetTreeNumbers:
             "vector_odds": checked_integer("vector_odds", self.vector_odds, BASE_ODDS + 1, MAX_ODDS),
             "expansion": checked_integer("expansion", self.expansion, 1, MAX_EXPANSION),
             "rounds": checked_integer("rounds", self.rounds, 1, MAX_ROUNDS),
+            "layout": checked_integer("layout", self.layout, LAYOUT, LAYOUT),
             "strays": checked_real("strays", self.strays, 0.0, MAX_STRAYS),
         }
         for name, value in clean.items():
@@ -118,17 +122,15 @@ class NetTreeNumbers:
         """Raise PlanError unless all 2T bits together keep the promise of ε, in exact arithmetic."""
         if not product_allowed(self._all_odds(), epsilon):
             raise PlanError(
-                f"count_odds {self.count_odds} and vector_odds {self.vector_odds} at {self.levels} levels spend "
-                f"more than epsilon {epsilon!r}: the plan would not keep its promise; do not answer it"
+                f"count_odds {self.count_odds} and vector_odds {self.vector_odds} at {self.levels} levels "
+                f"spend more than epsilon {epsilon!r}: the plan would not keep its promise; do not answer it"
             )
 
     def check_plan(self, *, dimension: int, epsilon: float) -> None:
         """Raise PlanError unless the numbers fit a plan of this dimension and keep its promise."""
         self.check_odds(epsilon)
         if self.projected > dimension:
-            raise PlanError(
-                f"projected must be at most the dimension {dimension}, got {self.projected}"
-            )
+            raise PlanError(f"projected must be at most the dimension {dimension}, got {self.projected}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""

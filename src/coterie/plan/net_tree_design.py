@@ -1,14 +1,14 @@
 """The design of a net-tree plan: the paper's constants, or ones that work at the sizes people have.
 
-*Theory* (the paper's Theorems "thm:net-tree-main-guarantee" and "thm:apx-main"), for a (1+α)-approximation with
-probability 1-β, logarithms of Γ and T to base 2:
+*Theory* (the paper's Theorems "thm:net-tree-main-guarantee" and "thm:apx-main"), for a (1+α)-approximation
+with probability 1-β, logarithms of Γ and T to base 2:
 
     ξ = α/10    θ = 8·√((1+2/ξ)/ξ)    d' = ⌈C·ln(k/(β/10))/(α/10)²⌉    Λ = √(0.01/ln(n/β)·d/d')
     γ = packing/covering radius    a = ⌈(1+(2+θ)/γ)^d'⌉    Γ = ⌈log n⌉    T = ⌈½·log n⌉
 
-The paper leaves C open (d' is an O(log)); it is shown, and 1 by default. At these values ka exceeds the number
-of nodes of every level, so BuildTree expands all of them and the tree is the complete one: `nodes` predicts
-how many, and a plan that could not be decoded is refused with the numbers.
+The paper leaves C open (d' is an O(log)); it is shown, and 1 by default. At these values ka exceeds the
+number of nodes of every level, so BuildTree expands all of them and the tree is the complete one: `nodes`
+predicts how many, and a plan that could not be decoded is refused with the numbers.
 
 *Practical* (the default), each number free to be set:
 
@@ -72,7 +72,7 @@ class TheoryConstants:
         return (
             f"alpha={self.alpha:g} beta={self.beta:g} C={self.jl_constant:g}: d'={self.projected} "
             f"(wanted {self.wanted_dimension:.4g}), scale={self.scale:.3g}, theta={self.theta:.4g}, "
-            f"a={self.expansion:.4g}, rounds={self.rounds}, levels={self.levels}, up to {self.nodes:.3g} nodes"
+            f"a={self.expansion:.4g}, rounds={self.rounds}, levels={self.levels}, {self.nodes:.3g} nodes"
         )
 
 
@@ -185,7 +185,9 @@ def design_net_tree(
     )  # fmt: skip
     if constants == "theory":
         projected = theory.projected if projected is None else projected
-        scale = theory.scale if projected == theory.projected else _practical_scale(dimension, projected, shrink)
+        scale = (
+            theory.scale if projected == theory.projected else _practical_scale(dimension, projected, shrink)
+        )
         levels = theory.levels if levels is None else levels
         expansion = int(min(theory.expansion, MAX_EXPANSION)) if expansion is None else expansion
         strays = 0.0 if strays is None else strays
@@ -201,7 +203,9 @@ def design_net_tree(
     _check_decodable(projected, levels, ratio, clusters * expansion * rounds, constants, theory)
     odds = largest_shared_odds(epsilon, 2 * levels)  # ε/2 for counts, ε/2 for vectors, one T-th a level
     if odds <= BASE_ODDS:
-        raise PlanError(f"epsilon {epsilon!r} is too small for {levels} levels: every bit would be a fair coin")
+        raise PlanError(
+            f"epsilon {epsilon!r} is too small for {levels} levels: every bit would be a fair coin"
+        )
     return NetTreeNumbers(levels, ratio, projected, scale, odds, odds, expansion, rounds, strays)
 
 
@@ -235,7 +239,6 @@ def _check_decodable(
     nodes = predicted_nodes(projected, levels, ratio, float(most_expanded))
     if nodes > MAX_NODES:
         raise PlanError(
-            f"the tree would have up to {nodes:.3g} nodes, more than {MAX_NODES}{shown}; take fewer levels, a "
-            "smaller expansion, or constants='practical'"
+            f"the tree would have up to {nodes:.3g} nodes, more than {MAX_NODES}{shown}; take fewer "
+            "levels, a smaller expansion, or constants='practical'"
         )
-

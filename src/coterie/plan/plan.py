@@ -222,7 +222,9 @@ class Plan:
         if label == "public":
             return hashlib.sha256(b"coterie/1/public" + self.id_bytes).digest()[:16]
         if not _ROTATION_LABEL.fullmatch(label):
-            raise PlanError(f"a key's label is public, embedding, view/<number>, net or subspace, got {shown(label)}")
+            raise PlanError(
+                f"a key's label is public, embedding, view/<number>, net or subspace, got {shown(label)}"
+            )
         return hashlib.sha256(f"coterie/1/rotation/{label}/".encode() + self.id_bytes).digest()[:16]
 
     def to_dict(self) -> dict[str, Any]:

@@ -14,9 +14,8 @@ from coterie.plan.design import design_codeword
 from coterie.plan.net_tree import NetTreeNumbers
 from coterie.plan.net_tree_design import design_net_tree
 
-
-# Chooses a protocol's numbers from the public facts of a study, all of them checked before (keywords dimension,
-# clusters, epsilon, expected_users, seed), and from the options the protocol has besides.
+# Chooses a protocol's numbers from the public facts of a study, all of them checked before (keywords
+# dimension, clusters, epsilon, expected_users, seed), and from the options the protocol has besides.
 Designer = Callable[..., Numbers]
 
 NUMBERS: Final[dict[str, type[Any]]] = {

@@ -5,8 +5,8 @@ sphere, and send V/m. With q the share of the sphere that the cap takes and
 
     p = e^ε·q / (1 - q + e^ε·q)        m = E⟨V,x⟩ = e(t)·(p/q - (1-p)/(1-q)),   e(t) = E[⟨U,x⟩; ⟨U,x⟩ ≥ t]
 
-it is ε-private and unbiased, and ‖V/m‖² = 1/m²: the one number to maximize is m, over t alone. t = 0 is Duchi,
-Jordan and Wainwright. e(t) = Γ(D/2)/(2√π·Γ((D+1)/2))·(1-t²)^((D-1)/2).
+it is ε-private and unbiased, and ‖V/m‖² = 1/m²: the one number to maximize is m, over t alone. t = 0 is
+Duchi, Jordan and Wainwright. e(t) = Γ(D/2)/(2√π·Γ((D+1)/2))·(1-t²)^((D-1)/2).
 
 A vector of floats cannot be exactly private, so no client sends one: the sampler takes an explicit simulation
 generator. `coterie.randomizers.codeword` is PrivUnit by exact enumeration.
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from scipy.special import betainc, betaincinv, gammaln
+from scipy.special import betainc, betaincinv
 
 from coterie.errors import PlanError
 
@@ -68,15 +68,15 @@ class PrivUnit:
         """The smallest ⟨v,x⟩ of the cap (t)."""
         # For q ≤ 1/2: q = ½·I_(1-t²)((D-1)/2, ½).
         low = min(self.cap, 1 - self.cap)
-        height = math.sqrt(max(0.0, 1 - betaincinv((self.dimension - 1) / 2, 0.5, 2 * low)))
+        height = math.sqrt(max(0.0, 1 - float(betaincinv((self.dimension - 1) / 2, 0.5, 2 * low))))
         return height if self.cap <= 0.5 else -height
 
     @property
     def gain(self) -> float:
         """How far V leans towards x on average (m)."""
         d = self.dimension
-        cap_mass = math.exp(gammaln(d / 2) - gammaln((d + 1) / 2)) / (2 * math.sqrt(math.pi))
-        cap_mass *= (1 - self.threshold**2) ** ((d - 1) / 2)
+        cap_mass = math.exp(math.lgamma(d / 2) - math.lgamma((d + 1) / 2)) / (2 * math.sqrt(math.pi))
+        cap_mass *= math.pow(1 - self.threshold**2, (d - 1) / 2)
         return cap_mass * (self.keep / self.cap - (1 - self.keep) / (1 - self.cap))
 
     @property
@@ -106,7 +106,7 @@ class PrivUnit:
         across -= np.einsum("ij,ij->i", across, vectors)[:, None] * vectors
         across /= np.linalg.norm(across, axis=1, keepdims=True)
         drawn = heights[:, None] * vectors + np.sqrt(1 - heights**2)[:, None] * across
-        return drawn / self.gain
+        return np.asarray(drawn / self.gain)
 
 
 def cap_share(dimension: int, threshold: float) -> float:

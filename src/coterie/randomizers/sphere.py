@@ -1,9 +1,9 @@
 """Duchi, Jordan and Wainwright's randomizer for unit vectors, in one bit.
 
 Their law: draw z uniform on the half sphere around x with probability e^ε/(e^ε+1), else on the other half,
-of radius B. The same law, exactly: take a direction u uniform on the sphere *from public randomness*, send the
-bit sgn⟨u,x⟩ through `BinaryResponse`, and let the reader form z = ±B·u. One bit is private as one bit is, in
-integers; as a vector of floats the law could only be approximated.
+of radius B. The same law, exactly: take a direction u uniform on the sphere *from public randomness*, send
+the bit sgn⟨u,x⟩ through `BinaryResponse`, and let the reader form z = ±B·u. One bit is private as one bit
+is, in integers; as a vector of floats the law could only be approximated.
 
     E[sgn⟨u,x⟩·u] = x·E|⟨u,x⟩|,   E|⟨u,x⟩| = Γ(D/2) / (√π·Γ((D+1)/2))
     hence E[z] = x for B = c·√π·Γ((D+1)/2)/Γ(D/2),  c = (e^ε+1)/(e^ε-1);   ‖z‖ = B always;   E‖z-x‖² = B² - 1

@@ -1,16 +1,16 @@
 """BuildTree and ComputeThreshold (the paper's Algorithms 1 and 2).
 
 From the root down, the nodes of a level are sorted by noisy frequency and the τ heaviest get their children.
-ComputeThreshold looks at what is left when the heaviest ka, 2ka, 3ka, … nodes are taken away, and stops as soon
-as taking away a further ka leaves at least half: then the light nodes weigh no more than twice what
-certainly costs any k centers, because ka + b nodes of a level force a cost on b of them (Corollary "cor:opt-lb").
-At most Γka nodes are expanded, so the tree has at most T·Γka·q^d nodes and the root's children, whatever the
-oracle says.
+ComputeThreshold looks at what is left when the heaviest ka, 2ka, 3ka, … nodes are taken away, and stops as
+soon as taking away a further ka leaves at least half: then the light nodes weigh no more than twice what
+certainly costs any k centers, because ka + b nodes of a level force a cost on b of them (Corollary
+"cor:opt-lb"). At most Γka nodes are expanded, so the tree has at most T·Γka·q^d nodes and the root's
+children, whatever the oracle says.
 
-The test runs on noisy frequencies (the paper's text has f there), clamped at zero; sums over leaves elsewhere
-use them unclamped. With `strays` > 0 (0 in the paper) frequencies that noise alone explains count as zero: the
-floor is so many standard deviations that about `strays` of a level's nodes would pass it if all were empty.
-Such an oracle is still η-accurate for η ≥ floor, which is all the theorem asks.
+The test runs on noisy frequencies (the paper's text has f there), clamped at zero; sums over leaves
+elsewhere use them unclamped. With `strays` > 0 (0 in the paper) frequencies that noise alone explains count
+as zero: the floor is so many standard deviations that about `strays` of a level's nodes would pass it if all
+were empty. Such an oracle is still η-accurate for η ≥ floor, which is all the theorem asks.
 """
 
 from __future__ import annotations
@@ -120,7 +120,9 @@ def build_tree(nets: NetFamily, oracle: FrequencyOracle, parameters: BuildParame
     noisy = [np.array([float(oracle.reports)])]
     floored = [noisy[0].copy()]
     for number in range(nets.levels):
-        expand = _heaviest(floored[-1], compute_threshold(np.sort(floored[-1]), parameters.group, parameters.rounds))
+        expand = _heaviest(
+            floored[-1], compute_threshold(np.sort(floored[-1]), parameters.group, parameters.rounds)
+        )
         if not expand.any():
             break
         _check_size(tree, int(expand.sum()) * nets.branching if number else 0, parameters.max_nodes)
@@ -156,6 +158,6 @@ def _heaviest(frequencies: NDArray[np.float64], count: int) -> NDArray[np.bool_]
 def _check_size(tree: NetTree, more: int, most: int) -> None:
     if tree.nodes + more > most:
         raise DecodeError(
-            f"the tree would have up to {tree.nodes + more} nodes, more than {most}: take a smaller expansion, "
-            "fewer rounds or levels, or project to fewer dimensions"
+            f"the tree would have up to {tree.nodes + more} nodes, more than {most}: take a smaller "
+            "expansion, fewer rounds or levels, or project to fewer dimensions"
         )

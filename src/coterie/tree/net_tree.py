@@ -79,7 +79,9 @@ class NetTree:
         bottom = self.levels[-1]
         chosen = np.flatnonzero(expand)
         if depth == 1:
-            names = self.nets.roots_children() if len(chosen) else np.empty((0, self.nets.dimension), np.int64)
+            names = (
+                self.nets.roots_children() if len(chosen) else np.empty((0, self.nets.dimension), np.int64)
+            )
             paths = np.stack([self.nets.root_words(names), self.nets.digits(names)], axis=1)
             parents = np.zeros(len(names), dtype=np.int64)
         else:
@@ -133,9 +135,7 @@ class NetTree:
         return self.leaf_points()[self.representative_indices(places)]
 
 
-def _find(
-    wanted: NDArray[np.int64], known: NDArray[np.int64], first: int
-) -> NDArray[np.int64]:
+def _find(wanted: NDArray[np.int64], known: NDArray[np.int64], first: int) -> NDArray[np.int64]:
     """Return first + the row of `known` that equals each row of `wanted`, or -1: (n, d), (m, d) -> (n,)."""
     joined = np.concatenate([known, wanted])
     _, group = np.unique(joined, axis=0, return_inverse=True)

@@ -1,7 +1,10 @@
 """The `net-tree` report: its layout, and the public choices that its id makes.
 
+Layout 1 (the plan's numbers say which):
+
     report = id (12 bytes) ‖ 2T bits, most significant first, padded with zeros to whole bytes
-             bits 0..T-1 the histogram's answers of levels 1..T, bits T..2T-1 the vector sums'; 1 is +1, 0 is -1
+             bits 0..T-1: the histogram's answers of levels 1..T; bits T..2T-1: the vector sums'
+             a bit 1 is the answer +1, a bit 0 the answer -1
 
     T    report        T     report
     ≤4   13 bytes      ≤12   15 bytes
@@ -11,8 +14,8 @@ Public choices come from the report's stream (`coterie.wire.stream`). Blocks 0, 
 
     T signs of the histogram, T signs of the vector sums (1 is -1), 4d' bits of root mask, T digit masks
 
-(a mask's first bit is its most significant), and then each level has ⌈(d+1)/8⌉ blocks of big-endian 16-bit words,
-d+1 of which are its direction (`coterie.randomizers.sphere.directions_of`).
+(a mask's first bit is its most significant), and then each level has ⌈(d+1)/8⌉ blocks of big-endian 16-bit
+words, d+1 of which are its direction (`coterie.randomizers.sphere.directions_of`).
 
 A hostile sender can choose bits and an id. Each bit is ±1 whoever sent it, and an honest report may carry any
 bits with any id: it moves every estimate by exactly as much as an honest one can.
@@ -29,9 +32,10 @@ from numpy.typing import NDArray
 from coterie.errors import PlanError, ReportError
 from coterie.geometry.nets import ROOT_BITS
 from coterie.plan import Plan
+from coterie.plan.codeword import ID_BYTES
 from coterie.plan.net_tree import NetTreeNumbers
 from coterie.randomizers.sphere import directions_of
-from coterie.wire.stream import BLOCK_BITS, ID_BYTES, PublicStream
+from coterie.wire.stream import BLOCK_BITS, PublicStream
 
 _WORDS_A_BLOCK: Final = BLOCK_BITS // 16
 
@@ -80,7 +84,10 @@ class NetTreeStream:
         start = 2 * levels + root
         digits = bits[:, start : start + levels * digit].reshape(len(ids), levels, digit)
         return PublicChoices(
-            signs[:, :levels], signs[:, levels:], _numbers_of(bits[:, 2 * levels : start]), _numbers_of(digits)
+            signs[:, :levels],
+            signs[:, levels:],
+            _numbers_of(bits[:, 2 * levels : start]),
+            _numbers_of(digits),
         )
 
     def directions(self, ids: NDArray[np.uint8], level: int) -> NDArray[np.int16]:
@@ -107,7 +114,8 @@ def pack_reports(ids: NDArray[np.uint8], positive: NDArray[np.bool_]) -> NDArray
 
     Examples
     --------
-    >>> pack_reports(np.zeros((1, 12), dtype=np.uint8), np.array([[True, False, True, True]]))[0, 12:].tolist()
+    >>> answers = np.array([[True, False, True, True]])
+    >>> pack_reports(np.zeros((1, 12), dtype=np.uint8), answers)[0, 12:].tolist()
     [176]
     """
     return np.concatenate([ids, np.packbits(positive, axis=1)], axis=1)
@@ -131,8 +139,8 @@ def check_reports(reports: NDArray[np.uint8], numbers: NetTreeNumbers) -> None:
     padded = (reports[:, -1] & np.uint8((1 << unused) - 1)) != 0
     if padded.any():
         raise ReportError(
-            f"report {int(padded.argmax())} of {len(reports)} has a bit set after its {2 * numbers.levels} answers; "
-            "none of these reports was added"
+            f"report {int(padded.argmax())} of {len(reports)} has a bit set after its "
+            f"{2 * numbers.levels} answers; none of these reports was added"
         )
 
 
