@@ -95,7 +95,7 @@ class NetTreeTable:
         given = arrays["reports"]
         if given.ndim != 2 or given.shape[1] != words or given.dtype != np.int64:
             raise AggregateError(f"array reports must be int64 of shape (n, {words}), got {given.shape}")
-        rows = np.ascontiguousarray(given.astype("<i8", copy=False)).view(np.uint8).reshape(len(given), -1)
+        rows = np.ascontiguousarray(given.astype("<i8", copy=False)).view(np.uint8)  # (n, 8·words)
         table = cls.zero(plan)
         try:
             table.add(rows[:, :width])
