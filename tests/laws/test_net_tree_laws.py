@@ -49,7 +49,9 @@ def test_files_round_trip(rows):
     again = Aggregate.from_bytes(data, PLAN)
     assert again == table
     assert again.to_bytes() == data
-    assert sorted(again.table.reports.tobytes()[i : i + WIDTH] for i in range(0, WIDTH * len(rows), WIDTH)) == sorted(rows)
+    assert sorted(
+        again.table.reports.tobytes()[i : i + WIDTH] for i in range(0, WIDTH * len(rows), WIDTH)
+    ) == sorted(rows)
 
 
 def test_reports_are_kept_sorted():

@@ -28,7 +28,9 @@ class NoiselessOracle:
             self._nodes.append(({tuple(key): i for i, key in enumerate(keys.tolist())}, node.reshape(-1)))
 
     def _indices(self, level, paths):
-        return np.array([self._nodes[level - 1][0].get(tuple(path), -1) for path in paths.tolist()], dtype=int)
+        return np.array(
+            [self._nodes[level - 1][0].get(tuple(path), -1) for path in paths.tolist()], dtype=int
+        )
 
     def frequencies(self, level, paths):
         indices = self._indices(level, paths)

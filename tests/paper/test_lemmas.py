@@ -87,7 +87,11 @@ def test_lemma_transport_cost_to_apx(seed, xi):
     images = source.points.copy()
     for row in range(len(images)):
         kind = generator.integers(3)
-        images[row] = (images[row], target.points[generator.integers(len(target))], *ball_points(2, 1, generator))[kind]
+        images[row] = (
+            images[row],
+            target.points[generator.integers(len(target))],
+            *ball_points(2, 1, generator),
+        )[kind]
     transport = transport_cost(images, source, target)
     slack = 4 * (1 + 1 / xi) * transport
     assert cost(target, centers) <= (1 + xi) * cost(source, centers) + slack + 1e-9
@@ -109,7 +113,9 @@ def test_lemma_opt_transport_to_coreset(seed, xi):
     moved /= np.maximum(1, np.linalg.norm(moved, axis=1, keepdims=True))
     target = WeightedPointSet.of(moved, source.weights * generator.uniform(0.9, 1.1, len(source)))
     transport, _ = optimal_transport(source, target)
-    slack = max(0.0, transport - xi / (8 * (1 + 2 / xi)) * optimum(source, 2))  # the smallest t of the premise
+    slack = max(
+        0.0, transport - xi / (8 * (1 + 2 / xi)) * optimum(source, 2)
+    )  # the smallest t of the premise
     sets = [ball_points(2, 2, generator) for _ in range(20)] + [source.points[:2], target.points[:2]]
     assert coreset_excess(target, source, sets, xi, 4 * (1 + 2 / xi) * slack) <= 1e-9
 
@@ -165,7 +171,9 @@ def test_lemma_tree_transport(seed, noise):
     leaves = weighed.tree.representative_indices(source.points)
     true = np.zeros(len(noisy))
     np.add.at(true, leaves, source.weights)
-    depths = np.concatenate([np.full(len(where), float(number)) for number, _, where in weighed.tree.leaves()])
+    depths = np.concatenate(
+        [np.full(len(where), float(number)) for number, _, where in weighed.tree.leaves()]
+    )
     bound = np.sum(true * 4 * 4.0**-depths + np.abs(true - noisy))
     assert transport_cost(weighed.tree.representatives(source.points), source, coreset) <= bound + 1e-9
 
@@ -203,7 +211,10 @@ def test_corollary_opt_lb(theta):
 
 
 @given(
-    st.lists(st.floats(0, 100), min_size=1, max_size=60), st.integers(1, 5), st.integers(1, 6), st.floats(0, 3)
+    st.lists(st.floats(0, 100), min_size=1, max_size=60),
+    st.integers(1, 5),
+    st.integers(1, 6),
+    st.floats(0, 3),
 )
 def test_lemma_potential_func_noisy(frequencies, group, rounds, accuracy):
     noisy = np.sort(np.array(frequencies))
@@ -228,7 +239,9 @@ def threshold_by_the_letter(f, group, rounds):
 @given(st.lists(st.integers(0, 50), max_size=40), st.integers(1, 5), st.integers(1, 6))
 def test_compute_threshold_is_the_algorithm(frequencies, group, rounds):
     f = sorted(frequencies)
-    assert compute_threshold(np.array(f, dtype=float), group, rounds) == threshold_by_the_letter(f, group, rounds)
+    assert compute_threshold(np.array(f, dtype=float), group, rounds) == threshold_by_the_letter(
+        f, group, rounds
+    )
 
 
 # ---------------------------------------------------------------- the theorems
@@ -253,7 +266,9 @@ def test_theorem_net_tree_coreset_with_the_papers_constants():
     assert (constants.levels, constants.rounds) == (4, 8)
     nets = NetFamily.from_key(bytes(16), 1, constants.levels)
     generator = np.random.default_rng(3)
-    points = np.clip(np.concatenate([generator.normal(-0.6, 0.1, n // 2), generator.normal(0.5, 0.1, n // 2)]), -1, 1)
+    points = np.clip(
+        np.concatenate([generator.normal(-0.6, 0.1, n // 2), generator.normal(0.5, 0.1, n // 2)]), -1, 1
+    )
     oracle = TrueFrequencies(nets, points[:, None])
     weighed = build_tree(nets, oracle, BuildParameters(2, int(constants.expansion), constants.rounds))
     coreset = representative_point_set(weighed.tree, weighed.leaf_frequencies())

@@ -1,7 +1,8 @@
 """The exact law of a whole net-tree report, on its serialized bytes, for small T.
 
-Every pattern of secret coins is played through the real encoder; a pattern with f lies has weight A^(2T-f)·B^f.
-The weights of all patterns that lead to the same bytes add up, in integers, to the report's law.
+Every pattern of secret coins is played through the real encoder; a pattern with f lies has weight
+A^(2T-f)·B^f. The weights of all patterns that lead to the same bytes add up, in integers, to the report's
+law.
 """
 
 import itertools
@@ -45,9 +46,7 @@ def law(plan, encoder, point, id_):
 @pytest.mark.parametrize(("dimension", "levels", "projected"), [(2, 1, 2), (2, 3, 2), (7, 2, 3)])
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_whole_report_is_private_at_the_total_epsilon(dimension, levels, projected, epsilon):
-    plan = Plan.design(
-        dimension, 2, epsilon, 1000, protocol="net-tree", levels=levels, projected=projected
-    )
+    plan = Plan.design(dimension, 2, epsilon, 1000, protocol="net-tree", levels=levels, projected=projected)
     encoder = NetTreeEncoder(plan)
     generator = np.random.default_rng(0)
     points = generator.standard_normal((5, dimension))

@@ -120,7 +120,9 @@ def test_vector_sums_are_unbiased():
     deviation = djw_norm(9, BinaryResponse.for_epsilon(1.0).scale) * math.sqrt(200 / 9)
     assert np.abs(errors.mean(axis=0)).max() < MEAN_Z * deviation / math.sqrt(runs)
     measured = np.mean(np.sum(errors**2, axis=2))  # d of the d+1 coordinates of B²
-    assert measured == pytest.approx(200 * djw_norm(9, BinaryResponse.for_epsilon(1.0).scale) ** 2 * 8 / 9, rel=0.05)
+    assert measured == pytest.approx(
+        200 * djw_norm(9, BinaryResponse.for_epsilon(1.0).scale) ** 2 * 8 / 9, rel=0.05
+    )
 
 
 def test_vector_sums_stay_within_the_bound():
@@ -170,7 +172,9 @@ def test_djw_norm_makes_the_one_bit_answer_unbiased(dimension):
     along, across = mean @ point, np.linalg.norm(mean - (mean @ point) * point)
     assert along == pytest.approx(one_bit_gain(dimension), abs=MEAN_Z / math.sqrt(people * dimension))
     assert across < MEAN_Z / math.sqrt(people)
-    footnote = math.sqrt(dimension) * math.pi * math.gamma((dimension + 1) / 2) / math.gamma(dimension / 2 + 1)
+    footnote = (
+        math.sqrt(dimension) * math.pi * math.gamma((dimension + 1) / 2) / math.gamma(dimension / 2 + 1)
+    )
     assert abs(along * footnote - 1) > 0.5
     assert djw_norm(dimension, 1.0) * along == pytest.approx(1, abs=0.02)
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.geometry.hadamard import fwht
-from coterie.oracles.signs import PathMasks, sibling_groups
+from coterie.oracles.signs import Family, PathMasks
 from coterie.randomizers.response import BinaryResponse
 
 
@@ -55,15 +55,15 @@ class ExplicitHist:
 
     def frequencies(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return unbiased, unclamped frequencies of buckets of one level: (m, level+1) -> (m,)."""
-        answers = self.answers[level - 1]
-        last = np.ascontiguousarray(self.masks.digits[:, level - 1])
+        family = Family(self.digit_bits)
+        answers, last = self.answers[level - 1], self.masks.joined(family, level)
         found = np.empty(len(paths))
-        for prefix, members in sibling_groups(paths):
+        for prefix, members, codes in family.groups(paths):
             signed = (answers * self.masks.prefix_signs(prefix)).astype(np.float64)
             table = np.asarray(
-                np.bincount(last, weights=signed, minlength=1 << self.digit_bits), dtype=np.float64
+                np.bincount(last, weights=signed, minlength=family.size(level)), dtype=np.float64
             )
-            found[members] = fwht(table)[paths[members, -1]]  # exact integers
+            found[members] = fwht(table)[codes]  # exact integers
         return self.response.scale * found
 
     def deviation(self, level: int) -> float:

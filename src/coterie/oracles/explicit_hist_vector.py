@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.geometry.hadamard import fwht
-from coterie.oracles.signs import PathMasks, sibling_groups
+from coterie.oracles.signs import Family, PathMasks
 
 _PIECE: Final = 1 << 15  # reports at a time: 13 MB of directions at d = 100
 
@@ -59,9 +59,10 @@ class ExplicitHistVector:
         self, level: int, paths: NDArray[np.int64], parts: NDArray[np.int64], count: int
     ) -> NDArray[np.float64]:
         """Return, for each of `count` parts, the sum over its buckets: (m, level+1), (m,) -> (count, d)."""
+        family = Family(self.digit_bits)
         groups = [
-            (prefix, *self._gains(paths[members, -1], parts[members]))
-            for prefix, members in sibling_groups(paths)
+            (prefix, *_gains(codes, parts[members], family.size(level)))
+            for prefix, members, codes in family.groups(paths)
         ]
         sums = np.zeros((count, self.dimension))
         if not groups:
@@ -74,15 +75,6 @@ class ExplicitHistVector:
             sums += (weights / lengths).astype(np.float32) @ vectors[:, : self.dimension]
         return self.norm * sums
 
-    def _gains(
-        self, digits: NDArray[np.int64], parts: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the parts of siblings and Σ_{m in part} (-1)^⟨h,m⟩ for every h: (p,), (p, 2^bits)."""
-        present, place = np.unique(parts, return_inverse=True)
-        marks = np.zeros((len(present), 1 << self.digit_bits))
-        np.add.at(marks, (place.reshape(-1), digits), 1.0)
-        return present, fwht(marks)
-
     def _weights(
         self,
         level: int,
@@ -92,7 +84,7 @@ class ExplicitHistVector:
     ) -> NDArray[np.float64]:
         """Return answer times Σ of signs over each part's buckets: (count, n')."""
         masks = self.masks.slice(piece)
-        last = masks.digits[:, level - 1]
+        last = masks.joined(Family(self.digit_bits), level)
         weights = np.zeros((count, len(masks)))
         for prefix, present, gains in groups:
             weights[present] += gains[:, last] * masks.prefix_signs(prefix)
@@ -110,3 +102,13 @@ class ExplicitHistVector:
         """Return the error length that, with probability 1 - failure, none of so many buckets exceeds."""
         spread = 1 + math.sqrt(2 * math.log(buckets / failure))
         return (self.norm + 1) * math.sqrt(len(self.masks)) * spread
+
+
+def _gains(
+    codes: NDArray[np.int64], parts: NDArray[np.int64], size: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the parts among some buckets and Σ_{m in part} (-1)^⟨h,m⟩ for every h: (p,), (p, size)."""
+    present, place = np.unique(parts, return_inverse=True)
+    marks = np.zeros((len(present), size))
+    np.add.at(marks, (place.reshape(-1), codes), 1.0)
+    return present, fwht(marks)

@@ -45,7 +45,9 @@ def test_true_answers_are_the_papers_encoder_step_by_step(plan):
             parity += bin(int(choices.digit_masks[0, level - 1]) & digit).count("1")
             sign = (-1) ** parity
             assert answers[person, level - 1] == (sign * choices.count_signs[0, level - 1] > 0)
-            lift = np.append(quantized[person], np.floor(np.sqrt(2.0**40 - quantized[person] @ quantized[person])))
+            lift = np.append(
+                quantized[person], np.floor(np.sqrt(2.0**40 - quantized[person] @ quantized[person]))
+            )
             height = stream.directions(ids[[person]], level)[0].astype(float) @ lift
             towards = 1 if height >= 0 else -1
             assert answers[person, 3 + level - 1] == (sign * choices.vector_signs[0, level - 1] * towards > 0)

@@ -30,7 +30,7 @@ def test_within_lists_every_point(dimension):
 @pytest.mark.parametrize("dimension", [1, 2, 3, 6])
 def test_measured_radii_are_the_formulas(dimension):
     lattice = DualRootLattice.of(dimension)
-    # The deepest hole of A*_d is the average of a full chain of its cell's corners: (0, 1, …, d)/(d+1), centered.
+    # The deepest hole of A*_d: (0, 1, …, d)/(d+1), centered.
     hole = (np.arange(dimension + 1) / (dimension + 1) - dimension / 2 / (dimension + 1)) @ lattice.basis.T
     distance = np.linalg.norm(hole - lattice.points(lattice.closest(hole[None])))
     assert distance == pytest.approx(lattice.covering_radius, rel=1e-12)

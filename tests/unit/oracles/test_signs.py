@@ -1,10 +1,11 @@
 import itertools
 
 import numpy as np
+import pytest
 
 from coterie.geometry.hadamard import fwht
 from coterie.oracles.explicit_hist import ExplicitHist
-from coterie.oracles.signs import PathMasks, sibling_groups
+from coterie.oracles.signs import Family, PathMasks
 from coterie.randomizers.response import BinaryResponse
 
 
@@ -38,13 +39,30 @@ def test_the_fast_way_is_the_direct_sum():
     assert oracle.frequencies(2, paths[:0]).shape == (0,)
 
 
-def test_groups_cover_every_bucket_once():
-    paths = np.random.default_rng(1).integers(0, 3, (40, 3))
-    groups = sibling_groups(paths)
-    assert sorted(np.concatenate([members for _, members in groups]).tolist()) == list(range(40))
-    for prefix, members in groups:
-        assert (paths[members, :-1] == prefix).all()
-    assert sibling_groups(paths[:0]) == []
+@pytest.mark.parametrize("bits", [2, 7, 20])
+def test_groups_cover_every_bucket_once(bits):
+    paths = np.random.default_rng(1).integers(0, 3, (40, 5))
+    family = Family(bits)
+    groups = family.groups(paths)
+    assert sorted(np.concatenate([members for _, members, _ in groups]).tolist()) == list(range(40))
+    kept = 5 - family.length(4)
+    for prefix, members, codes in groups:
+        assert (paths[members, :kept] == prefix).all()
+        assert (codes == family.join(paths[members, kept:])).all()
+        assert codes.max() < family.size(4)
+    assert family.groups(paths[:0]) == []
+
+
+def test_one_digit_at_a_time_is_the_same():
+    generator = np.random.default_rng(2)
+    masks = PathMasks(generator.integers(0, 4, 300), generator.integers(0, 4, (300, 3)))
+    answers = generator.choice(np.array([-1, 1], dtype=np.int8), (3, 300))
+    oracle = ExplicitHist(answers, masks, BinaryResponse.for_epsilon(1.0), digit_bits=2)
+    paths = generator.integers(0, 4, (25, 4))
+    with pytest.MonkeyPatch.context() as patch:
+        joined = oracle.frequencies(3, paths)
+        patch.setattr("coterie.oracles.signs.JOINED_BITS", 2)
+        assert np.allclose(oracle.frequencies(3, paths), joined)
 
 
 def test_transform_is_its_own_inverse():

@@ -50,7 +50,9 @@ def test_directions_follow_the_head_and_agree_one_by_one(plan):
     assert everything.shape == (4, 5, 11)
     for level in range(1, 6):
         assert (stream.directions(ids, level) == everything[:, level - 1]).all()
-    blocks = PublicStream(plan.public_key()).blocks(ids, 1 + 2 * 2, 2)  # head of one block, two blocks a level
+    blocks = PublicStream(plan.public_key()).blocks(
+        ids, 1 + 2 * 2, 2
+    )  # head of one block, two blocks a level
     words = blocks.reshape(4, -1).view(">u2")[:, :11]
     assert (stream.directions(ids, 3) == normal_table()[words]).all()
 
