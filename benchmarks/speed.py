@@ -144,7 +144,7 @@ def aggregate_and_print_memory(reports: int) -> None:
 
 
 def peak_megabytes() -> float:
-    """Return the most memory this process has held. Linux counts a parent's too in `ru_maxrss`, so ask /proc."""
+    """Return the most memory this process has held; Linux's `ru_maxrss` would count its parent's too."""
     try:
         lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
         return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
