@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate.codeword import CodewordTable
+from coterie.aggregate.lsh_tree import LshTreeTable
 from coterie.aggregate.net_tree import NetTreeTable
 from coterie.plan import Plan
 
@@ -52,4 +53,5 @@ class Table(Protocol):
 TABLES: Final[dict[str, type[Any]]] = {
     "codeword": CodewordTable,
     "net-tree": NetTreeTable,
+    "lsh-tree": LshTreeTable,
 }

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import Coins
 from coterie.encode.codeword import CodewordEncoder
+from coterie.encode.lsh_tree import LshTreeEncoder
 from coterie.encode.net_tree import NetTreeEncoder
 from coterie.plan import Plan
 
@@ -27,4 +28,5 @@ class Encoder(Protocol):
 ENCODERS: Final[dict[str, Callable[[Plan], Encoder]]] = {
     "codeword": CodewordEncoder,
     "net-tree": NetTreeEncoder,
+    "lsh-tree": LshTreeEncoder,
 }

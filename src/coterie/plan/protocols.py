@@ -11,6 +11,7 @@ from typing import Any, Final
 from coterie.plan.base import Numbers
 from coterie.plan.codeword import CodewordNumbers
 from coterie.plan.design import design_codeword
+from coterie.plan.lsh_tree import LshTreeNumbers, design_lsh_tree
 from coterie.plan.net_tree import NetTreeNumbers
 from coterie.plan.net_tree_design import design_net_tree
 
@@ -21,8 +22,10 @@ Designer = Callable[..., Numbers]
 NUMBERS: Final[dict[str, type[Any]]] = {
     "codeword": CodewordNumbers,
     "net-tree": NetTreeNumbers,
+    "lsh-tree": LshTreeNumbers,
 }
 DESIGNERS: Final[dict[str, Designer]] = {
     "codeword": design_codeword,
     "net-tree": design_net_tree,
+    "lsh-tree": design_lsh_tree,
 }
