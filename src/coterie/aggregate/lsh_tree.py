@@ -3,7 +3,7 @@
 For each answer of a report, regenerate its level, mask, flips and vector v from the id; with y the histogram
 bit and t the vector's,
 
-    counts[row] += y·(-1)^flip      sums[row] += t·(-1)^flip·v      reports[row] += 1       row = (level, mask)
+    counts[row] += y·(-1)^flip    sums[row] += t·(-1)^flip·v    reports[row] += 1    row = (level, mask)
 
 v is the public direction scaled to length 2^15 - 1 and rounded (djw), or the ±1 codeword that was named
 (privunit, t = 1). The masks' signs are characters of the codes' group, so these few rows are all that any
@@ -127,7 +127,9 @@ class LshTreeTable:
         longest = 1 if numbers.embedding else LENGTH
         counted = np.abs(self.counts) <= (0 if numbers.joint else most)
         if not counted.all() or (np.abs(self.sums) > longest * most[:, None]).any():
-            raise AggregateError("sums, counts and reports contradict each other: no reports make such a table")
+            raise AggregateError(
+                "sums, counts and reports contradict each other: no reports make such a table"
+            )
         each = [
             int(most[first : first + (1 << level)].sum())
             for level, first in ((level, numbers.first_row(level)) for level in numbers.answered_levels)
@@ -152,7 +154,7 @@ class LshTreeTable:
                 vectors = scaled_directions(stream.directions(ids, answer))
             # float64 holds these integer sums exactly: at most 2^13 terms of 2^15
             scatter = csr_array((signs, (rows, np.arange(people))), shape=(numbers.rows, people))
-            self.sums += np.rint(scatter @ vectors).astype(np.int64)
+            self.sums += np.rint(np.asarray(scatter @ vectors)).astype(np.int64)
             self.reports += np.bincount(rows, minlength=numbers.rows)
             if not numbers.joint:
                 told = (bits[:, answer] * choices.count_signs).astype(np.float64)

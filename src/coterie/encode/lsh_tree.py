@@ -86,12 +86,15 @@ class LshTreeEncoder:
         indices = np.empty(ranks.shape, dtype=np.uint8)
         by_codeword = numbers.randomizer == "privunit"
         step = _CODEWORDS_AT_A_TIME if by_codeword else max(1, _NORMALS_AT_A_TIME // self._stream.lifted)
+        heavy = kernels_of("coterie.encode", None, people)
+        choose = heavy.Chooser(min(step, people), CODEWORDS, numbers.embedding) if by_codeword else None
         clipped = 0
         for start in range(0, people, step):
             piece = slice(start, start + step)
             quantized, outside = quantize(points[piece], self._plan.center, self._plan.radius)
             clipped += outside
             codes, body = self._hashes.codes(quantized), self._lift(quantized)
+            scored = self._scored(body) if by_codeword else body
             for answer in range(numbers.answers):
                 choices = self._stream.choices(ids[piece], answer)
                 signs = self._signs(codes, choices)
@@ -99,7 +102,8 @@ class LshTreeEncoder:
                     counts[piece, answer] = signs * choices.count_signs > 0
                 signs *= choices.vector_signs
                 if by_codeword:
-                    indices[piece, answer] = self._indices(body, signs, ids[piece], answer, ranks[piece, answer])
+                    words = self._stream.codewords(ids[piece], answer)
+                    indices[piece, answer] = choose(words, scored * signs[:, None], ranks[piece, answer])
                 else:
                     vectors[piece, answer] = self._towards(body, ids[piece], answer) * signs > 0
         bits = np.concatenate([counts ^ count_flips, vectors ^ vector_flips], axis=1)
@@ -124,28 +128,15 @@ class LshTreeEncoder:
     def _signs(self, codes: NDArray[np.int64], choices: LshChoices) -> NDArray[np.int8]:
         """Return (-1)^popcount(code & mask) at each report's level: (n,) -> (n,)."""
         parity = np.bitwise_count((codes >> (self._numbers.levels - choices.levels)) & choices.masks) & 1
-        return 1 - 2 * parity.astype(np.int8)
+        signs: NDArray[np.int8] = 1 - 2 * parity.astype(np.int8)
+        return signs
 
-    def _towards(
-        self, body: NDArray[np.float64], ids: NDArray[np.uint8], answer: int
-    ) -> NDArray[np.int8]:
+    def _towards(self, body: NDArray[np.float64], ids: NDArray[np.uint8], answer: int) -> NDArray[np.int8]:
         """Return on which side of each report's direction the vector lies: (n, D) -> (n,) of ±1."""
         directions = self._stream.directions(ids, answer).astype(np.float64)
         heights = np.einsum("ij,ij->i", directions, body)  # exact integers
         return np.where(heights >= 0, 1, -1).astype(np.int8)
 
-    def _indices(
-        self,
-        body: NDArray[np.float64],
-        signs: NDArray[np.int8],
-        ids: NDArray[np.uint8],
-        answer: int,
-        ranks: NDArray[np.int64],
-    ) -> NDArray[np.int64]:
-        """Return the codeword at the drawn place of each report's order: (n, D) -> (n,)."""
-        rotated = (self._embed(body) + (1 << (self._shift - 1))) * 0.5**self._shift
-        vectors = np.floor(rotated) * signs[:, None]
-        heavy = kernels_of("coterie.encode", None, len(body))
-        choose = heavy.Chooser(len(body), CODEWORDS, self._numbers.embedding)
-        chosen: NDArray[np.int64] = choose(self._stream.codewords(ids, answer), vectors, ranks)
-        return chosen
+    def _scored(self, body: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the integers that codewords are scored against, as in `codeword`: (n, D) -> (n, P)."""
+        return np.floor((self._embed(body) + (1 << (self._shift - 1))) * 0.5**self._shift)

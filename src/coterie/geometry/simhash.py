@@ -48,7 +48,7 @@ class SimHash:
     @property
     def levels(self) -> int:
         """T, how many hyperplanes there are."""
-        return self.normals.shape[1]
+        return int(self.normals.shape[1])
 
     def codes(self, quantized: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the code of the deepest level: (n, d) integers -> (n,); `code >> (T - i)` is level i's."""

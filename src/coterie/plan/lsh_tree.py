@@ -247,7 +247,9 @@ def design_lsh_tree(
     joint = checked_choice("count", count, COUNTS) == "joint"
     share = checked_real("histogram_share", histogram_share, 0.0, 0.99)
     chosen = (clusters - 1).bit_length() + _LEVELS_BEYOND if levels is None else levels
-    chosen = checked_integer("levels", chosen if levels is not None else min(chosen, MAX_LEVELS), 1, MAX_LEVELS)
+    chosen = checked_integer(
+        "levels", chosen if levels is not None else min(chosen, MAX_LEVELS), 1, MAX_LEVELS
+    )
     answers = chosen if split == "budget" else 1
     vector_odds = largest_shared_odds((1 - share) * epsilon, answers)
     count_odds = 0 if joint else (largest_shared_odds(share * epsilon, answers) if share > 0 else BASE_ODDS)

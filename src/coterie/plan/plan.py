@@ -223,7 +223,8 @@ class Plan:
             return hashlib.sha256(b"coterie/1/public" + self.id_bytes).digest()[:16]
         if not _ROTATION_LABEL.fullmatch(label):
             raise PlanError(
-                f"a key's label is public, embedding, view/<number>, net, subspace or hyperplanes, got {shown(label)}"
+                "a key's label is public, embedding, view/<number>, net, subspace or hyperplanes, "
+                f"got {shown(label)}"
             )
         return hashlib.sha256(f"coterie/1/rotation/{label}/".encode() + self.id_bytes).digest()[:16]
 

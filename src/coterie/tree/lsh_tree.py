@@ -14,9 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def lsh_leaves(
-    frequencies: Sequence[NDArray[np.float64]], threshold: float
-) -> list[NDArray[np.int64]]:
+def lsh_leaves(frequencies: Sequence[NDArray[np.float64]], threshold: float) -> list[NDArray[np.int64]]:
     """Return the leaves of each level 1..T, as codes.
 
     Parameters

@@ -100,9 +100,9 @@ class LshTreeStream:
         size = self._numbers.embedding
         width = size // BLOCK_BITS
         first = self._numbers.answers + answer * CODEWORDS * width
-        return self._stream.blocks_at(
-            ids, first + (indices * width)[:, None] + np.arange(width)
-        ).reshape(len(ids), size // 8)
+        return self._stream.blocks_at(ids, first + (indices * width)[:, None] + np.arange(width)).reshape(
+            len(ids), size // 8
+        )
 
 
 def lsh_tree_numbers(plan: Plan) -> LshTreeNumbers:
