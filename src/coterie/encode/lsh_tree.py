@@ -13,7 +13,7 @@ A/B ≤ e^ε, which the plan checks in integers. ∎ Which level a person serves
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -87,7 +87,7 @@ class LshTreeEncoder:
         by_codeword = numbers.randomizer == "privunit"
         step = _CODEWORDS_AT_A_TIME if by_codeword else max(1, _NORMALS_AT_A_TIME // self._stream.lifted)
         heavy = kernels_of("coterie.encode", None, people)
-        choose = heavy.Chooser(min(step, people), CODEWORDS, numbers.embedding) if by_codeword else None
+        choose: Any = heavy.Chooser(min(step, people), CODEWORDS, numbers.embedding) if by_codeword else None
         clipped = 0
         for start in range(0, people, step):
             piece = slice(start, start + step)
