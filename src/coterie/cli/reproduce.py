@@ -21,6 +21,13 @@ def run(
     workers: Annotated[
         int | None, typer.Option(min=1, max=256, help="Processes. [default: one a core]")
     ] = None,
+    sweep: Annotated[
+        list[str] | None,
+        typer.Option(help="Play only this sweep, or 'ablation'; may be given more than once."),
+    ] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(help="Play only this method; may be given more than once.")
+    ] = None,
     compute_only: Annotated[
         bool, typer.Option("--compute-only", help="Write the CSV files and draw nothing.")
     ] = False,
@@ -39,7 +46,9 @@ def run(
 
     if compute_only and draw_only:
         raise typer.BadParameter("--compute-only and --draw-only leave nothing to do")
-    reproduction = Reproduction(out, quick=quick, runs=runs)
+    reproduction = Reproduction(
+        out, quick=quick, runs=runs, sweeps_wanted=tuple(sweep or ()), methods_wanted=tuple(method or ())
+    )
     outcome: dict[str, object] = {"command": reproduction.command, "folder": str(out)}
     if not draw_only:
         count, _ = reproduction.compute(workers or default_workers(), progress)

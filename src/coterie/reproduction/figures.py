@@ -12,7 +12,7 @@ from coterie.reproduction.tables import curve, read_table
 LABELS: Final = {
     "lsh-tree": "lsh-tree (the paper)",
     "codeword": "codeword (ours)",
-    "known-partition": "known partition (bound)",
+    "known-partition": "known partition (linear bound)",
     "non-private": "k-means in the open",
     "one-center": "one center",
     "interactive-budget": "interactive, ε split over 5 rounds",
@@ -39,17 +39,30 @@ STEPS: Final = dict(
         strict=True,
     )
 )
-_COLORS: Final = {"lsh-tree": "#c0392b", "codeword": "#1f5fa8", "known-partition": "#1f5fa8"}
 _STRONG: Final = ("lsh-tree", "codeword")
-_OTHERS: Final = ("#7f8c8d", "#16a085", "#8e44ad", "#d68910", "#5d6d7e", "#a04000", "#117a65", "#76448a")
+_COLORS: Final = {
+    "lsh-tree": "#c0392b",
+    "codeword": "#1f5fa8",
+    "known-partition": "#1f5fa8",
+    "non-private": "#222222",
+    "one-center": "#888888",
+    "interactive-budget": "#76448a",
+    "interactive-users": "#c39bd3",
+    "central-tree": "#117a65",
+    "central-diffprivlib": "#73c6b6",
+    "noise-gaussian": "#a04000",
+    "noise-laplace": "#d68910",
+    "noise-privunit": "#f0b27a",
+}
 
 
 def draw_sweep(folder: Path, sweep: Sweep) -> list[Path]:
-    """Draw one sweep from `sweep-<name>.csv`; return the files written."""
+    """Draw one sweep from `sweep-<name>.csv`; return the files written, none where the table is empty."""
     plot = _pyplot()
     points = read_table(folder / f"sweep-{sweep.name}.csv")
+    if not points:
+        return []
     figure, axes = plot.subplots(figsize=(7.2, 4.4), layout="constrained")
-    others = iter(_OTHERS * 2)
     for method in sweep.methods:
         found = curve(points, method)
         if not found:
@@ -60,7 +73,7 @@ def draw_sweep(folder: Path, sweep: Sweep) -> list[Path]:
             [max(point.mean, 1e-5) for point in found],
             yerr=[point.deviation for point in found] if strong else None,
             label=LABELS[method],
-            color=_COLORS.get(method) or next(others),
+            color=_COLORS[method],
             linestyle="-" if strong else "--" if method == "known-partition" else ":",
             marker="o" if strong else None,
             linewidth=2.2 if strong else 1.3,
@@ -86,6 +99,8 @@ def draw_ablation(folder: Path) -> list[Path]:
     """Draw the ablation from `ablation.csv`."""
     plot = _pyplot()
     points = read_table(folder / "ablation.csv")
+    if not points:
+        return []
     settings = list(dict.fromkeys(point.value for point in points))
     figure, axes = plot.subplots(figsize=(7.6, 4.2), layout="constrained")
     height = 0.8 / max(len(settings), 1)

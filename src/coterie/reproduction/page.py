@@ -9,7 +9,7 @@ from pathlib import Path
 
 from coterie.reproduction.claims import Claim, check_claims, ratios
 from coterie.reproduction.figures import LABELS, STEPS, draw_ablation, draw_sweep
-from coterie.reproduction.studies import ABLATION, Sweep
+from coterie.reproduction.studies import ABLATION, Setting, Sweep
 from coterie.reproduction.tables import Point, read_table
 
 _STYLE = (
@@ -22,7 +22,9 @@ _STYLE = (
 _MARK = {True: "✓", False: "✗", None: "–"}
 
 
-def draw_all(folder: Path, sweeps: Sequence[Sweep], command: str) -> tuple[list[Claim], list[Path]]:
+def draw_all(
+    folder: Path, sweeps: Sequence[Sweep], base: Setting, command: str
+) -> tuple[list[Claim], list[Path]]:
     """Draw every figure and write the page, all from the tables in `folder`.
 
     Parameters
@@ -31,6 +33,8 @@ def draw_all(folder: Path, sweeps: Sequence[Sweep], command: str) -> tuple[list[
         Where the tables are and the figures go.
     sweeps : sequence of Sweep
         What the tables are of.
+    base : Setting
+        The setting that all sweeps but one vary.
     command : str
         What made the tables, for the page.
 
@@ -44,12 +48,15 @@ def draw_all(folder: Path, sweeps: Sequence[Sweep], command: str) -> tuple[list[
     tables = {sweep.name: read_table(folder / f"sweep-{sweep.name}.csv") for sweep in sweeps}
     steps = read_table(folder / "ablation.csv")
     paths = [path for sweep in sweeps for path in draw_sweep(folder, sweep)] + draw_ablation(folder)
-    claims = check_claims(tables)
+    claims = check_claims(tables, base)
     paths += [_write_claims(folder, claims), folder / "report.html", folder / "index.md"]
     grids = [
-        (f"figure-{s.name}", f"Objective against {s.title}", sweep_grid(s, tables[s.name])) for s in sweeps
+        (f"figure-{s.name}", f"Objective against {s.title}", sweep_grid(s, tables[s.name]))
+        for s in sweeps
+        if tables[s.name]
     ]
-    grids.append(("figure-ablation", "From the paper's algorithm to ours", ablation_grid(steps)))
+    if steps:
+        grids.append(("figure-ablation", "From the paper's algorithm to ours", ablation_grid(steps)))
     paths[-2].write_text(_html(folder, claims, grids, command), encoding="utf-8")
     paths[-1].write_text(_markdown(claims, grids, command), encoding="utf-8")
     return claims, paths

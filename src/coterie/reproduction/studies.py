@@ -23,6 +23,7 @@ CORE: Final = (
     "interactive-users",
     "central-tree",
 )
+ABLATION_NAME: Final = "ablation"
 NAIVE: Final = ("noise-gaussian", "noise-laplace", "noise-privunit")
 PEERS: Final = ("central-diffprivlib",)
 ABLATION: Final = (
@@ -117,14 +118,17 @@ def ablation_settings(base: Setting) -> tuple[Setting, ...]:
 
 
 def wanted(
-    sweeps: tuple[Sweep, ...], base: Setting, runs: int, available: frozenset[str]
+    sweeps: tuple[Sweep, ...], base: Setting | None, runs: int, available: frozenset[str]
 ) -> Iterator[tuple[Setting, int, tuple[str, ...]]]:
-    """Yield every (setting, seed, methods) once, all settings of a seed before the next, long ones first."""
+    """Yield every (setting, seed, methods) once, all settings of a seed before the next, long ones first.
+
+    `base` is where the ablation is played; None leaves it out.
+    """
     methods: dict[Setting, dict[str, None]] = {}
     for sweep in sweeps:
         for setting in sweep.settings:
             methods.setdefault(setting, {}).update(dict.fromkeys(sweep.methods))
-    for setting in ablation_settings(base):
+    for setting in ablation_settings(base) if base else ():
         methods.setdefault(setting, {}).update(dict.fromkeys(ABLATION))
     ordered = sorted(methods, key=lambda setting: (-setting.users, -len(methods[setting]), setting))
     for number in range(runs):
