@@ -44,6 +44,7 @@ from coterie.tree.build import BuildParameters
 
 RESULTS = Path(__file__).parent / "results" / "net_tree.json"
 PEOPLE = 200_000
+SEEDS = (100, 101, 102)  # other ones than the practical constants were chosen on
 STUDIES = [(d, k) for d in (2, 5, 100) for k in (4, 8)]
 ENCODE_BAR = 2_000  # reports a second
 DECODE_BAR = 120.0  # seconds
@@ -98,7 +99,7 @@ def table_lines(people: int, seeds: int, epsilons: list[float]) -> Iterator[dict
                 line: dict[str, Any] = {"d": dimension, "k": clusters, "epsilon": epsilon, "kind": kind}
                 try:
                     runs = [
-                        one_study(kind, dimension, clusters, epsilon, people, seed) for seed in range(seeds)
+                        one_study(kind, dimension, clusters, epsilon, people, seed) for seed in SEEDS[:seeds]
                     ]
                 except (PlanError, DecodeError) as error:
                     yield {**line, "refused": str(error)}
