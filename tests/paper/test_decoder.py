@@ -58,7 +58,7 @@ def mixture(seed, dimension, clusters, spread, count=900):
     return points / np.maximum(1, np.linalg.norm(points, axis=1, keepdims=True))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("dimension", "clusters", "spread"), [(2, 3, 0.05), (2, 4, 0.2), (3, 3, 0.1)])
 def test_noise_free_decoder_is_within_alpha_of_the_best(seed, dimension, clusters, spread):
     points = mixture(seed, dimension, clusters, spread)
