@@ -41,11 +41,12 @@ class NoiselessOracle:
         return 0.0
 
     def part_sums(self, level, paths, parts, count):
+        part_of_node = np.full(len(self._nodes[level - 1][0]) + 1, -1)
+        part_of_node[self._indices(level, paths)] = parts
+        part_of_node[-1] = -1  # buckets that nobody is in
+        part = part_of_node[self._nodes[level - 1][1]]
         sums = np.zeros((count, self._vectors.shape[1]))
-        node = self._nodes[level - 1][1]
-        for index, part in zip(self._indices(level, paths), parts, strict=True):
-            if index >= 0:
-                sums[part] += self._vectors[node == index].sum(axis=0)
+        np.add.at(sums, part[part >= 0], self._vectors[part >= 0])
         return sums
 
 
@@ -57,7 +58,7 @@ def mixture(seed, dimension, clusters, spread, count=900):
     return points / np.maximum(1, np.linalg.norm(points, axis=1, keepdims=True))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("dimension", "clusters", "spread"), [(2, 3, 0.05), (2, 4, 0.2), (3, 3, 0.1)])
 def test_noise_free_decoder_is_within_alpha_of_the_best(seed, dimension, clusters, spread):
     points = mixture(seed, dimension, clusters, spread)

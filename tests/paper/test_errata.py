@@ -13,7 +13,7 @@ from coterie.geometry.nets import NetFamily
 from coterie.geometry.projection import Projection
 from coterie.oracles.explicit_hist import ExplicitHist
 from coterie.oracles.signs import PathMasks
-from coterie.plan.net_tree_design import design_net_tree, theory_constants
+from coterie.plan.net_tree_design import PRACTICAL_SHRINK, design_net_tree, theory_constants
 from coterie.randomizers.response import BinaryResponse
 from coterie.randomizers.sphere import djw_norm
 from coterie.tree.build import BuildParameters, build_tree, compute_threshold
@@ -116,18 +116,18 @@ def test_e8_theorys_constants_expand_every_node():
 
 
 def test_e9_the_papers_scale_empties_the_upper_levels():
-    # Λ of the theorem shrinks a unit vector to about 0.1/√log(n/β); the practical one to one half.
+    # Λ of the theorem shrinks a unit vector to about 0.1/√log(n/β); the practical one to two thirds.
     n, d, projected = 10**6, 1000, 10
     points = np.random.default_rng(0).standard_normal((500, d))
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     theory = math.sqrt(0.01 / math.log(n / 0.1) * d / projected)
     shrunk, _ = Projection.from_key(bytes(16), d, projected, theory).apply(points)
-    practical, outside = Projection.from_key(bytes(16), d, projected, math.sqrt(d / projected) / 2).apply(
-        points
-    )
+    practical, outside = Projection.from_key(
+        bytes(16), d, projected, math.sqrt(d / projected) / PRACTICAL_SHRINK
+    ).apply(points)
     assert np.linalg.norm(shrunk, axis=1).mean() < 0.03  # five levels deep before anyone is told apart
-    assert np.linalg.norm(practical, axis=1).mean() == pytest.approx(0.5, abs=0.03)
-    assert outside <= 2
+    assert np.linalg.norm(practical, axis=1).mean() == pytest.approx(1 / PRACTICAL_SHRINK, abs=0.04)
+    assert outside <= 20
 
 
 def test_e10_projection_costs_shrink_by_the_smaller_over_the_larger_dimension():

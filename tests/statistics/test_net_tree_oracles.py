@@ -16,6 +16,7 @@ from coterie.randomizers.privunit import PrivUnit, cap_share
 from coterie.randomizers.response import BinaryResponse
 from coterie.randomizers.sphere import (
     NORMAL_SCALE,
+    DuchiJordanWainwright,
     directions_of,
     djw_norm,
     lifted,
@@ -204,14 +205,51 @@ def test_privunit_has_the_smallest_variance(epsilon, error):
     assert cap_share(100, best.threshold) == pytest.approx(best.cap)
 
 
-def test_privunit_is_unbiased_and_of_its_stated_length():
+def randomizers(dimension, epsilon):
+    return [
+        DuchiJordanWainwright(dimension, BinaryResponse.for_epsilon(epsilon)),
+        PrivUnit.best(dimension, epsilon),
+    ]
+
+
+@pytest.mark.parametrize("randomizer", randomizers(10, 2.0), ids=lambda r: type(r).__name__)
+def test_randomizers_of_unit_vectors_are_unbiased_and_of_their_stated_length(randomizer):
     generator = np.random.default_rng(0)
-    randomizer = PrivUnit.best(10, 2.0)
     point = np.ones(10) / math.sqrt(10)
     drawn = randomizer.simulate(np.tile(point, (40_000, 1)), generator)
     assert np.sum(drawn**2, axis=1) == pytest.approx(randomizer.squared_norm)
+    assert randomizer.epsilon == pytest.approx(2.0)
     standard_error = math.sqrt(randomizer.squared_norm / 10 / 40_000)
     assert np.abs(drawn.mean(axis=0) - point).max() < MEAN_Z * standard_error
+    assert (
+        np.abs(1.1 * drawn.mean(axis=0) - point).max() > MEAN_Z * standard_error
+    )  # a length 10 % off is seen
+
+
+def test_one_randomizer_can_stand_in_for_another():
+    # ExplicitHistVector over any randomizer: its vectors are the directions, its length the norm.
+    people, dimension, epsilon = 4000, 20, 3.0
+    generator = np.random.default_rng(5)
+    vectors = generator.standard_normal((people, dimension))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    buckets = generator.integers(0, 32, people)
+    masks, signs, _ = simulate(generator, buckets, BinaryResponse.for_epsilon(1.0), people)
+    true = np.zeros((32, dimension))
+    np.add.at(true, buckets, vectors)
+    errors = []
+    for randomizer in randomizers(dimension, epsilon):
+        sent = randomizer.simulate(signs[:, None] * vectors, generator)
+        oracle = ExplicitHistVector(
+            np.ones((1, people), dtype=np.int8),
+            masks,
+            math.sqrt(randomizer.squared_norm),
+            lambda piece, level, sent=sent: sent[piece],
+            DIGIT_BITS,
+            dimension,
+        )
+        errors.append(np.sum((oracle.sums(1, BUCKETS) - true) ** 2, axis=1).mean())
+        assert errors[-1] == pytest.approx(people * randomizer.squared_norm, rel=0.25)
+    assert errors[1] < 0.8 * errors[0]
 
 
 def test_binary_response_lies_as_often_as_it_says():

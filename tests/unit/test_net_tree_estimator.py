@@ -62,4 +62,4 @@ def test_the_json_form_has_every_number():
         "levels", "ratio", "projected", "scale", "count_odds", "vector_odds", "expansion", "rounds",
         "strays", "layout",
     }  # fmt: skip
-    assert np.isclose(numbers["scale"], np.sqrt(100 / 6) / 2)
+    assert np.isclose(numbers["scale"], np.sqrt(100 / 6) / 1.5)

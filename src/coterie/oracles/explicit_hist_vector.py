@@ -51,7 +51,7 @@ class ExplicitHistVector:
     answers: NDArray[np.int8]  # (T, n)
     masks: PathMasks
     norm: float  # B
-    directions: Callable[[slice, int], NDArray[np.int16]]
+    directions: Callable[[slice, int], NDArray[np.int16] | NDArray[np.float64]]
     digit_bits: int
     dimension: int  # d
 

@@ -71,7 +71,7 @@ def test_practical_choices():
     assert (design().projected, design().scale, design().levels) == (2, 1.0, 2)
     high = design(dimension=100, clusters=8)
     assert (high.projected, high.levels, high.expansion) == (6, 1, 1)
-    assert high.scale == pytest.approx(math.sqrt(100 / 6) / 2)
+    assert high.scale == pytest.approx(math.sqrt(100 / 6) / 1.5)
     assert high.count_odds == high.vector_odds
     assert design(dimension=1, clusters=50).levels == 6  # never more than six
 
