@@ -33,8 +33,9 @@ STEPS: Final = dict(
             "+ joint count",
             "+ no split of ε",
             "+ cells for hyperplanes",
+            "+ shrinkage",
             "+ subspace",
-            "+ shrinkage, settling (codeword)",
+            "+ count by length, settling (codeword)",
         ),
         strict=True,
     )

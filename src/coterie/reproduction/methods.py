@@ -25,7 +25,7 @@ from coterie.datasets import gaussian_mixture
 from coterie.engines.inline import play
 from coterie.errors import CoterieError
 from coterie.plan import Plan
-from coterie.reproduction.simple_decoder import decode_simply
+from coterie.reproduction.simple_decoder import Shrinkage, decode_simply
 from coterie.reproduction.studies import PEERS, Setting
 
 
@@ -74,11 +74,11 @@ def _codeword(played: Played) -> NDArray[np.float64]:
     return decode(played.codeword_table, random_state=played.seed).centers
 
 
-def _simple(subspace: bool) -> Method:
+def _simple(shrinkage: Shrinkage) -> Method:
     return lambda played: decode_simply(
         cast("CodewordTable", played.codeword_table.table),
         np.random.default_rng(played.seed),
-        subspace=subspace,
+        shrinkage=shrinkage,
     )
 
 
@@ -110,9 +110,10 @@ METHODS: Final[dict[str, Method]] = {
     "step-2-no-user-split": _lsh(**_OURS),
     "step-3-joint-count": _lsh(**_OURS, count="joint"),
     "step-4-no-budget-split": _lsh(**_OURS, count="joint", histogram_share=0.0),
-    "step-5-cells": _simple(subspace=False),
-    "step-6-subspace": _simple(subspace=True),
-    "step-7-shrinkage": _codeword,
+    "step-5-cells": _simple("none"),
+    "step-6-shrinkage": _simple("plain"),
+    "step-7-subspace": _simple("blocks"),
+    "step-8-settling": _codeword,
 }
 
 

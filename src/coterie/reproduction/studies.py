@@ -33,8 +33,9 @@ ABLATION: Final = (
     "step-3-joint-count",
     "step-4-no-budget-split",
     "step-5-cells",
-    "step-6-subspace",
-    "step-7-shrinkage",
+    "step-6-shrinkage",
+    "step-7-subspace",
+    "step-8-settling",
 )
 
 

@@ -80,7 +80,7 @@ def test_every_method_gives_centers(method):
 
 def test_the_last_step_of_the_ablation_is_codeword_and_the_first_the_paper():
     played = Played(TINY, seed=3)
-    assert (METHODS["step-7-shrinkage"](played) == METHODS["codeword"](played)).all()
+    assert (METHODS["step-8-settling"](played) == METHODS["codeword"](played)).all()
     assert (METHODS["step-0-paper"](played) == METHODS["lsh-tree"](played)).all()
 
 
@@ -124,6 +124,7 @@ def test_a_foreign_file_is_not_overwritten(tmp_path):
 
 def test_figures_and_page_come_from_the_tables_alone(tiny):
     pytest.importorskip("matplotlib")
+    tiny = replace(tiny, runs=1)
     tiny.compute(1, silent)
     (tiny.folder / "runs.csv").unlink()
     claims, paths = tiny.draw()
