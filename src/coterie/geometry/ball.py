@@ -10,8 +10,8 @@ Every operation is one IEEE double operation, in this order, so all languages fi
 2^-49 at most, which is less than one, and the sum is an integer. The division by g keeps q_i and their
 squares within 53 bits however far away x is.
 
-Every finite point gets its integers, whatever the ball: a z_i that overflows becomes the largest double with its
-sign. Refusing it would let a plan with a tiny radius ask "is |x_i| above this?", and be answered by silence.
+Every finite point gets its integers, whatever the ball: a z_i that overflows becomes the largest double with
+its sign. Refusing it would let a plan with a tiny radius ask "is |x_i| above this?", and silence would tell.
 """
 
 from __future__ import annotations
@@ -100,7 +100,8 @@ def quantize(
     if not np.isfinite(largest).all():
         if not np.isfinite(points).all():
             raise PointError(
-                "points hold NaN or infinite coordinates; nothing was encoded. Drop or repair those rows first"
+                "points hold NaN or infinite coordinates; nothing was encoded. "
+                "Drop or repair those rows first"
             )
         np.clip(scaled, -_LARGEST, _LARGEST, out=scaled)  # what overflowed
         np.minimum(largest, _LARGEST, out=largest)
