@@ -21,6 +21,7 @@ from coterie.centers.solution import into_ball, weighted_kmeans
 from coterie.oracles.lsh_levels import LevelSums, level_sums
 from coterie.plan import Plan
 from coterie.tree.lsh_tree import lsh_leaves
+from coterie.wire.lsh_tree import lsh_tree_numbers
 
 _CLEAR: Final = 2.0  # standard deviations by which a center's weight must stand out to be supported
 
@@ -45,8 +46,7 @@ def decode_lsh_tree(aggregate: Aggregate, generator: np.random.Generator) -> Res
 
 def branch_threshold(plan: Plan, count: int) -> float:
     """Return the frequency from which on a node is branched: 1.5·⌊n/k⌋ in the paper."""
-    factor: float = plan.numbers.threshold  # type: ignore[attr-defined]
-    return factor * (count // plan.clusters)
+    return lsh_tree_numbers(plan).threshold * (count // plan.clusters)
 
 
 def leaves_of(levels: list[LevelSums], threshold: float) -> LshLeaves:

@@ -7,8 +7,10 @@ that was cut off by an interruption is dropped when the file is read. Every proc
 from __future__ import annotations
 
 import csv
+import io
 import multiprocessing
 import os
+import signal
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields
@@ -18,6 +20,7 @@ from typing import Any, Final
 
 from coterie.errors import FileError
 from coterie.metrics import normalized_objective
+from coterie.plan.files import replacing
 from coterie.reproduction.methods import METHODS, Played
 from coterie.reproduction.studies import Setting
 
@@ -90,16 +93,19 @@ def compute(
         All runs of the file.
     """
     done = read_runs(path)
-    with path.open("w", encoding="utf-8", newline="") as file:  # without a line that was cut off
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+    with replacing(path) as whole:  # the file without a line that was cut off
+        text = io.TextIOWrapper(whole, encoding="utf-8", newline="", write_through=True)
+        writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(asdict(run) for run in done)
-        file.flush()
+        text.detach()
+    with path.open("a", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         if not jobs:
             return done
         context = multiprocessing.get_context("spawn")
         counter: Any = context.Value("i", 0)
-        with context.Pool(min(workers, len(jobs)), _hold_to_one_core, (counter,)) as pool:
+        with context.Pool(min(workers, len(jobs)), _prepare_process, (counter,)) as pool:
             for runs in pool.imap_unordered(play_job, jobs):
                 writer.writerows(asdict(run) for run in runs)
                 file.flush()
@@ -135,8 +141,12 @@ def play_job(job: Job) -> list[Run]:
     return runs
 
 
-def _hold_to_one_core(counter: Any) -> None:
-    """Pin this process to a core of its own, so that no library starts threads that fight over the others."""
+def _prepare_process(counter: Any) -> None:
+    """Pin this process to a core of its own, so that no library starts threads that fight over the others.
+
+    An interruption is for the parent, which ends the processes.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     lock: Lock = counter.get_lock()
     with lock:
         number = counter.value
