@@ -13,6 +13,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, fields
 from multiprocessing.synchronize import Lock
 from pathlib import Path
@@ -105,13 +106,21 @@ def compute(
             return done
         context = multiprocessing.get_context("spawn")
         counter: Any = context.Value("i", 0)
-        with context.Pool(min(workers, len(jobs)), _prepare_process, (counter,)) as pool:
-            for runs in pool.imap_unordered(play_job, jobs):
+        pool = ProcessPoolExecutor(min(workers, len(jobs)), context, _prepare_process, (counter,))
+        try:
+            for finished in as_completed([pool.submit(play_job, job) for job in jobs]):
+                runs = finished.result()
                 writer.writerows(asdict(run) for run in runs)
                 file.flush()
                 done += runs
                 if progress is not None:
                     progress(runs[0].users)
+        except BaseException:  # an interruption too: nobody waits for studies that are half played
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
+        pool.shutdown()
     return done
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -40,22 +41,22 @@ def silent(what, total):
 def tiny(monkeypatch, tmp_path):
     monkeypatch.setattr(reproduce, "QUICK", GRID)
     monkeypatch.setattr(reproduce, "QUICK_BASE", TINY)
-    monkeypatch.setattr(runs.multiprocessing, "get_context", lambda kind: OneProcess())
+    monkeypatch.setattr(runs, "ProcessPoolExecutor", OneProcess)
+    monkeypatch.setattr(runs, "as_completed", iter)
     return Reproduction(tmp_path / "out", quick=True, runs=2)
 
 
 class OneProcess:
-    """Stands for multiprocessing's context and pool, in this process."""
+    """Stands for the pool of processes, in this process; a job runs when its outcome is asked for."""
 
-    def Value(self, kind, start):  # noqa: N802 - multiprocessing's name
-        del kind, start
+    def __init__(self, *arguments):
+        del arguments
 
-    def Pool(self, count, initializer, arguments):  # noqa: N802
-        del count, initializer, arguments
-        return contextlib.nullcontext(self)
+    def submit(self, function, job):
+        return SimpleNamespace(result=lambda: function(job))
 
-    def imap_unordered(self, function, jobs):
-        return map(function, jobs)
+    def shutdown(self, **how):
+        del how
 
 
 def test_every_sweep_and_method_is_there():
