@@ -3,3 +3,7 @@
 This room is a leaf. It sees the plan, the wire and the randomizers, and nothing of the server; no
 server room sees it.
 """
+
+from coterie.encode.client import Client
+
+__all__ = ["Client"]

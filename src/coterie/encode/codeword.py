@@ -23,7 +23,6 @@ from coterie.geometry.lift import lift
 from coterie.geometry.rotation import Rotation
 from coterie.plan.codeword import ID_BYTES, CodewordNumbers, CrossPolytope, View
 from coterie.plan.plan import Plan
-from coterie.randomizers.codeword import CodewordRandomizer
 from coterie.wire.kernels import Kernels, kernels_of
 from coterie.wire.stream import PublicStream
 from coterie.wire.workers import default_workers, in_threads
@@ -62,7 +61,7 @@ class CodewordEncoder:
         self._numbers = numbers
         self._kernels = kernels
         self._workers = default_workers() if workers is None else workers
-        self._randomizer = CodewordRandomizer(numbers.codewords, numbers.cap, numbers.odds)
+        self._randomizer = numbers.randomizer
         self._stream = PublicStream(plan.public_key())
         embedding = Rotation.from_key(plan.public_key("embedding"), numbers.embedding)
         self._embed = embedding.for_width(plan.dimension + 2)

@@ -23,9 +23,12 @@ def checked_integer(where: str, value: object, low: int, high: int) -> int:
     >>> checked_integer("clusters", 8, 1, 4096)
     8
     """
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+    if type(value) is int:  # nearly always, and a net has many
+        number = value
+    elif isinstance(value, bool) or not isinstance(value, SupportsIndex):
         raise PlanError(f"{where} must be an integer, got {shown(value)}")
-    number = operator.index(value)
+    else:
+        number = operator.index(value)
     if not low <= number <= high:
         raise PlanError(f"{where} must be in [{low}, {high}], got {shown(number)}")
     return number

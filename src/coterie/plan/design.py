@@ -53,7 +53,7 @@ def design_codeword(
         )
     return CodewordNumbers(
         codewords=CODEWORDS,
-        # The search tries large caps too, and their odds must fit 2^53; beyond ε = 8 the best cap is 1 anyway.
+        # The search tries large caps too, whose odds must fit 2^53; from ε = 8 on the best cap is 1 anyway.
         cap=best_cap(CODEWORDS, min(odds, _STEEPEST_ODDS)),
         odds=odds,
         embedding=choose_embedding(dimension, epsilon),

@@ -13,27 +13,22 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
 from coterie.errors import PlanError
 from coterie.plan.base import Numbers
-from coterie.plan.canonical import MAX_BYTES, SAFE_INTEGER, canonical_bytes, parse_object, shown
-from coterie.plan.checks import checked_choice, checked_fields, checked_integer, checked_list, checked_real
+from coterie.plan.canonical import MAX_BYTES, canonical_bytes, parse_object, shown
+from coterie.plan.checks import checked_choice, checked_fields, checked_real
 from coterie.plan.files import read_bounded, replacing
 from coterie.plan.protocols import DESIGNERS, NUMBERS
-from coterie.privacy import MAX_EPSILON, MODELS, Guarantee
+from coterie.plan.public import checked_public_part
+from coterie.privacy import Guarantee
 
 FORMAT: Final = "coterie-plan"
 VERSION: Final = 1
-MAX_DIMENSION: Final = 3000
-MAX_CLUSTERS: Final = 4096
-MAX_USERS: Final = 1 << 40
 
-_SMALLEST: Final = sys.float_info.min  # the smallest normal double
-_LARGEST: Final = sys.float_info.max
 _ROTATION_LABEL: Final = re.compile(r"embedding|view/(0|[1-9][0-9]{0,4})")
 _FIELDS: Final = (
     "protocol",
@@ -276,55 +271,3 @@ class Plan:
             return cls.from_json(data)
         except PlanError as error:
             raise PlanError(f"{os.fspath(path)}: {error}") from None
-
-
-def checked_public_part(
-    *,
-    protocol: object,
-    model: object,
-    dimension: object,
-    clusters: object,
-    epsilon: object,
-    expected_users: object,
-    center: object,
-    radius: object,
-    seed: object,
-) -> dict[str, Any]:
-    """Return the fields that every protocol shares, clean, or raise PlanError."""
-    dimension = checked_integer("dimension", dimension, 1, MAX_DIMENSION)
-    users = checked_integer("expected_users", expected_users, 1, MAX_USERS)
-    clusters = checked_integer("clusters", clusters, 1, MAX_CLUSTERS)
-    if clusters > users:
-        raise PlanError(f"clusters ({clusters}) must not exceed expected_users ({users})")
-    return {
-        "protocol": checked_choice("protocol", protocol, NUMBERS),
-        "model": checked_choice("model", model, MODELS),
-        "dimension": dimension,
-        "clusters": clusters,
-        "epsilon": _checked_epsilon(epsilon),
-        "expected_users": users,
-        "center": _checked_center(center, dimension),
-        "radius": checked_real("radius", radius, _SMALLEST, _LARGEST),
-        "seed": checked_integer("seed", seed, 0, SAFE_INTEGER),
-    }
-
-
-def _checked_epsilon(epsilon: object) -> float:
-    value = checked_real("epsilon", epsilon, 0.0, MAX_EPSILON)
-    if value == 0:
-        raise PlanError(
-            f"epsilon must be in (0, {MAX_EPSILON:g}], got 0: nothing can be learned from such reports"
-        )
-    return value
-
-
-def _checked_center(center: object, dimension: int) -> tuple[float, ...] | None:
-    if center is None:
-        return None
-    if hasattr(center, "tolist"):  # a numpy array
-        center = center.tolist()
-    listed = checked_list("center", center)
-    if len(listed) != dimension:
-        raise PlanError(f"center must have {dimension} coordinates, one a dimension, got {len(listed)}")
-    values = tuple(checked_real(f"center[{i}]", x, -_LARGEST, _LARGEST) for i, x in enumerate(listed))
-    return values if any(values) else None  # the origin has one spelling

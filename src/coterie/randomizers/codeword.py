@@ -146,7 +146,7 @@ def best_cap(codewords: int, odds: int) -> int:
 
     Examples
     --------
-    >>> [best_cap(256, odds) for odds in (27660953, 45605201, 123967790)]  # ε = 0.5, 1, 2
+    >>> [best_cap(256, odds) for odds in (27660952, 45605201, 123967790)]  # ε = 0.5, 1, 2
     [108, 89, 55]
     """
     low, high = 1, codewords - 1

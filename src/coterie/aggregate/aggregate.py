@@ -1,0 +1,243 @@
+"""The aggregate: reports in, a table of integers out, mergeable in any order.
+
+File format (docs/wire-format.md):
+
+    "COTERIE-TABLE" and a newline (14 bytes), version (2), length of the plan (4), the plan's canonical JSON,
+    the table's arrays one after the other as little-endian int64, SHA-256 of everything before it
+
+The plan fixes the shapes, so the length of a file is known before its arrays are read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.aggregate.base import TABLES, Table
+from coterie.errors import AggregateError, FileError, PlanError
+from coterie.plan import Plan
+from coterie.plan.canonical import MAX_BYTES as MAX_PLAN_BYTES
+from coterie.plan.files import replacing
+from coterie.wire.layout import Reports, as_rows
+
+MAGIC: Final = b"COTERIE-TABLE\n"
+VERSION: Final = 1
+MAX_COUNT: Final = 1 << 46  # reports; sums over all rows stay far below 2^63
+
+_HEADER: Final = struct.Struct(">14sHI")
+_VERSION_OFFSET: Final = 14
+_LENGTH_OFFSET: Final = 16
+_DIGEST_BYTES: Final = 32
+
+
+class Aggregate:
+    """All reports of a plan so far, as a table whose size does not depend on how many there are.
+
+    Any order of adding, any split and any merge of the same reports gives the same bits.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan that the reports answer.
+
+    Examples
+    --------
+    >>> plan = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
+    >>> first, second = Aggregate(plan), Aggregate(plan)
+    >>> first.add(bytes(2 * plan.report_width))
+    >>> second.add(bytes(plan.report_width))
+    >>> first.merge(second)
+    >>> first.count
+    3
+    """
+
+    __slots__ = ("plan", "table")
+
+    __hash__ = None  # type: ignore[assignment]  # it changes
+
+    def __init__(self, plan: Plan) -> None:
+        if not isinstance(plan, Plan):
+            raise PlanError(f"an aggregate needs a Plan, got {type(plan).__name__}; Plan.load reads one")
+        self.plan = plan
+        self.table: Table = TABLES[plan.protocol].zero(plan)
+
+    @property
+    def count(self) -> int:
+        """Number of reports added."""
+        return self.table.count
+
+    def add(self, reports: Reports) -> None:
+        """Add reports: all of them or, if something is wrong with one, none.
+
+        Repeated ids are not looked for here; `coterie.collect` removes them.
+
+        Parameters
+        ----------
+        reports : bytes, bytearray, memoryview or ndarray of uint8, shape (n, width)
+            Any number of reports, back to back.
+
+        Raises
+        ------
+        ReportError
+            If the bytes are no whole number of reports, or a report does not fit the plan.
+        """
+        rows = as_rows(reports, self.plan.report_width)
+        self._check_room(len(rows))
+        self.table.add(rows)
+
+    def merge(self, other: Aggregate) -> None:
+        """Add all reports of another aggregate of the same plan; `other` stays as it is."""
+        if not isinstance(other, Aggregate):
+            raise AggregateError(f"an aggregate merges with an Aggregate, got {type(other).__name__}")
+        if other.plan != self.plan:
+            raise AggregateError(
+                f"aggregates of different plans cannot be merged: {self.plan.id} and {other.plan.id}; "
+                "keep them apart and decode each"
+            )
+        self._check_room(other.count)
+        self.table.merge(other.table)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Aggregate):
+            return NotImplemented
+        mine, theirs = self.table.arrays(), other.table.arrays()
+        return self.plan == other.plan and all(np.array_equal(mine[name], theirs[name]) for name in mine)
+
+    def __repr__(self) -> str:
+        return f"<Aggregate of {self.count} reports, plan {self.plan.id[:12]}…>"
+
+    # ------------------------------------------------------------ files
+
+    def to_bytes(self) -> bytes:
+        """Return the file format's bytes; equal aggregates have equal bytes."""
+        return b"".join(self._pieces())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the aggregate to a file, whole or not at all."""
+        with replacing(path) as file:
+            for piece in self._pieces():
+                file.write(piece)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], plan: Plan | None = None) -> Self:
+        """Read an aggregate from a file.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            The file.
+        plan : Plan, optional
+            The plan that it must be of.
+
+        Raises
+        ------
+        FileError
+            If the file is truncated, foreign, of another version or corrupt.
+        """
+        with Path(path).open("rb") as file:
+            return cls._read(_Reader(file, path), plan)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, plan: Plan | None = None) -> Self:
+        """Read what `to_bytes` wrote; errors as for `load`."""
+        return cls._read(_Reader(io.BytesIO(data), "<bytes>"), plan)
+
+    def _pieces(self) -> Iterator[bytes]:
+        plan = self.plan.to_json().encode("utf-8")
+        digest = hashlib.sha256()
+        for piece in (
+            _HEADER.pack(MAGIC, VERSION, len(plan)) + plan,
+            *(array.astype("<i8", copy=False).tobytes() for array in self.table.arrays().values()),
+        ):
+            digest.update(piece)
+            yield piece
+        yield digest.digest()
+
+    @classmethod
+    def _read(cls, reader: _Reader, plan: Plan | None) -> Self:
+        aggregate = cls(_read_plan(reader, plan))
+        zeros = aggregate.table.arrays()
+        reader.expect_size(reader.offset + sum(array.nbytes for array in zeros.values()) + _DIGEST_BYTES)
+        start = reader.offset
+        arrays = {name: reader.integers(array.shape) for name, array in zeros.items()}
+        reader.check_digest()
+        try:
+            for name, array in arrays.items():
+                if array.min() < -MAX_COUNT or array.max() > MAX_COUNT:
+                    raise AggregateError(f"the array {name} holds a number beyond 2^46")
+            aggregate.table = TABLES[aggregate.plan.protocol].from_arrays(aggregate.plan, arrays)
+            if aggregate.count > MAX_COUNT:
+                raise AggregateError("it holds more than 2^46 reports")
+        except AggregateError as error:
+            raise FileError(reader.path, start, "a table that reports can make", str(error)) from None
+        return aggregate
+
+    def _check_room(self, more: int) -> None:
+        if self.count + more > MAX_COUNT:
+            raise AggregateError(
+                f"an aggregate holds at most 2^46 reports; it has {self.count}, {more} more came"
+            )
+
+
+class _Reader:
+    """Reads a file from its start, hashing; every error names the file and the offset."""
+
+    def __init__(self, file: BinaryIO, path: str | os.PathLike[str]) -> None:
+        self.path = path
+        self.size = file.seek(0, os.SEEK_END)
+        self.offset = file.seek(0)
+        self._file = file
+        self._digest = hashlib.sha256()
+
+    def take(self, size: int, what: str) -> bytes:
+        data = self._file.read(size)
+        if len(data) < size:
+            raise FileError(self.path, self.offset + len(data), what, "the end of the file")
+        self.offset += size
+        self._digest.update(data)
+        return data
+
+    def integers(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        data = self.take(8 * int(np.prod(shape)), f"an array of shape {shape}")
+        return np.frombuffer(data, dtype="<i8").reshape(shape).astype(np.int64, copy=False)
+
+    def expect_size(self, size: int) -> None:
+        if self.size != size:
+            found = f"{self.size}: the file was cut short or added to"
+            raise FileError(self.path, min(size, self.size), f"{size} bytes in all for this plan", found)
+
+    def check_digest(self) -> None:
+        computed, place = self._digest.digest(), self.offset
+        if self.take(_DIGEST_BYTES, "a digest") != computed:
+            found = "another: the file was changed or damaged"
+            raise FileError(self.path, place, "the SHA-256 of everything before it", found)
+
+
+def _read_plan(reader: _Reader, expected: Plan | None) -> Plan:
+    start = reader.take(len(MAGIC), "the start of an aggregate") if reader.size >= len(MAGIC) else b""
+    if start != MAGIC:
+        raise FileError(reader.path, 0, f"{MAGIC!r}, the start of an aggregate")
+    rest = reader.take(_HEADER.size - len(MAGIC), "version and length of the plan")
+    _, version, length = _HEADER.unpack(MAGIC + rest)
+    if version != VERSION:
+        raise FileError(reader.path, _VERSION_OFFSET, f"version {VERSION}", f"version {version}")
+    if length > MAX_PLAN_BYTES:
+        raise FileError(reader.path, _LENGTH_OFFSET, f"a plan of at most {MAX_PLAN_BYTES} bytes", str(length))
+    text = reader.take(length, f"a plan of {length} bytes")
+    try:
+        plan = Plan.from_json(text)
+    except PlanError as error:
+        raise FileError(reader.path, _HEADER.size, "a valid plan", str(error)) from None
+    if plan.to_json().encode("utf-8") != text:
+        raise FileError(reader.path, _HEADER.size, "a plan in canonical JSON", "another spelling of it")
+    if expected is not None and plan != expected:
+        raise FileError(reader.path, _HEADER.size, f"plan {expected.id}", f"plan {plan.id}")
+    return plan

@@ -1,0 +1,28 @@
+"""What an encoder is, and which one a plan's protocol names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from coterie.coins import Coins
+from coterie.encode.codeword import CodewordEncoder
+from coterie.plan import Plan
+
+
+class Encoder(Protocol):
+    """Turns points into reports under one plan."""
+
+    def encode_counting(
+        self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins
+    ) -> tuple[NDArray[np.uint8], int]:
+        """Return one report a point, (n, d), (n, 12) -> (n, width), and how many points were clipped."""
+        ...
+
+
+ENCODERS: Final[dict[str, Callable[[Plan], Encoder]]] = {
+    "codeword": CodewordEncoder,
+}

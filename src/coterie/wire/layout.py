@@ -1,0 +1,45 @@
+"""Reports back to back: fixed-width rows of bytes, an id first.
+
+A batch of reports is `bytes` or a (n, width) array of uint8; both hold the same bytes, and nothing is copied.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.errors import ReportError
+
+Reports = bytes | bytearray | memoryview | NDArray[np.uint8]
+
+
+def as_rows(reports: Reports, width: int) -> NDArray[np.uint8]:
+    """Return a batch of reports as rows: n·width bytes -> (n, width), without a copy.
+
+    Parameters
+    ----------
+    reports : bytes, bytearray, memoryview or ndarray of uint8, shape (n, width)
+        Any number of reports, back to back.
+    width : int
+        Bytes of one report.
+
+    Examples
+    --------
+    >>> as_rows(bytes(26), width=13).shape
+    (2, 13)
+    """
+    if isinstance(reports, np.ndarray):
+        if reports.dtype != np.uint8 or reports.ndim != 2 or reports.shape[1] != width:
+            shape = f"{reports.dtype} of shape {reports.shape}"
+            raise ReportError(f"an array of reports must be uint8 of shape (n, {width}), got {shape}")
+        return reports
+    if not isinstance(reports, bytes | bytearray | memoryview):
+        raise ReportError(f"reports must be bytes or an array of uint8, got {type(reports).__name__}")
+    if isinstance(reports, memoryview) and not reports.c_contiguous:
+        raise ReportError("reports must lie back to back in memory, got a memoryview with gaps")
+    flat = np.frombuffer(reports, dtype=np.uint8)
+    if len(flat) % width:
+        raise ReportError(
+            f"reports of this plan have {width} bytes each; {len(flat)} bytes are no whole number of them"
+        )
+    return flat.reshape(-1, width)

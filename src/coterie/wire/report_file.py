@@ -1,0 +1,207 @@
+"""Report files: a header of 64 bytes, the reports back to back, a digest.
+
+    bytes 0-15   "COTERIE-REPORTS" and a newline
+          16-17  version, 1               18-19  bytes of one report (width)      20-23  zero
+          24-31  number of reports        32-63  id of the plan they answer
+          64-    the reports, width bytes each
+          then   SHA-256 of everything before it
+
+Integers are big-endian (docs/wire-format.md). The reports start at a fixed place, so `numpy.frombuffer` reads
+them where they lie. A file is written under a temporary name and renamed when complete. A reader checks
+header, length and digest; until the digest has matched, nothing it returned may count.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.errors import FileError
+from coterie.plan import Plan
+from coterie.plan.files import replacing
+from coterie.wire.layout import Reports, as_rows
+
+MAGIC: Final = b"COTERIE-REPORTS\n"
+VERSION: Final = 1
+HEADER: Final = struct.Struct(">16sHHIQ32s")
+DIGEST_BYTES: Final = 32
+CHUNK: Final = 1 << 17  # reports read at a time unless told otherwise
+
+_OFFSETS: Final = {"magic": 0, "version": 16, "width": 18, "reserved": 20, "count": 24, "plan": 32}
+_READ_BYTES: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFile:
+    """A report file whose header and length were checked.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    width : int
+        Bytes of one report.
+    count : int
+        Reports in the file.
+    plan_id : bytes
+        32 bytes: the plan that the reports answer.
+
+    Examples
+    --------
+    >>> plan = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
+    >>> with write_reports("reports.coterie", plan) as writer:
+    ...     writer.append(bytes(3 * plan.report_width))
+    >>> ReportFile.open("reports.coterie", plan).read_all().shape
+    (3, 13)
+    """
+
+    path: Path
+    width: int
+    count: int
+    plan_id: bytes
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], plan: Plan | None = None) -> Self:
+        """Check a file's header and length, and that it answers `plan` if one is given.
+
+        Raises
+        ------
+        FileError
+            With the file, the offset and what was expected there.
+        """
+        with Path(path).open("rb") as file:
+            header = file.read(HEADER.size)
+            size = file.seek(0, os.SEEK_END)
+        if header[: len(MAGIC)] != MAGIC[: len(header)]:
+            raise FileError(path, _OFFSETS["magic"], f"{MAGIC!r}, the start of a report file")
+        if len(header) < HEADER.size:
+            raise FileError(path, len(header), f"a header of {HEADER.size} bytes", "the end of the file")
+        _, version, width, reserved, count, plan_id = HEADER.unpack(header)
+        if version != VERSION:
+            raise FileError(path, _OFFSETS["version"], f"version {VERSION}", f"version {version}")
+        if reserved != 0:
+            raise FileError(path, _OFFSETS["reserved"], "four zero bytes", f"{reserved:#010x}")
+        if plan is not None and plan_id != plan.id_bytes:
+            raise FileError(path, _OFFSETS["plan"], f"reports of plan {plan.id}", f"plan {plan_id.hex()}")
+        if width == 0 or (plan is not None and width != plan.report_width):
+            wanted = "1 or more" if plan is None else plan.report_width
+            raise FileError(path, _OFFSETS["width"], f"a report width of {wanted}", str(width))
+        expected = HEADER.size + count * width + DIGEST_BYTES
+        if size != expected:
+            raise FileError(
+                path,
+                min(size, expected),
+                f"{expected} bytes in all ({count} reports of {width} bytes)",
+                f"{size}: the file was cut short or added to",
+            )
+        return cls(Path(path), width, count, plan_id)
+
+    @property
+    def header(self) -> bytes:
+        """The 64 bytes that open the file."""
+        return HEADER.pack(MAGIC, VERSION, self.width, 0, self.count, self.plan_id)
+
+    def chunks(self, reports_per_chunk: int = CHUNK) -> Iterator[NDArray[np.uint8]]:
+        """Yield the reports, (m, width) at a time, and check the digest after the last.
+
+        If this ends in a FileError, nothing of what it yielded may count: `verify` first, or collect into
+        something that can be thrown away.
+        """
+        if reports_per_chunk < 1:
+            raise ValueError(f"reports_per_chunk must be at least 1, got {reports_per_chunk}")
+        with self.path.open("rb") as file:
+            digest = hashlib.sha256(self._read_header(file))
+            for start in range(0, self.count, reports_per_chunk):
+                data = self._read(file, min(reports_per_chunk, self.count - start) * self.width)
+                digest.update(data)
+                yield np.frombuffer(data, dtype=np.uint8).reshape(-1, self.width)
+            self._check_digest(digest.digest(), self._read(file, DIGEST_BYTES))
+
+    def verify(self) -> None:
+        """Read the whole file and check its digest, in constant memory."""
+        for _ in self.chunks():
+            pass
+
+    def read_all(self) -> NDArray[np.uint8]:
+        """Return all reports, (count, width), read in place, after the digest has matched."""
+        with self.path.open("rb") as file:
+            digest = hashlib.sha256(self._read_header(file))
+            data = self._read(file, self.count * self.width)
+            digest.update(data)
+            self._check_digest(digest.digest(), self._read(file, DIGEST_BYTES))
+        return np.frombuffer(data, dtype=np.uint8).reshape(self.count, self.width)
+
+    def _read_header(self, file: BinaryIO) -> bytes:
+        header = self._read(file, HEADER.size)
+        if header != self.header:
+            raise FileError(self.path, 0, "the header it had when it was opened", "another file in its place")
+        return header
+
+    def _read(self, file: BinaryIO, size: int) -> bytes:
+        data = file.read(size)
+        if len(data) < size:
+            raise FileError(self.path, file.tell(), f"{size - len(data)} more bytes", "the end of the file")
+        return data
+
+    def _check_digest(self, computed: bytes, stored: bytes) -> None:
+        if computed != stored:
+            raise FileError(
+                self.path,
+                HEADER.size + self.count * self.width,
+                "the SHA-256 of everything before it",
+                "another: the file was changed or damaged, and none of it may count",
+            )
+
+
+class ReportWriter:
+    """Appends reports to a file that is being written; made by `write_reports`."""
+
+    def __init__(self, file: BinaryIO, plan: Plan) -> None:
+        self._file = file
+        self._plan = plan
+        self.count = 0  # reports appended so far
+        file.write(bytes(HEADER.size))  # the place of the header, which needs the count
+
+    def append(self, reports: Reports) -> None:
+        """Append reports of the plan, back to back: bytes or an (n, width) array of uint8."""
+        rows = as_rows(reports, self._plan.report_width)
+        self._file.write(np.ascontiguousarray(rows).data)
+        self.count += len(rows)
+
+    def finish(self) -> None:
+        """Fill in the header, then the digest of all that was written."""
+        self._file.seek(0)
+        header = HEADER.pack(MAGIC, VERSION, self._plan.report_width, 0, self.count, self._plan.id_bytes)
+        self._file.write(header)
+        self._file.seek(0)
+        digest = hashlib.sha256()
+        while piece := self._file.read(_READ_BYTES):
+            digest.update(piece)
+        self._file.write(digest.digest())
+
+
+@contextlib.contextmanager
+def write_reports(path: str | os.PathLike[str], plan: Plan) -> Iterator[ReportWriter]:
+    """Write a report file; it appears under its name, complete, when the block ends without an error.
+
+    Examples
+    --------
+    >>> plan = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
+    >>> with write_reports("reports.coterie", plan) as writer:
+    ...     writer.append(bytes(plan.report_width))
+    >>> ReportFile.open("reports.coterie").count
+    1
+    """
+    with replacing(path) as file:
+        writer = ReportWriter(file, plan)
+        yield writer
+        writer.finish()

@@ -1,0 +1,273 @@
+"""One report a person: crashes and races at every step of the ledger never yield two."""
+
+import fcntl
+import hashlib
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from coterie.encode.ledger import MAX_BYTES, Ledger
+from coterie.errors import LedgerError
+from coterie.plan import Plan
+
+PLAN = Plan.design(dimension=1, clusters=1, epsilon=1.0, expected_users=100)
+# The steps that change the disk, in the order in which they happen.
+STEPS = ["write", "fsync new", "replace", "fsync folder"]
+
+
+class Died(BaseException):
+    """A process that ends here."""
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "ledger"
+
+
+def draw():
+    return os.urandom(13)
+
+
+def watch(monkeypatch, path, seen):
+    """Call `seen(step, before)` around every step; `before` is True before it happens and False after."""
+    names = {}
+
+    def around(step, function, *arguments):
+        seen(step, True)
+        result = function(*arguments)
+        seen(step, False)
+        return result
+
+    def open_(name, *arguments):
+        handle = real_open(name, *arguments)
+        names[handle] = {f"{path}.lock": "lock", f"{path}.new": "new"}.get(os.fspath(name), "folder")
+        return handle
+
+    real_open, write, fsync, replace, flock = os.open, os.write, os.fsync, os.replace, fcntl.flock
+    locks = {fcntl.LOCK_EX: "lock", fcntl.LOCK_UN: "unlock"}
+    monkeypatch.setattr(os, "open", open_)
+    monkeypatch.setattr(os, "write", lambda *a: around("write", write, *a))
+    monkeypatch.setattr(os, "fsync", lambda handle: around(f"fsync {names[handle]}", fsync, handle))
+    monkeypatch.setattr(os, "replace", lambda *a: around("replace", replace, *a))
+    monkeypatch.setattr(fcntl, "flock", lambda handle, kind: around(locks[kind], flock, handle, kind))
+
+
+def test_the_order_is_lock_make_write_fsync_rename_fsync_return(path, monkeypatch):
+    events = []
+    watch(monkeypatch, path, lambda step, before: before or events.append(step))
+
+    def make():
+        events.append("make")
+        return draw()
+
+    report = Ledger(path).answer(PLAN, make)
+    assert events == ["lock", "make", *STEPS, "unlock"]
+    events.clear()
+    assert Ledger(path).answer(PLAN, make) == report
+    assert events == ["lock", "fsync folder", "unlock"]  # a found report may not be on the disk yet
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+def test_a_failure_at_any_step_returns_nothing_and_a_retry_returns_one_report(
+    path, monkeypatch, step, before
+):
+    def fail(at, is_before):
+        if (at, is_before) == (step, before):
+            raise Died
+
+    with monkeypatch.context() as patch:
+        watch(patch, path, fail)
+        with pytest.raises(Died):
+            Ledger(path).answer(PLAN, draw)
+    first = Ledger(path).answer(PLAN, draw)
+    assert [Ledger(path).answer(PLAN, draw) for _ in range(3)] == [first] * 3
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_disk_error_is_a_ledger_error_and_loses_nothing(path, monkeypatch, step):
+    old = Ledger(path).answer(PLAN, draw)
+    other = Plan.design(dimension=1, clusters=1, epsilon=1.0, expected_users=101)
+
+    def full(at, before):
+        if at == step and before:
+            raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        watch(patch, path, full)
+        with pytest.raises(LedgerError, match=r"No space left on device.*no report was returned"):
+            Ledger(path).answer(other, draw)
+    assert Ledger(path).answer(PLAN, draw) == old
+    new = Ledger(path).answer(other, draw)
+    assert Ledger(path).answer(other, draw) == new
+
+
+CRASH = """
+import fcntl, os, sys
+import numpy as np
+from coterie.encode import Client
+from coterie.plan import Plan
+
+plan_text, ledger, step, when = sys.argv[1:]
+count = 0
+
+def dying(function, name):
+    def call(*arguments):
+        if name == step and when == "before":
+            os._exit(9)
+        result = function(*arguments)
+        if name == step and when == "after":
+            os._exit(9)
+        return result
+    return call
+
+fsyncs = iter(["fsync new", "fsync folder"])
+fsync = os.fsync
+os.write = dying(os.write, "write")
+os.fsync = lambda handle: dying(fsync, next(fsyncs))(handle)
+os.replace = dying(os.replace, "replace")
+report = Client(Plan.from_json(plan_text), ledger=ledger).encode(np.zeros(1))
+print(report.hex())
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "when", "answered"),
+    [
+        ("write", "before", False),
+        ("write", "after", False),
+        ("fsync new", "after", False),
+        ("replace", "after", True),
+        ("fsync folder", "after", True),
+        ("none", "never", True),
+    ],
+)
+def test_a_process_that_dies_never_leads_to_two_reports(path, step, when, answered):
+    command = [sys.executable, "-c", CRASH, PLAN.to_json(), str(path), step, when]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == (0 if step == "none" else 9), done.stderr
+    made = []
+
+    def make():
+        made.append(draw())
+        return made[-1]
+
+    stored = Ledger(path).answer(PLAN, make)
+    assert (not made) == answered
+    if done.stdout:
+        assert done.stdout.strip() == stored.hex()
+    assert Ledger(path).answer(PLAN, make) == stored
+
+
+RACE = """
+import sys, time
+from pathlib import Path
+import numpy as np
+from coterie.encode import Client
+from coterie.plan import Plan
+
+plan_text, ledger, start = sys.argv[1:]
+client = Client(Plan.from_json(plan_text), ledger=ledger)
+print("ready", flush=True)
+while not Path(start).exists():
+    time.sleep(0.001)
+print(client.encode(np.zeros(1)).hex())
+"""
+
+
+def test_racing_processes_get_one_report(path, tmp_path):
+    start = tmp_path / "start"
+    command = [sys.executable, "-c", RACE, PLAN.to_json(), str(path), str(start)]
+    racers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    for racer in racers:
+        assert racer.stdout.readline() == "ready\n"
+    start.touch()
+    reports = {racer.communicate()[0].strip() for racer in racers}
+    assert [racer.returncode for racer in racers] == [0, 0, 0]
+    assert len(reports) == 1
+    assert reports == {Ledger(path).answer(PLAN, draw).hex()}
+
+
+def test_racing_threads_get_one_report(path):
+    barrier = threading.Barrier(8)
+
+    def race(_):
+        barrier.wait()
+        return Ledger(path).answer(PLAN, draw)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(race, range(8)))) == 1
+
+
+def test_two_names_of_one_ledger_meet_at_one_lock(path, tmp_path):
+    first = Ledger(path).answer(PLAN, draw)
+    (tmp_path / "alias").symlink_to(path)
+    assert Ledger(tmp_path / "alias").answer(PLAN, draw) == first
+    assert (tmp_path / "alias").is_symlink()
+
+
+def test_a_lock_file_removed_while_waiting_locks_nothing(path, tmp_path):
+    lock = tmp_path / "ledger.lock"
+    holder = os.open(lock, os.O_RDWR | os.O_CREAT)
+    fcntl.flock(holder, fcntl.LOCK_EX)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(Ledger(path).answer, PLAN, draw)
+        with pytest.raises(TimeoutError):
+            waiting.result(timeout=0.2)
+        lock.unlink()
+        os.close(holder)
+        report = waiting.result(timeout=10)
+    assert lock.exists()
+    assert Ledger(path).answer(PLAN, draw) == report
+
+
+def test_holds_the_plan_id_and_the_report_and_nothing_else(path):
+    report = Ledger(path).answer(PLAN, draw)
+    body = b"COTERIE-LEDGER\n\x01" + PLAN.id_bytes + b"\x00\x0d" + report
+    assert path.read_bytes() == body + hashlib.sha256(body).digest()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert sorted(name.name for name in path.parent.iterdir()) == ["ledger", "ledger.lock"]
+
+
+def unused():
+    raise AssertionError("a damaged ledger must never lead to another draw")
+
+
+def test_a_damaged_ledger_is_never_a_reason_to_draw_again(path):
+    Ledger(path).answer(PLAN, draw)
+    good = path.read_bytes()
+    damaged = [good[:length] for length in range(len(good))]
+    damaged += [good[:i] + bytes([good[i] ^ 1]) + good[i + 1 :] for i in range(len(good))]
+    body = good[:-32]
+    for wrong in (b"X" + body[1:], body[:-1], body + bytes(5), body[:15] + b"\2" + body[16:]):
+        damaged.append(wrong + hashlib.sha256(wrong).digest())
+    damaged.append(bytes(MAX_BYTES + 1))
+    for data in damaged:
+        path.write_bytes(data)
+        with pytest.raises(LedgerError, match="damaged"):
+            Ledger(path).answer(PLAN, unused)
+
+
+def test_a_full_ledger_says_so(path):
+    body = b"COTERIE-LEDGER\n\x01"
+    for number in range(16):
+        body += number.to_bytes(32, "big") + b"\xff\xf0" + bytes(0xFFF0)
+    path.write_bytes(body + hashlib.sha256(body).digest())
+    with pytest.raises(LedgerError, match="full"):
+        Ledger(path).answer(PLAN, draw)
+    assert path.read_bytes() == body + hashlib.sha256(body).digest()
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(LedgerError, match=r"No such file or directory.*no report was returned"):
+        Ledger(tmp_path / "nowhere" / "ledger").answer(PLAN, unused)
+
+
+def test_a_system_without_locks(path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    with pytest.raises(LedgerError, match="needs POSIX file locks"):
+        Ledger(path).answer(PLAN, unused)

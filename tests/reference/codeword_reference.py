@@ -1,0 +1,145 @@
+"""The `codeword` protocol on one page, in plain Python integers, straight from docs/wire-format.md.
+
+For reading beside the page and for checking other implementations; thousands of times slower than the package
+and independent of it. AES-128 and SHA-256 are the only parts taken from elsewhere.
+"""
+
+import hashlib
+import json
+import math
+
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+SCALE = 1 << 20
+BASE_ODDS = 1 << 24  # B
+
+
+def aes(key: bytes, block: bytes) -> bytes:
+    return Cipher(algorithms.AES(key), modes.ECB()).encryptor().update(block)  # noqa: S305
+
+
+def bit(data: bytes, j: int) -> int:
+    return data[j // 8] >> (7 - j % 8) & 1
+
+
+class Reference:
+    """One plan, given as its canonical JSON text."""
+
+    def __init__(self, plan_json: str) -> None:
+        self.plan = json.loads(plan_json)
+        self.numbers = self.plan["numbers"]
+        self.plan_id = hashlib.sha256(plan_json.encode()).digest()
+        self.public_key = hashlib.sha256(b"coterie/1/public" + self.plan_id).digest()[:16]
+        self.views = self.numbers["views"]
+        view = self.views[0]
+        self.cells = 2 * view["size"] if view["cells"] == "cross-polytope" else len(view["points"])  # M
+        self.rows = len(self.views) * self.cells
+
+    # ---- public randomness
+
+    def stream(self, report_id: bytes, first: int, count: int) -> bytes:
+        blocks = (report_id + j.to_bytes(4, "big") for j in range(first, first + count))
+        return b"".join(aes(self.public_key, block) for block in blocks)
+
+    def choices(self, report_id: bytes) -> tuple[int, int]:
+        block = self.stream(report_id, 0, 1)
+        return int.from_bytes(block[:4], "big") % self.rows, block[4] & 1
+
+    def codeword(self, report_id: bytes, index: int) -> list[int]:
+        size = self.numbers["embedding"]
+        bits = self.stream(report_id, 1 + index * size // 128, size // 128)
+        return [1 if bit(bits, j) else -1 for j in range(size)]
+
+    def rotate(self, vector: list[int], size: int, label: str) -> list[int]:
+        key = hashlib.sha256(f"coterie/1/rotation/{label}/".encode() + self.plan_id).digest()[:16]
+        bits = b"".join(aes(key, j.to_bytes(16, "big")) for j in range(-(-2 * size // 128)))
+        values = vector + [0] * (size - len(vector))
+        for round_ in range(2):
+            values = [-v if bit(bits, round_ * size + j) else v for j, v in enumerate(values)]
+            half = 1
+            while half < size:  # butterflies
+                for i in range(size):
+                    if not i & half:
+                        values[i], values[i + half] = (
+                            values[i] + values[i + half],
+                            values[i] - values[i + half],
+                        )
+                half *= 2
+        return values
+
+    # ---- the point
+
+    def quantize(self, x: list[float]) -> list[int]:
+        center, radius = self.plan["center"], float(self.plan["radius"])
+        z = [(v if center is None else v - center[i]) / radius for i, v in enumerate(x)]
+        g = max(abs(v) for v in z)
+        if g > 1:
+            z = [v / g for v in z]
+        q = [math.floor(v * SCALE + 0.5) for v in z]
+        s = sum(v * v for v in q)
+        if s > 1 << 40:
+            t = SCALE / math.sqrt(s)
+            q = [math.trunc(v * t) for v in q]
+        return q
+
+    def lift(self, q: list[int]) -> list[int]:
+        b = self.numbers["count_weight"]
+        a = math.sqrt((1 << 40) - b * b) / SCALE
+        w = [math.trunc(v * a) for v in q] + [b]
+        return [*w, math.isqrt((1 << 40) - sum(v * v for v in w))]
+
+    def cell(self, q: list[int], number: int) -> int:
+        view = self.views[number]
+        if view["cells"] == "net":
+            costs = [
+                sum(p * p - 2 * v * p for v, p in zip(q, point, strict=True)) for point in view["points"]
+            ]
+            return costs.index(min(costs))
+        y = self.rotate(q, view["size"], f"view/{number}")
+        sizes = [abs(v) for v in y]
+        i = sizes.index(max(sizes))
+        return 2 * i + (y[i] < 0)
+
+    # ---- the report
+
+    def steps(self, x: list[float], report_id: bytes, draw: int) -> dict[str, object]:
+        """Everything on the way from a point to its report; `draw` is the secret U."""
+        size, count = self.numbers["embedding"], self.numbers["codewords"]
+        cap, odds = self.numbers["cap"], self.numbers["odds"]
+        q = self.quantize(x)
+        row, flip = self.choices(report_id)
+        view, mask = divmod(row, self.cells)
+        cell = self.cell(q, view)
+        sign = (-1) ** ((cell & mask).bit_count() + flip)
+        w = self.lift(q)
+        y = self.rotate(w, size, "embedding")
+        h = math.ceil((3 * (size.bit_length() - 1) - 5) / 2)
+        r = [(v + (1 << (h - 1))) >> h for v in y]
+        scores = [
+            sign * sum(c * v for c, v in zip(self.codeword(report_id, i), r, strict=True))
+            for i in range(count)
+        ]
+        order = sorted(range(count), key=lambda i: (-scores[i], i))
+        rank = draw // odds if draw < cap * odds else cap + (draw - cap * odds) // BASE_ODDS
+        index = order[rank]
+        report = report_id + index.to_bytes(1 if count <= 256 else 2, "big")
+        return {
+            "quantized": q, "row": row, "flip": flip, "cell": cell, "sign": sign, "lifted": w,
+            "rounded": r, "scores": scores, "rank": rank, "index": index, "report": report.hex(),
+        }  # fmt: skip
+
+    # ---- the table
+
+    def table(self, reports: list[bytes]) -> tuple[list[list[int]], list[int], list[list[int]]]:
+        size = self.numbers["embedding"]
+        sums, counts = [[0] * size for _ in range(self.rows)], [0] * self.rows
+        second = [[0] * size for _ in range(size)]
+        for report in reports:
+            row, flip = self.choices(report[:12])
+            v = self.codeword(report[:12], int.from_bytes(report[12:], "big"))
+            counts[row] += 1
+            for i in range(size):
+                sums[row][i] += (-1) ** flip * v[i]
+                for j in range(size):
+                    second[i][j] += v[i] * v[j]
+        return sums, counts, second

@@ -1,0 +1,173 @@
+"""Write tests/vectors/codeword.json from the one-page reference: `python tests/reference/make_vectors.py`.
+
+Good vectors carry every intermediate value, so that another implementation finds its first difference at
+once. Bad ones name the kind of error that a reader must answer with: "plan", "point" or "report".
+"""
+
+import json
+import runpy
+from pathlib import Path
+
+Reference = runpy.run_path(str(Path(__file__).with_name("codeword_reference.py")))["Reference"]
+TARGET = Path(__file__).parents[1] / "vectors" / "codeword.json"
+
+SCALE = 1 << 20
+LARGEST_ODDS = {0.5: 27660952, 1: 45605201, 2: 123967790, 4: 916004956}  # ⌊e^ε·2^24⌋
+
+
+def canonical(value: object) -> str:
+    """RFC 8785 for what occurs here: ASCII, integers, and doubles that Python prints as ECMAScript does."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def plan(dimension, views, *, epsilon=1, codewords=256, cap=89, embedding=128, weight=419430, **public):
+    numbers = {
+        "codewords": codewords, "cap": cap, "odds": LARGEST_ODDS[epsilon], "embedding": embedding,
+        "count_weight": weight, "views": views,
+    }  # fmt: skip
+    return {
+        "format": "coterie-plan", "version": 1, "protocol": "codeword", "model": "local",
+        "dimension": dimension, "clusters": 2, "epsilon": epsilon, "delta": 0, "expected_users": 1000,
+        "center": None, "radius": 1, "seed": 0, "numbers": numbers, **public,
+    }  # fmt: skip
+
+
+def cross_polytope(size):
+    return {"cells": "cross-polytope", "size": size}
+
+
+def net(*points):
+    return {"cells": "net", "points": [list(point) for point in points]}
+
+
+CORNERS = net((SCALE // 2, 0), (0, SCALE // 2), (-SCALE // 2, 0), (0, -SCALE // 2))
+OFF_CENTER = net((0, 0), (700000, 700000), (-700000, 700000), (1, -1048576))
+
+# name: plan, points
+GOOD = {
+    "cross-polytope": (
+        plan(3, [cross_polytope(4)]),
+        [[0.1, -0.2, 0.3], [0, 0, 0], [1, 0, 0], [0, -3, 0], [0.6, 0.6, 0.6], [1e300, -1e300, 2e299]],
+    ),
+    "no counting coordinate, scores that tie": (
+        plan(2, [cross_polytope(2)], weight=0),
+        [[0, 0], [0, 0], [1, 0], [0.5, 0.5], [0, 0], [0, 0], [0, 0], [0, 0]],
+    ),
+    "two nets, a center and a radius": (
+        plan(2, [CORNERS, OFF_CENTER], epsilon=2, cap=55, center=[0.25, -1.5], radius=2.5),
+        [[0.25, -1.5], [2, -1.5], [0.3, 0.7], [-40, 7.5], [0.1, 0.1]],
+    ),
+    "four views, longer codewords, a two-byte index": (
+        plan(5, [cross_polytope(8)] * 4, epsilon=4, codewords=300, cap=20, embedding=256, weight=209715),
+        [[0.1, 0.2, 0.3, 0.4, 0.5], [-0.9, 0, 0, 0, 0.9]],
+    ),
+    "few codewords": (plan(1, [net((0,), (524288,))], epsilon=0.5, codewords=16, cap=6), [[-1], [0.25], [2]]),
+    "a hundred dimensions": (
+        plan(100, [cross_polytope(128)]),
+        [[((37 * i) % 101 - 50) / 400 for i in range(100)], [0.5 * (i == 99) for i in range(100)]],
+    ),
+}  # fmt: skip
+
+
+def report_id(name: str, number: int) -> bytes:
+    """Any twelve bytes; real ids are random."""
+    return bytes((7 * len(name) + 31 * number + 11 * i * i) % 256 for i in range(12))
+
+
+def good_vectors():
+    for name, (content, points) in GOOD.items():
+        text = canonical(content)
+        reference = Reference(text)
+        numbers = content["numbers"]
+        inside = numbers["cap"] * numbers["odds"]
+        total = inside + (numbers["codewords"] - numbers["cap"]) * (1 << 24)
+        draws = [0, inside - 1, inside, total - 1, total // 2, total // 3]
+        cases = []
+        for number, point in enumerate(points):
+            draw = draws[number % len(draws)]
+            steps = reference.steps([float(x) for x in point], report_id(name, number), draw)
+            cases.append({"point": point, "id": report_id(name, number).hex(), "draw": draw, **steps})
+        sums, counts, second = reference.table([bytes.fromhex(case["report"]) for case in cases])
+        rows = sorted(row for row, count in enumerate(counts) if count)
+        table = {
+            "rows": {str(row): {"count": counts[row], "sum": sums[row]} for row in rows},  # all others are 0
+            "second_first_row": second[0],
+        }
+        yield {
+            "name": name, "plan": text, "plan_id": reference.plan_id.hex(),
+            "public_key": reference.public_key.hex(), "draw_below": total, "cases": cases, "table": table,
+        }  # fmt: skip
+
+
+def bad_vectors():
+    base = plan(3, [cross_polytope(4)], codewords=200)
+    text = canonical(base)
+
+    def edited(**changes):
+        numbers = {**base["numbers"], **changes.pop("numbers", {})}
+        return canonical({**base, "numbers": numbers, **changes})
+
+    def without(field):
+        return canonical({key: value for key, value in base.items() if key != field})
+
+    plans = {
+        "odds one above e^ε·2^24": edited(numbers={"odds": 45605202}),
+        "odds that carry nothing": edited(numbers={"odds": 1 << 24}),
+        "a cap of all codewords": edited(numbers={"cap": 200}),
+        "an empty cap": edited(numbers={"cap": 0}),
+        "an embedding that is no power of two": edited(numbers={"embedding": 192}),
+        "an embedding too short for the dimension": edited(dimension=127),
+        "a count weight above 2^20": edited(numbers={"count_weight": SCALE + 1}),
+        "no views": edited(numbers={"views": []}),
+        "three views": edited(numbers={"views": [cross_polytope(4)] * 3}),
+        "views of different sizes": edited(numbers={"views": [cross_polytope(4), cross_polytope(8)]}),
+        "a view smaller than the dimension": edited(numbers={"views": [cross_polytope(2)]}),
+        "a net of three points": edited(numbers={"views": [net((0, 0, 0), (1, 1, 1), (2, 2, 2))]}),
+        "a net of another dimension": edited(numbers={"views": [net((0, 0), (1, 1))]}),
+        "a net point outside the cube": edited(numbers={"views": [net((0, 0, 0), (0, 0, SCALE + 1))]}),
+        "unknown cells": edited(numbers={"views": [{"cells": "voronoi", "size": 4}]}),
+        "epsilon 0": edited(epsilon=0),
+        "epsilon as text": edited(epsilon="1"),
+        "a negative radius": edited(radius=-1),
+        "a center of another dimension": edited(center=[0.5, 0.5]),
+        "another format": edited(format="coterie-table"),
+        "a later version": edited(version=2),
+        "an unknown field": edited(note="hello"),
+        "no seed": without("seed"),
+        "not JSON": text[:-1],
+        "the same key twice": text[:-1] + ',"seed":1}',
+        "a number that is not finite": text.replace('"radius":1', '"radius":NaN'),
+    }
+    reports = {
+        "a byte short": "00" * 12,
+        "a byte long": "00" * 14,
+        "an index at the number of codewords": "00" * 12 + "c8",
+        "the largest index": "00" * 12 + "ff",
+        "one good report, one bad": "00" * 13 + "11" * 12 + "c8",
+    }
+    points = {
+        "not a number": ["NaN", 0, 0],
+        "infinite": [0, "Infinity", 0],
+        "negative infinite": [0, 0, "-Infinity"],
+        "too few coordinates": [0, 0],
+        "too many coordinates": [0, 0, 0, 0],
+    }
+    for name, content in plans.items():
+        yield {"name": name, "plan": content, "error": "plan"}
+    for name, content in reports.items():
+        yield {"name": name, "plan": text, "reports": content, "error": "report"}
+    for name, content in points.items():
+        yield {"name": name, "plan": text, "point": content, "error": "point"}
+
+
+def vectors() -> str:
+    document = {"format": "coterie-vectors", "protocol": "codeword", "version": 1}
+    lines = [f'"{key}":{json.dumps(value)}' for key, value in document.items()]
+    for kind, entries in (("good", good_vectors()), ("bad", bad_vectors())):
+        rows = ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in entries)
+        lines.append(f'"{kind}":[\n{rows}\n]')
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+if __name__ == "__main__":
+    TARGET.write_text(vectors(), encoding="utf-8")

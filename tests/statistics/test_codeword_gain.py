@@ -1,0 +1,133 @@
+"""How far a sent codeword leans towards the input: κ and c₂, against real codewords and real reports.
+
+Given the codewords, the law of the index is known exactly, so the mean of ⟨v,w'⟩ over the secret draw is
+computed and not sampled; what is left is the spread between people's codewords, which is small. The second
+test goes the whole way: points in, bytes out, codewords regenerated from the bytes, mean against the input.
+All seeds are fixed; a threshold of six standard errors has a false alarm rate of 2e-9 for a fresh seed.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+from coterie.coins import SimulationCoins
+from coterie.encode.codeword import CodewordEncoder
+from coterie.geometry.ball import SCALE, quantize
+from coterie.geometry.cells import CrossPolytopeCells
+from coterie.geometry.lift import lift
+from coterie.geometry.rotation import Rotation
+from coterie.plan import Plan
+from coterie.privacy.odds import BASE_ODDS, largest_odds
+from coterie.randomizers.codeword import CodewordRandomizer, best_cap
+from coterie.wire.stream import PublicStream, signs_of
+
+SIGMAS = 6  # standard errors a mean may be off by
+PROMISE = 1e-3  # relative error of κ that is promised for ε ≤ 4
+PEOPLE = 40_000
+CODEWORDS, EMBEDDING, LIFTED = 256, 128, 102
+
+
+@pytest.fixture(scope="module")
+def sorted_scores():
+    """(PEOPLE, N): ⟨v,w'⟩ of every codeword, descending, for random unit vectors and the real stream."""
+    rng = np.random.default_rng(0)
+    stream = PublicStream(bytes(16))
+    rotation = Rotation.from_key(bytes(range(16)), EMBEDDING)
+    scores = np.empty((PEOPLE, CODEWORDS))
+    for start in range(0, PEOPLE, 8):
+        vectors = rng.normal(size=(8, LIFTED))
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        rotated = rotation.apply(vectors) / EMBEDDING
+        ids = rng.integers(0, 256, size=(8, 12), dtype=np.uint8)
+        signs = signs_of(stream.codewords(ids, CODEWORDS, EMBEDDING))
+        scores[start : start + 8] = (signs @ rotated.astype(np.float32)[:, :, None])[:, :, 0]
+    scores.sort(axis=1)
+    return scores[:, ::-1]
+
+
+def mean_and_error(values, scores):
+    """Mean and standard error, the part explained by the scores' own mean and spread taken out.
+
+    Over all codewords ⟨v,w'⟩ has mean 0 and square 1 exactly, so regressing on their sample values is fair.
+    """
+    known = np.stack([np.ones(PEOPLE), scores.mean(axis=1), (scores**2).mean(axis=1) - 1], axis=1)
+    coefficients = np.linalg.lstsq(known, values, rcond=None)[0]
+    rest = values - known[:, 1:] @ coefficients[1:]
+    return rest.mean(), rest.std() / math.sqrt(PEOPLE)
+
+
+def fits(measured, error, claimed, promise):
+    return abs(measured - claimed) <= promise * claimed + SIGMAS * error
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
+def test_gains_are_right_within_the_promise_and_wrong_ones_are_noticed(sorted_scores, epsilon):
+    odds = largest_odds(epsilon)
+    randomizer = CodewordRandomizer(CODEWORDS, best_cap(CODEWORDS, odds), odds)
+    law = np.full(CODEWORDS, BASE_ODDS / randomizer.total)
+    law[: randomizer.cap] = odds / randomizer.total
+
+    kappa, error = mean_and_error(sorted_scores @ law, sorted_scores)
+    assert fits(kappa, error, randomizer.gain(EMBEDDING), PROMISE)
+    for factor in (0.95, 1.05):
+        assert not fits(kappa, error, factor * randomizer.gain(EMBEDDING), PROMISE)
+
+    square, error = mean_and_error(sorted_scores**2 @ law - 1, sorted_scores)
+    assert fits(square, error, randomizer.second_gain(EMBEDDING), 3 * PROMISE)
+    for factor in (0.95, 1.05):
+        assert not fits(square, error, factor * randomizer.second_gain(EMBEDDING), 3 * PROMISE)
+
+
+def test_the_correction_for_finite_codewords_is_needed(sorted_scores):
+    odds = largest_odds(4.0)
+    randomizer = CodewordRandomizer(CODEWORDS, best_cap(CODEWORDS, odds), odds)
+    law = np.full(CODEWORDS, BASE_ODDS / randomizer.total)
+    law[: randomizer.cap] = odds / randomizer.total
+    kappa, _ = mean_and_error(sorted_scores @ law, sorted_scores)
+    assert abs(randomizer.gain() / kappa - 1) > 2 * abs(randomizer.gain(EMBEDDING) / kappa - 1)
+
+
+def test_reports_of_one_point_average_to_the_rotated_point():
+    plan = Plan.design(dimension=40, clusters=4, epsilon=2.0, expected_users=10_000)
+    numbers = plan.numbers
+    people = 60_000
+    point = np.random.default_rng(1).normal(size=(1, 40)) / 9
+    ids = np.random.default_rng(2).integers(0, 256, size=(people, 12), dtype=np.uint8)
+    reports = CodewordEncoder(plan).encode(np.repeat(point, people, axis=0), ids, SimulationCoins(3))
+
+    # What anyone can regenerate: codeword, row and flip. The sign needs the cell, known here.
+    stream = PublicStream(plan.public_key())
+    rows, flips, packed = stream.chosen(ids, reports[:, 12].astype(np.int64), numbers.rows, numbers.embedding)
+    quantized, _ = quantize(point, plan.center, plan.radius)
+    (view,) = numbers.views
+    cells = CrossPolytopeCells.from_rotation(Rotation.from_key(plan.public_key("view/0"), view.size), 40)
+    odd = (np.bitwise_count(cells.of(quantized)[0] & (rows % numbers.cells)) + flips) & 1
+    codewords = signs_of(packed) * (1.0 - 2.0 * odd)[:, None]  # (n, P)
+
+    embedding = Rotation.from_key(plan.public_key("embedding"), numbers.embedding)
+    rotated = embedding.apply(lift(quantized, numbers.count_weight))[0] / (numbers.embedding * SCALE)
+    kappa = numbers.randomizer.gain(numbers.embedding)
+    error = 1 / (kappa * math.sqrt(people))  # of each coordinate of mean / κ, and of any projection
+
+    estimate = codewords.mean(axis=0) / kappa
+    assert abs(estimate @ rotated - 1) < SIGMAS * error
+    # P coordinates with unit variance: their sum of squares is P, give or take √(2P)
+    assert (
+        np.sum((estimate - rotated) ** 2)
+        < (numbers.embedding + SIGMAS * math.sqrt(2 * numbers.embedding)) * error**2
+    )
+    for factor in (0.95, 1.05):
+        assert abs(estimate @ rotated / factor - 1) > SIGMAS * error
+
+    # The second moment off the diagonal is c₂·w'w'ᵀ: weigh it with w'w'ᵀ, which has Frobenius norm about 1.
+    product = codewords.T @ codewords / people
+    pattern = np.outer(rotated, rotated)
+    np.fill_diagonal(pattern, 0)
+    square = np.sum(product * pattern) / np.sum(pattern**2)
+    spread = np.std(np.einsum("ni,ij,nj->n", codewords[:5000], pattern, codewords[:5000], optimize=True))
+    error = spread / np.sum(pattern**2) / math.sqrt(people)
+    claimed = numbers.randomizer.second_gain(numbers.embedding)
+    assert abs(square - claimed) < SIGMAS * error + 0.01 * claimed
+    for factor in (0.85, 1.15):
+        assert abs(square - factor * claimed) > SIGMAS * error + 0.01 * claimed

@@ -1,0 +1,165 @@
+"""The table against the one-page reference, bit for bit, by both kernels and any number of threads."""
+
+import dataclasses
+import importlib.util
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import coterie.aggregate.codeword as table_module
+from coterie.aggregate.codeword import CodewordTable
+from coterie.errors import AggregateError, ReportError
+from coterie.plan import Plan
+from coterie.plan.codeword import CrossPolytope
+
+Reference = runpy.run_path(str(Path(__file__).parents[2] / "reference" / "codeword_reference.py"))[
+    "Reference"
+]
+
+HAS_NUMBA = importlib.util.find_spec("numba") is not None
+KERNELS = [
+    "numpy",
+    pytest.param("numba", marks=pytest.mark.skipif(not HAS_NUMBA, reason="numba is an extra")),
+]
+
+BASE = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
+
+
+def changed(**numbers):
+    return dataclasses.replace(BASE, numbers=dataclasses.replace(BASE.numbers, **numbers))
+
+
+PLANS = {
+    "small": changed(codewords=16, cap=5, views=(CrossPolytope(2),)),
+    "two views": changed(codewords=200, cap=5, views=(CrossPolytope(2), CrossPolytope(2)), embedding=256),
+    "two-byte index": changed(codewords=300, cap=5, views=(CrossPolytope(2),)),
+    "no second moment": changed(codewords=16, cap=5, views=(CrossPolytope(2),), embedding=512),
+}
+
+
+def random_reports(plan, count, seed=0):
+    rng = np.random.default_rng(seed)
+    ids = rng.integers(0, 256, size=(count, 12), dtype=np.uint8)
+    index = rng.integers(0, plan.numbers.codewords, size=count).astype(">u2").view(np.uint8).reshape(-1, 2)
+    return np.concatenate([ids, index[:, 2 - plan.numbers.index_bytes :]], axis=1)
+
+
+def table_of(plan, reports, **options):
+    table = CodewordTable.zero(plan)
+    table.add(reports, **options)
+    return table
+
+
+def equal(first, second):
+    mine, theirs = first.arrays(), second.arrays()
+    return mine.keys() == theirs.keys() and all((mine[name] == theirs[name]).all() for name in mine)
+
+
+@pytest.mark.parametrize("kernels", KERNELS)
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
+def test_sums_are_those_of_the_reference(plan, kernels):
+    reports = random_reports(plan, 20)
+    table = table_of(plan, reports, kernels=kernels)
+    sums, counts, second = Reference(plan.to_json()).table([report.tobytes() for report in reports])
+    assert table.sums.tolist() == sums
+    assert table.counts.tolist() == counts
+    assert table.count == 20
+    if table.second is None:
+        assert plan.numbers.embedding == 512
+    else:
+        assert table.second.tolist() == second
+    assert all(array.dtype == np.int64 for array in table.arrays().values())
+
+
+@pytest.mark.skipif(not HAS_NUMBA, reason="numba is an extra")
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
+@pytest.mark.parametrize("count", [1, 63, 64, 65, 4096, 9000])
+def test_kernels_agree_around_their_piece_sizes(plan, count):
+    reports = random_reports(plan, count, seed=count)
+    assert equal(table_of(plan, reports, kernels="numpy"), table_of(plan, reports, kernels="numba"))
+
+
+@pytest.mark.parametrize("kernels", KERNELS)
+def test_threads_and_pieces_change_nothing(monkeypatch, kernels):
+    plan = PLANS["small"]
+    reports = random_reports(plan, 5000)
+    expected = table_of(plan, reports, kernels=kernels, workers=1)
+    monkeypatch.setattr(table_module, "_SIGNS_AT_A_TIME", 128 * 300)
+    monkeypatch.setattr(table_module, "_SHARE", 1000)
+    for workers in (1, 2, 5):
+        assert equal(table_of(plan, reports, kernels=kernels, workers=workers), expected)
+
+
+@pytest.mark.parametrize("kernels", KERNELS)
+def test_one_report_many_times_overflows_nothing(kernels):
+    plan = PLANS["small"]
+    once = table_of(plan, random_reports(plan, 1))
+    many = table_of(plan, np.repeat(random_reports(plan, 1), 70_000, axis=0), kernels=kernels)
+    for name, array in once.arrays().items():
+        assert (many.arrays()[name] == 70_000 * array).all()
+
+
+def test_merging_is_adding():
+    plan = PLANS["two views"]
+    reports = random_reports(plan, 500)
+    first, second = table_of(plan, reports[:123]), table_of(plan, reports[123:])
+    first.merge(second)
+    assert equal(first, table_of(plan, reports))
+    with pytest.raises(AggregateError, match="different plans"):
+        first.merge(CodewordTable.zero(PLANS["small"]))
+
+
+@pytest.mark.parametrize(
+    "reports",
+    [np.zeros((2, 12), dtype=np.uint8), np.zeros(13, dtype=np.uint8), np.zeros((2, 13), dtype=np.int64)],
+    ids=["width", "axes", "type"],
+)
+def test_malformed_arrays(reports):
+    with pytest.raises(ReportError, match=r"reports must be uint8 of shape \(n, 13\)"):
+        CodewordTable.zero(PLANS["small"]).add(reports)
+
+
+@pytest.mark.parametrize(("name", "index"), [("small", [16]), ("two-byte index", [1, 44])])
+def test_one_foreign_index_and_nothing_counts(name, index):
+    plan = PLANS[name]
+    reports = random_reports(plan, 2000)
+    reports[1500, 12:] = index
+    table = CodewordTable.zero(plan)
+    with pytest.raises(
+        ReportError, match=f"report 1500 of 2000 names codeword {plan.numbers.codewords}, but"
+    ):
+        table.add(reports)
+    assert equal(table, CodewordTable.zero(plan))
+
+
+def test_arrays_go_out_and_in():
+    plan = PLANS["small"]
+    table = table_of(plan, random_reports(plan, 50))
+    copy = CodewordTable.from_arrays(plan, table.arrays())
+    assert equal(copy, table)
+    copy.add(random_reports(plan, 1))
+    assert table.count == 50
+
+
+@pytest.mark.parametrize(
+    ("spoil", "match"),
+    [
+        (lambda a: a.pop("second"), "has the arrays sums, counts, second"),
+        (lambda a: a.update(extra=a["counts"]), "has the arrays"),
+        (lambda a: a.update(sums=a["sums"][:-1]), "array sums must be int64 of shape"),
+        (lambda a: a.update(counts=a["counts"].astype(np.int32)), "array counts must be int64"),
+        (lambda a: a["counts"].__setitem__(0, -2), "sums and counts contradict"),
+        (lambda a: a["sums"].__setitem__((0, 0), a["sums"][0, 0] + 1), "sums and counts contradict"),
+        (lambda a: a["sums"].__setitem__((0, 0), a["counts"][0] + 2), "sums and counts contradict"),
+        (lambda a: a["second"].__setitem__((0, 0), 0), "second moment contradicts"),
+        (lambda a: a["second"].__setitem__((0, 1), a["second"][0, 1] + 2), "second moment contradicts"),
+    ],
+)
+def test_impossible_arrays(spoil, match):
+    plan = PLANS["small"]
+    arrays = {name: array.copy() for name, array in table_of(plan, random_reports(plan, 50)).arrays().items()}
+    spoil(arrays)
+    with pytest.raises(AggregateError, match=match):
+        CodewordTable.from_arrays(plan, arrays)

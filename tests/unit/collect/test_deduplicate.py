@@ -1,0 +1,99 @@
+import numpy as np
+import pytest
+
+from coterie.collect import Deduplicator
+from coterie.errors import ReportError
+
+
+def reports(*pairs):
+    """Make rows from (id, contents) pairs; ids are the given bytes, filled up with zeros."""
+    return np.frombuffer(
+        b"".join(identity.ljust(12, b"\0") + bytes([contents]) for identity, contents in pairs),
+        dtype=np.uint8,
+    ).reshape(-1, 13)
+
+
+def unique(rows, **options):
+    with Deduplicator(13, **options) as deduplicator:
+        deduplicator.add(rows)
+        chunks = list(deduplicator.chunks())
+    kept = np.concatenate(chunks) if chunks else np.zeros((0, 13), dtype=np.uint8)
+    return kept, deduplicator.duplicates, deduplicator.conflicting
+
+
+MIXED = reports((b"b", 7), (b"a", 1), (b"b", 7), (b"c", 9), (b"c", 3), (b"a", 1), (b"c", 9), (b"\xff", 0))
+
+
+@pytest.mark.parametrize("memory_reports", [1, 2, 3, 8, 1000])
+def test_each_id_once_and_the_smaller_contents(memory_reports, tmp_path):
+    kept, duplicates, conflicting = unique(MIXED, memory_reports=memory_reports, folder=tmp_path)
+    assert (kept == reports((b"a", 1), (b"b", 7), (b"c", 3), (b"\xff", 0))).all()
+    assert (duplicates, conflicting) == (3, 1)  # b, a and c 9 came twice; c 9 against c 3
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_order_of_arrival_does_not_matter(seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, 3, size=(400, 13), dtype=np.uint8)
+    rows[:, :9] = 0  # 27 ids and 3 contents: everything repeats, everything conflicts
+    expected = unique(rows)
+    assert len(expected[0]) == 27
+    for memory_reports in (1, 7, 50):
+        kept, duplicates, conflicting = unique(
+            rng.permutation(rows), memory_reports=memory_reports, folder=tmp_path
+        )
+        assert (kept == expected[0]).all()
+        assert (duplicates, conflicting) == expected[1:]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_agrees_with_a_dictionary():
+    rows = np.random.default_rng(1).integers(0, 4, size=(3000, 13), dtype=np.uint8)
+    rows[:, :8] = 0
+    smallest = {}
+    for row in rows.tolist():
+        identity, contents = bytes(row[:12]), row[12]
+        smallest[identity] = min(contents, smallest.get(identity, 255))
+    kept, duplicates, conflicting = unique(rows, memory_reports=64)
+    assert {bytes(row[:12]): row[12] for row in kept.tolist()} == smallest
+    assert len(kept) + duplicates + conflicting == 3000
+    assert len(kept) + conflicting == len(np.unique(rows, axis=0))
+
+
+def test_one_report_many_times_stays_within_memory(tmp_path):
+    rows = np.tile(reports((b"hostile", 5)), (1000, 1))
+    kept, duplicates, conflicting = unique(rows, memory_reports=4, folder=tmp_path)
+    assert (len(kept), duplicates, conflicting) == (1, 999, 0)
+
+
+def test_no_reports_and_wider_reports():
+    assert len(unique(np.zeros((0, 13), dtype=np.uint8))[0]) == 0
+    wide = np.random.default_rng(0).integers(0, 256, size=(20, 40), dtype=np.uint8)
+    with Deduplicator(40, memory_reports=5) as deduplicator:
+        deduplicator.add(np.concatenate([wide, wide]).tobytes())
+        kept = np.concatenate(list(deduplicator.chunks()))
+    assert (kept == np.array(sorted(wide.tolist()))).all()
+    assert deduplicator.duplicates == 20
+
+
+def test_the_callers_buffer_may_be_reused():
+    buffer = bytearray(MIXED.tobytes())
+    with Deduplicator(13) as deduplicator:
+        deduplicator.add(buffer)
+        buffer[:] = bytes(len(buffer))
+        assert sum(len(chunk) for chunk in deduplicator.chunks()) == 4
+
+
+def test_temporary_files_go_when_something_fails(tmp_path):
+    deduplicator = Deduplicator(13, memory_reports=2, folder=tmp_path)
+    deduplicator.add(MIXED)
+    assert list(tmp_path.iterdir())
+    with pytest.raises(ReportError, match="no whole number"), deduplicator:
+        deduplicator.add(bytes(1))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_memory_for_at_least_one_report():
+    with pytest.raises(ValueError, match="at least 1"):
+        Deduplicator(13, memory_reports=0)

@@ -1,0 +1,160 @@
+"""The encoder against the one-page reference, bit for bit, by both kernels and any number of threads."""
+
+import importlib.util
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coterie.coins import SimulationCoins
+from coterie.encode.codeword import CodewordEncoder, rounding_shift
+from coterie.errors import PointError, ReportError
+from coterie.plan import Plan
+from coterie.plan.codeword import CodewordNumbers, CrossPolytope, Net
+from coterie.privacy.odds import largest_odds
+
+Reference = runpy.run_path(str(Path(__file__).parents[2] / "reference" / "codeword_reference.py"))[
+    "Reference"
+]
+
+HAS_NUMBA = importlib.util.find_spec("numba") is not None
+KERNELS = [
+    "numpy",
+    pytest.param("numba", marks=pytest.mark.skipif(not HAS_NUMBA, reason="numba is an extra")),
+]
+SCALE = 1 << 20
+
+
+class FixedCoins:
+    """Coins that were drawn before."""
+
+    def __init__(self, draws):
+        self.draws = np.asarray(draws, dtype=np.int64)
+
+    def bytes(self, count):
+        raise NotImplementedError
+
+    def below(self, bound):
+        raise NotImplementedError
+
+    def below_many(self, bound, size):
+        assert size == len(self.draws)
+        assert (self.draws < bound).all()
+        return self.draws
+
+
+def make_plan(dimension, views, *, embedding=128, codewords=16, cap=5, weight=0.4, center=None, radius=1.0):
+    numbers = CodewordNumbers(codewords, cap, largest_odds(1.0), embedding, int(weight * SCALE), views)
+    return Plan(
+        protocol="codeword", model="local", dimension=dimension, clusters=2, epsilon=1.0, delta=0.0,
+        expected_users=100, center=center, radius=radius, seed=3, numbers=numbers,
+    )  # fmt: skip
+
+
+def random_net(points, dimension, seed):
+    net = np.random.default_rng(seed).integers(-SCALE, SCALE + 1, size=(points, dimension))
+    return Net(tuple(tuple(point) for point in net.tolist()))
+
+
+PLANS = {
+    "as designed": make_plan(100, (CrossPolytope(128),), codewords=256, cap=89),
+    "one dimension, one cell": make_plan(1, (Net(((0,),)),), codewords=2, cap=1),
+    "no counting": make_plan(5, (CrossPolytope(8),), weight=0.0),
+    "only counting": make_plan(5, (CrossPolytope(8),), weight=1.0),
+    "four views": make_plan(7, tuple(CrossPolytope(16) for _ in range(4)), embedding=256),
+    "mixed views": make_plan(
+        3, (CrossPolytope(4), random_net(8, 3, 0)), center=(0.5, -2.0, 1e-3), radius=2.5
+    ),
+    "two-byte index": make_plan(2, (random_net(16, 2, 1),), codewords=300, cap=120),
+    "full width": make_plan(126, (CrossPolytope(256),)),
+    "wide": make_plan(400, (CrossPolytope(512),), embedding=1024, codewords=8, cap=2),
+    "widest": make_plan(40, (CrossPolytope(64),), embedding=4096, codewords=4, cap=1),
+}
+
+
+def extreme_points(dimension):
+    rng = np.random.default_rng(dimension)
+    generic = rng.normal(size=(5, dimension))
+    sphere = generic / np.linalg.norm(generic, axis=1, keepdims=True)
+    corner = np.full((1, dimension), 1 / np.sqrt(dimension))
+    one_hot = np.eye(dimension)[:2]
+    return np.concatenate(
+        [
+            np.zeros((1, dimension)), np.full((1, dimension), 1e-7), corner, -corner,
+            sphere, 0.6 * sphere[:1], 1.7 * sphere[:2], 1e200 * sphere[:1],
+            one_hot, -one_hot, 0.5 * one_hot, 3 * one_hot, one_hot[:1] * (1 + 2**-52),
+        ]
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kernels", KERNELS)
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
+def test_reports_are_those_of_the_reference(plan, kernels):
+    points = extreme_points(plan.dimension)
+    rng = np.random.default_rng(1)
+    ids = rng.integers(0, 256, size=(len(points), 12), dtype=np.uint8)
+    total, cap, odds = plan.numbers.randomizer.total, plan.numbers.cap, plan.numbers.odds
+    draws = rng.integers(0, total, size=len(points))
+    draws[:4] = [0, cap * odds - 1, cap * odds, total - 1]
+    reports = CodewordEncoder(plan, kernels=kernels).encode(points, ids, FixedCoins(draws))
+    reference = Reference(plan.to_json())
+    expected = [
+        reference.steps(point, report_id.tobytes(), draw)["report"]
+        for point, report_id, draw in zip(points.tolist(), ids, draws.tolist(), strict=True)
+    ]
+    assert [report.tobytes().hex() for report in reports] == expected
+
+
+@pytest.mark.skipif(not HAS_NUMBA, reason="numba is an extra")
+@pytest.mark.parametrize("name", ["as designed", "four views", "two-byte index"])
+def test_kernels_and_threads_give_the_same_bits(name):
+    plan = PLANS[name]
+    rng = np.random.default_rng(2)
+    points = rng.normal(size=(3000, plan.dimension)) / np.sqrt(plan.dimension)
+    points[::7] = 0.0  # many ties
+    ids = rng.integers(0, 256, size=(3000, 12), dtype=np.uint8)
+    expected, clipped = CodewordEncoder(plan, kernels="numpy", workers=1).encode_counting(
+        points, ids, SimulationCoins(5)
+    )
+    assert 0 < clipped < 3000
+    for kernels, workers in (("numpy", 3), ("numba", 1), ("numba", 4)):
+        reports, same = CodewordEncoder(plan, kernels=kernels, workers=workers).encode_counting(
+            points, ids, SimulationCoins(5)
+        )
+        assert (reports == expected).all()
+        assert same == clipped
+
+
+def test_a_batch_is_its_points_one_by_one():
+    plan = PLANS["mixed views"]
+    encoder = CodewordEncoder(plan)
+    points = extreme_points(3)
+    ids = np.random.default_rng(3).integers(0, 256, size=(len(points), 12), dtype=np.uint8)
+    together = encoder.encode(points, ids, SimulationCoins(8))
+    coins = SimulationCoins(8)
+    one_by_one = [encoder.encode(points[i : i + 1], ids[i : i + 1], coins)[0] for i in range(len(points))]
+    assert (together == one_by_one).all()
+    assert encoder.encode(np.empty((0, 3)), np.empty((0, 12), dtype=np.uint8), coins).shape == (0, 13)
+
+
+def test_rounded_vectors_keep_scores_below_2_to_23():
+    for bits in range(7, 13):
+        size = 1 << bits
+        largest = size**1.5 * SCALE / (1 << rounding_shift(size)) + size / 2
+        assert largest < 1 << 23
+        assert largest > 1 << 21  # and no precision is given away
+
+
+def test_bad_points_and_ids():
+    encoder = CodewordEncoder(PLANS["no counting"])
+    ids = np.zeros((1, 12), dtype=np.uint8)
+    with pytest.raises(PointError, match=r"shape \(n, 5\)"):
+        encoder.encode(np.zeros((1, 4)), ids, SimulationCoins(0))
+    points = np.zeros((300, 5))
+    points[250, 2] = np.nan
+    with pytest.raises(PointError, match="NaN"):
+        encoder.encode(points, np.zeros((300, 12), dtype=np.uint8), SimulationCoins(0))
+    for bad in (ids[:, :11], ids.astype(np.int64), np.zeros((2, 12), dtype=np.uint8)):
+        with pytest.raises(ReportError, match=r"ids must be uint8 of shape \(1, 12\)"):
+            encoder.encode(np.zeros((1, 5)), bad, SimulationCoins(0))

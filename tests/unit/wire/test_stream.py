@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+
+from coterie.wire.stream import PublicStream, read_choices, signs_of
+
+KEY = bytes.fromhex("000102030405060708090a0b0c0d0e0f")
+IDS = np.random.default_rng(0).integers(0, 256, size=(7, 12), dtype=np.uint8)
+
+
+def test_the_block_cipher_is_aes_128():
+    # FIPS 197, appendix C.1: id 00112233…bb, counter ccddeeff
+    report_id = np.frombuffer(bytes.fromhex("00112233445566778899aabb"), dtype=np.uint8)[None]
+    block = PublicStream(KEY).blocks(report_id, 0xCCDDEEFF, 1)
+    assert block.tobytes().hex() == "69c4e0d86a7b0430d8cdb78070b4c55a"
+
+
+def test_blocks_of_many_reports_are_those_of_each():
+    stream = PublicStream(KEY)
+    together = stream.blocks(IDS, 3, 5)
+    assert together.shape == (7, 5, 16)
+    for number, row in enumerate(IDS):
+        for j in range(5):
+            assert (stream.blocks(row[None], 3 + j, 1)[0, 0] == together[number, j]).all()
+    assert (stream.blocks_at(IDS, np.array([[7, 4]] * 7)) == together[:, [4, 1]]).all()
+
+
+def test_ids_may_be_a_view_into_reports():
+    reports = np.concatenate([IDS, np.zeros((7, 1), dtype=np.uint8)], axis=1)
+    stream = PublicStream(KEY)
+    assert (stream.blocks(reports[:, :12], 0, 1) == stream.blocks(IDS, 0, 1)).all()
+
+
+@pytest.mark.parametrize(("codewords", "embedding"), [(256, 128), (5, 256), (3, 4096)])
+def test_the_chosen_codeword_is_that_of_the_list(codewords, embedding):
+    stream = PublicStream(KEY)
+    indices = np.arange(7) * 3 % codewords
+    packed = stream.codewords(IDS, codewords, embedding)
+    assert packed.shape == (7, codewords, embedding // 8)
+    rows, flips, chosen = stream.chosen(IDS, indices, 64, embedding)
+    assert (chosen == packed[np.arange(7), indices]).all()
+    expected_rows, expected_flips = stream.choices(IDS, 64)
+    assert (rows == expected_rows).all()
+    assert (flips == expected_flips).all()
+
+
+def test_choices_read_big_endian_and_the_lowest_bit():
+    block = np.zeros((2, 16), dtype=np.uint8)
+    block[0, :5] = [0xFF, 0xFE, 0x01, 0x02, 0xFE]
+    block[1, :5] = [0, 0, 0, 9, 0x01]
+    rows, flips = read_choices(block, 1 << 16)
+    assert rows.tolist() == [0x0102, 9]
+    assert flips.tolist() == [0, 1]
+
+
+def test_signs_read_the_most_significant_bit_first():
+    assert signs_of(np.array([[0b11110000, 0b00000001]], dtype=np.uint8)).tolist() == [
+        [1.0] * 4 + [-1.0] * 11 + [1.0]
+    ]
+
+
+def test_no_reports_are_fine():
+    stream = PublicStream(KEY)
+    none = np.empty((0, 12), dtype=np.uint8)
+    assert stream.codewords(none, 16, 128).shape == (0, 16, 16)
+    assert [len(part) for part in stream.chosen(none, np.empty(0, dtype=np.int64), 4, 128)] == [0, 0, 0]

@@ -1,0 +1,134 @@
+"""Golden vectors: what the wire format says, written down by the reference, read by the package."""
+
+import json
+import math
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coterie.aggregate import Aggregate
+from coterie.encode import Client
+from coterie.encode.codeword import CodewordEncoder
+from coterie.errors import PlanError, PointError, ReportError
+from coterie.geometry.ball import quantize
+from coterie.geometry.lift import lift
+from coterie.plan import Plan
+from coterie.wire.stream import PublicStream
+
+FILE = Path(__file__).with_name("codeword.json")
+VECTORS = json.loads(FILE.read_text(encoding="utf-8"))
+GOOD, BAD = VECTORS["good"], VECTORS["bad"]
+ERRORS = {"plan": PlanError, "report": ReportError, "point": PointError}
+
+
+def named(vectors, error=None):
+    chosen = [vector for vector in vectors if error is None or vector["error"] == error]
+    return pytest.mark.parametrize("vector", chosen, ids=[vector["name"] for vector in chosen])
+
+
+class FixedCoins:
+    """Coins that were drawn before."""
+
+    def __init__(self, draws):
+        self.draws = np.asarray(draws, dtype=np.int64)
+
+    def bytes(self, count):
+        raise NotImplementedError
+
+    def below(self, bound):
+        raise NotImplementedError
+
+    def below_many(self, bound, size):
+        assert size == len(self.draws)
+        return self.draws
+
+
+def arrays(vector):
+    cases = vector["cases"]
+    points = np.array([case["point"] for case in cases], dtype=np.float64)
+    ids = np.array([list(bytes.fromhex(case["id"])) for case in cases], dtype=np.uint8)
+    reports = np.array([list(bytes.fromhex(case["report"])) for case in cases], dtype=np.uint8)
+    return points, ids, reports
+
+
+def test_the_file_is_what_the_reference_writes():
+    maker = runpy.run_path(str(Path(__file__).parents[1] / "reference" / "make_vectors.py"))
+    assert maker["vectors"]() == FILE.read_text(encoding="utf-8")
+
+
+@named(GOOD)
+def test_plans(vector):
+    plan = Plan.from_json(vector["plan"])
+    assert plan.to_json() == vector["plan"]
+    assert plan.id == vector["plan_id"]
+    assert plan.public_key().hex() == vector["public_key"]
+    assert plan.numbers.randomizer.total == vector["draw_below"]
+
+
+@named(GOOD)
+def test_points_and_public_choices(vector):
+    plan = Plan.from_json(vector["plan"])
+    points, ids, _ = arrays(vector)
+    quantized, _ = quantize(points, plan.center, plan.radius)
+    rows, flips = PublicStream(plan.public_key()).choices(ids, plan.numbers.rows)
+    assert quantized.tolist() == [case["quantized"] for case in vector["cases"]]
+    assert lift(quantized, plan.numbers.count_weight).tolist() == [case["lifted"] for case in vector["cases"]]
+    assert rows.tolist() == [case["row"] for case in vector["cases"]]
+    assert flips.tolist() == [case["flip"] for case in vector["cases"]]
+
+
+@named(GOOD)
+def test_reports(vector):
+    plan = Plan.from_json(vector["plan"])
+    points, ids, expected = arrays(vector)
+    coins = FixedCoins([case["draw"] for case in vector["cases"]])
+    assert (CodewordEncoder(plan).encode(points, ids, coins) == expected).all()
+
+
+@named(GOOD)
+def test_tables(vector):
+    plan = Plan.from_json(vector["plan"])
+    aggregate = Aggregate(plan)
+    aggregate.add(arrays(vector)[2])
+    arrays_ = aggregate.table.arrays()
+    expected = vector["table"]
+    assert {str(row) for row in np.flatnonzero(arrays_["counts"])} == expected["rows"].keys()
+    for row, content in expected["rows"].items():
+        assert arrays_["counts"][int(row)] == content["count"]
+        assert arrays_["sums"][int(row)].tolist() == content["sum"]
+    assert np.count_nonzero(arrays_["sums"].any(axis=1)) <= len(expected["rows"])
+    assert arrays_["second"][0].tolist() == expected["second_first_row"]
+
+
+@named(BAD, "plan")
+def test_bad_plans(vector):
+    with pytest.raises(PlanError, match=r"."):
+        Plan.from_json(vector["plan"])
+
+
+@named(BAD, "report")
+def test_bad_reports_and_nothing_counts(vector):
+    aggregate = Aggregate(Plan.from_json(vector["plan"]))
+    with pytest.raises(ReportError, match=r"."):
+        aggregate.add(bytes.fromhex(vector["reports"]))
+    assert aggregate.count == 0
+
+
+@named(BAD, "point")
+def test_bad_points(vector):
+    client = Client(Plan.from_json(vector["plan"]))
+    with pytest.raises(PointError, match=r"."):
+        client.encode([float(x) for x in vector["point"]])
+
+
+def test_every_kind_is_there():
+    assert {vector["error"] for vector in BAD} == ERRORS.keys()
+    assert any(case["flip"] for vector in GOOD for case in vector["cases"])
+    assert any(case["sign"] < 0 for vector in GOOD for case in vector["cases"])
+    ties = [
+        case["scores"].count(case["scores"][case["index"]]) for vector in GOOD for case in vector["cases"]
+    ]
+    assert sum(tie > 2 for tie in ties) >= 3  # the order of equal scores decides these
+    assert all(math.isfinite(x) for vector in GOOD for case in vector["cases"] for x in case["point"])
