@@ -50,8 +50,8 @@ def conditional_delta(count: NDArray[np.float64], epsilon: float, truth: float) 
 
     Examples
     --------
-    >>> conditional_delta(np.array([0.0, 100.0]), 1.0, 1.0).round(6).tolist()
-    [1.0, 0.000158]
+    >>> conditional_delta(np.array([0.0, 10.0]), 1.0, 1.0).round(6).tolist()
+    [1.0, 0.025487]
     """
     from scipy.special import betainc
 

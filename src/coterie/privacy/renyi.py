@@ -105,7 +105,7 @@ def renyi_epsilon(curve: Curve, delta: float) -> float:
     Examples
     --------
     >>> round(renyi_epsilon(lambda order: order * 0.02, 1e-6), 2)
-    0.95
+    0.9
     """
     if not 0 < delta < 1:
         raise PlanError(f"delta must be in (0, 1), got {delta!r}")
@@ -125,7 +125,7 @@ def least_scale(curve_of: Callable[[Fraction], Curve], epsilon: float, delta: fl
     --------
     >>> influence = Influence(squared=4, entries=1000)
     >>> float(least_scale(lambda scale: gaussian_curve(influence, scale), 1.0, 1e-6, parts=64))
-    9.546875
+    9.0625
     """
     if not (epsilon > 0 and 0 < delta < 1):
         raise PlanError(f"need epsilon > 0 and delta in (0, 1), got {epsilon!r} and {delta!r}")
