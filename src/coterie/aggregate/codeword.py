@@ -21,14 +21,14 @@ from coterie.errors import AggregateError, PlanError, ReportError
 from coterie.plan.codeword import ID_BYTES, CodewordNumbers
 from coterie.plan.plan import Plan
 from coterie.wire.kernels import Kernels, kernels_of
+from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream
-from coterie.wire.workers import default_workers, in_threads
+from coterie.wire.workers import default_workers, in_shares
 
 SECOND_MOMENT_LIMIT: Final = 256  # P up to which the second moment is kept
 
-_SIGNS_AT_A_TIME: Final = 1 << 21  # of codewords, a thread: 16,384 reports at P = 128
+_SIGNS_AT_A_TIME: Final = 1 << 19  # of codewords, a thread: 4,096 reports at P = 128
 _SHARE: Final = 1 << 15  # reports below which a further thread is not worth its own table
-_HANDFUL: Final = 1000  # reports below which setting threads up is not worth it
 
 
 @dataclass(slots=True, eq=False)
@@ -63,6 +63,11 @@ class CodewordTable:
         )
 
     @property
+    def numbers(self) -> CodewordNumbers:
+        """The numbers of the table's plan."""
+        return _numbers_of(self.plan)
+
+    @property
     def count(self) -> int:
         """Number of reports added."""
         return int(self.counts.sum())
@@ -79,30 +84,26 @@ class CodewordTable:
         kernels, workers
             As for `coterie.encode.codeword.CodewordEncoder`; the table is the same either way.
         """
-        numbers = _numbers_of(self.plan)
-        indices = _checked_indices(reports, numbers)
-        accumulate = kernels_of("coterie.aggregate", kernels, len(reports)).accumulate
-        stream = PublicStream(self.plan.public_key())
-        step = max(_SIGNS_AT_A_TIME // numbers.embedding, 1)
+        numbers = self.numbers
+        _check_shape(reports, numbers.report_width)
+        heavy = kernels_of("coterie.aggregate", kernels, len(reports))
+        stream, layout = PublicStream(self.plan.public_key()), Rows.of(numbers)
+        # A piece has as many reports as the table has rows: adding its sums to them is then a small part.
+        step = max(1, min(max(_SIGNS_AT_A_TIME // numbers.embedding, numbers.rows), len(reports)))
 
-        def table_of(share: range) -> CodewordTable:
+        def table_of(starts: range) -> CodewordTable:
             table = CodewordTable.zero(self.plan)
-            for start in share:
-                piece = slice(start, start + step)
-                rows, flips, packed = stream.chosen(
-                    reports[piece, :ID_BYTES], indices[piece], numbers.rows, numbers.embedding
-                )
+            accumulate = heavy.Accumulator(step, numbers.embedding)
+            for start in starts:
+                piece = reports[start : start + step]
+                indices = _indices_of(piece, numbers, first=start)
+                rows, flips, packed = stream.chosen(piece[:, :ID_BYTES], indices, layout, numbers.embedding)
                 table.counts += np.bincount(rows, minlength=numbers.rows)
                 accumulate(rows, flips, packed, table.sums, table.second)
             return table
 
-        starts = range(0, len(reports), step)
-        if len(reports) < _HANDFUL:
-            self._add_arrays(table_of(starts))
-            return
         workers = default_workers() if workers is None else workers
-        workers = max(1, min(workers, len(reports) // _SHARE))
-        for table in in_threads(table_of, [starts[worker::workers] for worker in range(workers)], workers):
+        for table in in_shares(table_of, range(0, len(reports), step), min(workers, len(reports) // _SHARE)):
             self._add_arrays(table)
 
     def merge(self, other: CodewordTable) -> None:
@@ -166,14 +167,16 @@ def _numbers_of(plan: Plan) -> CodewordNumbers:
     return plan.numbers
 
 
-def _checked_indices(reports: NDArray[np.uint8], numbers: CodewordNumbers) -> NDArray[np.int64]:
-    """Return the index of each report, (n, width) -> (n,), or say which report does not fit the plan."""
-    width = numbers.report_width
+def _check_shape(reports: NDArray[np.uint8], width: int) -> None:
     if reports.ndim != 2 or reports.shape[1] != width or reports.dtype != np.uint8:
         raise ReportError(
             f"reports must be uint8 of shape (n, {width}), one report a row, "
             f"got {reports.dtype} of shape {reports.shape}"
         )
+
+
+def _indices_of(reports: NDArray[np.uint8], numbers: CodewordNumbers, first: int) -> NDArray[np.int64]:
+    """Return the index of each report, (n, width) -> (n,); `first` is the number of the first, for errors."""
     indices = reports[:, ID_BYTES].astype(np.int64)
     if numbers.index_bytes == 2:
         indices = (indices << 8) | reports[:, ID_BYTES + 1]
@@ -181,7 +184,7 @@ def _checked_indices(reports: NDArray[np.uint8], numbers: CodewordNumbers) -> ND
     if foreign.any():
         place = int(foreign.argmax())
         raise ReportError(
-            f"report {place} of {len(reports)} names codeword {indices[place]}, but the plan has "
-            f"{numbers.codewords}; none of these reports was added"
+            f"report {first + place} names codeword {indices[place]}, but the plan has {numbers.codewords}; "
+            "none of these reports was added"
         )
     return indices

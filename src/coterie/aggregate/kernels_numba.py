@@ -17,33 +17,50 @@ from coterie.wire.kernels import compiled
 _REPORTS_AT_A_TIME: Final = 4096  # 64 words a column: all columns together stay in a core's cache
 
 
-def accumulate(
-    rows: NDArray[np.int64],
-    flips: NDArray[np.uint8],
-    packed: NDArray[np.uint8],
-    sums: NDArray[np.int64],
-    second: NDArray[np.int64] | None,
-) -> None:
-    """Add (-1)^flip·v to sums[row] and v·vᵀ to second; see `kernels_numpy.accumulate`."""
-    words = np.ascontiguousarray(packed).view(">u8").astype(np.uint64)  # (n, P/64), the first bit the highest
-    _add_signs(rows, flips, words, sums)
-    if second is None:
-        return
-    columns = np.empty((sums.shape[1], _REPORTS_AT_A_TIME // 64), dtype=np.uint64)
-    square = np.empty(64, dtype=np.uint64)
-    for start in range(0, len(words), _REPORTS_AT_A_TIME):
-        piece = words[start : start + _REPORTS_AT_A_TIME]
-        _transpose(piece, square, columns)
-        _add_products(columns, len(piece), second)
+class Accumulator:
+    """Adds reports to a table, piece by piece, in memory of its own; see `kernels_numpy.Accumulator`."""
+
+    def __init__(self, reports: int, embedding: int) -> None:
+        self._moment = SecondMoment(embedding)
+
+    def __call__(
+        self,
+        rows: NDArray[np.int64],
+        flips: NDArray[np.uint8],
+        packed: NDArray[np.uint8],
+        sums: NDArray[np.int64],
+        second: NDArray[np.int64] | None,
+    ) -> None:
+        """Add (-1)^flip·v to sums[row] and v·vᵀ to second, for every report's codeword v."""
+        words = np.ascontiguousarray(packed).view(">u8").astype(np.uint64)  # (n, P/64), the first bit highest
+        add_signs(rows, flips, words, sums)
+        if second is not None:
+            self._moment.add(words, second)
+
+
+class SecondMoment:
+    """Sums v·vᵀ over codewords of P = `embedding` signs."""
+
+    def __init__(self, embedding: int) -> None:
+        self._columns = np.empty((embedding, _REPORTS_AT_A_TIME // 64), dtype=np.uint64)
+        self._square = np.empty(64, dtype=np.uint64)
+
+    def add(self, words: NDArray[np.uint64], second: NDArray[np.int64]) -> None:
+        """Add v·vᵀ of every row of `words`, (n, P/64), to `second`, (P, P)."""
+        for start in range(0, len(words), _REPORTS_AT_A_TIME):
+            piece = words[start : start + _REPORTS_AT_A_TIME]
+            _transpose(piece, self._square, self._columns)
+            _add_products(self._columns, len(piece), second)
 
 
 @compiled
-def _add_signs(
-    rows: NDArray[np.int64],
-    flips: NDArray[np.uint8],
+def add_signs(
+    rows: NDArray[np.int64],  # (n,)
+    flips: NDArray[np.uint8],  # (n,)
     words: NDArray[np.uint64],  # (n, P/64)
     sums: NDArray[np.int64],  # (rows, P)
 ) -> None:
+    """Add (-1)^flip·v to sums[row] for every report."""
     for report in range(words.shape[0]):
         row = sums[rows[report]]
         turn = np.uint64(0) - np.uint64(flips[report])  # all ones where the signs are turned

@@ -2,3 +2,8 @@
 
 All of it is post-processing of private reports and costs no privacy.
 """
+
+from coterie.centers.decode import decode
+from coterie.centers.result import Coreset, Result
+
+__all__ = ["Coreset", "Result", "decode"]

@@ -24,8 +24,9 @@ from coterie.geometry.rotation import Rotation
 from coterie.plan.codeword import ID_BYTES, CodewordNumbers, CrossPolytope, View
 from coterie.plan.plan import Plan
 from coterie.wire.kernels import Kernels, kernels_of
+from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream
-from coterie.wire.workers import default_workers, in_threads
+from coterie.wire.workers import default_workers, in_shares
 
 _SIGNS_AT_A_TIME: Final = 1 << 22  # codeword bits a thread holds at a time: 128 people at N = 256, P = 128
 _MOST_PEOPLE: Final = 256  # at a time; more would leave the cache
@@ -62,6 +63,7 @@ class CodewordEncoder:
         self._kernels = kernels
         self._workers = default_workers() if workers is None else workers
         self._randomizer = numbers.randomizer
+        self._rows = Rows.of(numbers)
         self._stream = PublicStream(plan.public_key())
         embedding = Rotation.from_key(plan.public_key("embedding"), numbers.embedding)
         self._embed = embedding.for_width(plan.dimension + 2)
@@ -94,22 +96,23 @@ class CodewordEncoder:
                 f"got {ids.dtype} of shape {ids.shape}"
             )
         ranks = self._randomizer.ranks(coins.below_many(self._randomizer.total, people))
-        choose = kernels_of("coterie.encode", self._kernels, people).choose
+        heavy = kernels_of("coterie.encode", self._kernels, people)
+        count, size = self._numbers.codewords, self._numbers.embedding
+        step = min(max(1, _SIGNS_AT_A_TIME // (count * size)), _MOST_PEOPLE)
         indices = np.empty(people, dtype=np.int64)
 
-        def encode_piece(piece: slice) -> int:
-            vectors, clipped = self._signed_vectors(points[piece], ids[piece])
-            codewords = self._stream.codewords(ids[piece], self._numbers.codewords, self._numbers.embedding)
-            indices[piece] = choose(codewords, vectors, ranks[piece])
-            return clipped
+        def encode_share(starts: range) -> int:
+            choose = heavy.Chooser(min(step, people), count, size)
+            all_clipped = 0
+            for start in starts:
+                piece = slice(start, start + step)
+                vectors, clipped = self._signed_vectors(points[piece], ids[piece])
+                codewords = self._stream.codewords(ids[piece], count, size)
+                indices[piece] = choose(codewords, vectors, ranks[piece])
+                all_clipped += clipped
+            return all_clipped
 
-        step = _SIGNS_AT_A_TIME // (self._numbers.codewords * self._numbers.embedding)
-        step = min(max(step, 1), _MOST_PEOPLE)
-        if people <= step:
-            clipped = encode_piece(slice(people))
-        else:
-            pieces = (slice(start, start + step) for start in range(0, people, step))
-            clipped = sum(in_threads(encode_piece, pieces, self._workers))
+        clipped = sum(in_shares(encode_share, range(0, people, step), self._workers))
         return self._reports(ids, indices), clipped
 
     def _signed_vectors(
@@ -117,8 +120,8 @@ class CodewordEncoder:
     ) -> tuple[NDArray[np.float64], int]:
         """Return sign·r, the integers that the codewords are scored against: (n, d), (n, 12) -> (n, P)."""
         quantized, clipped = quantize(points, self._plan.center, self._plan.radius)
-        rows, flips = self._stream.choices(ids, self._numbers.rows)
-        views, masks = np.divmod(rows, self._numbers.cells)
+        rows, flips = self._stream.choices(ids, self._rows)
+        views, masks = self._rows.split(rows)
         odd = (np.bitwise_count(self._cells_of(quantized, views) & masks) + flips) & 1
         rotated = self._embed(lift(quantized, self._numbers.count_weight))  # y, (n, P)
         # r = ⌊(y + 2^(h-1)) / 2^h⌋: a sum below 2^53 and a power of two, so the doubles are exact
@@ -162,6 +165,5 @@ def rounding_shift(embedding: int) -> int:
 
 def _cells_of_view(plan: Plan, number: int, view: View) -> Cells:
     if isinstance(view, CrossPolytope):
-        rotation = Rotation.from_key(plan.public_key(f"view/{number}"), view.size)
-        return CrossPolytopeCells.from_rotation(rotation, plan.dimension)
+        return CrossPolytopeCells.from_key(plan.public_key(f"view/{number}"), view.size, plan.dimension)
     return NetCells.from_points(view.points)

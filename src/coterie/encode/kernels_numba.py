@@ -16,19 +16,27 @@ from coterie.wire.kernels import compiled
 _Keys = NDArray[np.int32] | NDArray[np.int64]
 
 
-def choose(
-    codewords: NDArray[np.uint8], vectors: NDArray[np.float64], ranks: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return the index at place `ranks` of each person's order of scores; see `kernels_numpy.choose`."""
-    people, count, width = codewords.shape
-    bits = (count - 1).bit_length()
-    table = np.empty((width, 256), dtype=np.int32)
-    # Scores are below 2^23: with up to eight bits of index a key fits 32 bits.
-    keys: _Keys = np.empty(count, dtype=np.int32) if bits <= 8 else np.empty(count, dtype=np.int64)
-    limit = np.empty_like(keys[:1])
-    chosen = np.empty(people, dtype=np.int64)
-    _choose(codewords, vectors.astype(np.int32), ranks, bits, table, keys, limit, chosen)
-    return chosen
+class Chooser:
+    """Chooses indices, piece by piece, in memory of its own; see `kernels_numpy.Chooser`."""
+
+    def __init__(self, people: int, codewords: int, embedding: int) -> None:
+        self._bits = (codewords - 1).bit_length()
+        self._table = np.empty((embedding // 8, 256), dtype=np.int32)
+        # Scores are below 2^23: with up to eight bits of index a key fits 32 bits.
+        narrow = self._bits <= 8
+        self._keys: _Keys = (
+            np.empty(codewords, dtype=np.int32) if narrow else np.empty(codewords, dtype=np.int64)
+        )
+        self._limit = np.empty_like(self._keys[:1])
+
+    def __call__(
+        self, codewords: NDArray[np.uint8], vectors: NDArray[np.float64], ranks: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return the index at place `ranks` of each person's order of scores."""
+        chosen = np.empty(len(ranks), dtype=np.int64)
+        integers = vectors.astype(np.int32)
+        _choose(codewords, integers, ranks, self._bits, self._table, self._keys, self._limit, chosen)
+        return chosen
 
 
 @compiled

@@ -12,34 +12,48 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.randomizers.codeword import indices_at
-from coterie.wire.stream import signs_of
+from coterie.wire.stream import SignReader
 
 _SIGNS_AT_A_TIME: Final = 1 << 18  # 1 MB of float32: stays in a core's cache
 
 
-def choose(
-    codewords: NDArray[np.uint8], vectors: NDArray[np.float64], ranks: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return the index at place `ranks` of each person's order of scores.
+class Chooser:
+    """Chooses indices, piece by piece, in memory of its own; each thread has one.
 
     Parameters
     ----------
-    codewords : ndarray of uint8, shape (n, N, P/8)
-        Packed signs.
-    vectors : ndarray of float64, shape (n, P)
-        Integers r with Σ|r| < 2^23.
-    ranks : ndarray of int64, shape (n,)
-        Places in the order (score descending, index ascending).
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
+    people : int
+        The most people in a piece.
+    codewords, embedding : int
+        N and P.
     """
-    people, count, width = codewords.shape
-    columns = vectors.astype(np.float32)[:, :, None]  # (n, P, 1)
-    scores = np.empty((people, count), dtype=np.int32 if count <= 256 else np.int64)
-    step = max(1, _SIGNS_AT_A_TIME // (count * width * 8))
-    for start in range(0, people, step):
-        piece = slice(start, start + step)
-        scores[piece] = (signs_of(codewords[piece]) @ columns[piece])[:, :, 0]
-    return indices_at(scores, ranks)
+
+    def __init__(self, people: int, codewords: int, embedding: int) -> None:
+        self._step = min(max(1, _SIGNS_AT_A_TIME // (codewords * embedding)), max(people, 1))
+        self._read = SignReader(self._step * codewords * embedding // 8)
+
+    def __call__(
+        self, codewords: NDArray[np.uint8], vectors: NDArray[np.float64], ranks: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return the index at place `ranks` of each person's order of scores.
+
+        Parameters
+        ----------
+        codewords : ndarray of uint8, shape (n, N, P/8)
+            Packed signs.
+        vectors : ndarray of float64, shape (n, P)
+            Integers r with Σ|r| < 2^23.
+        ranks : ndarray of int64, shape (n,)
+            Places in the order (score descending, index ascending).
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+        """
+        people, count, _ = codewords.shape
+        columns = vectors.astype(np.float32)[:, :, None]  # (n, P, 1)
+        scores = np.empty((people, count), dtype=np.int32 if count <= 256 else np.int64)
+        for start in range(0, people, self._step):
+            piece = slice(start, start + self._step)
+            scores[piece] = (self._read(codewords[piece]) @ columns[piece])[:, :, 0]
+        return indices_at(scores, ranks)

@@ -1,7 +1,7 @@
 """Cells: public partitions of the ball, into which every quantized point falls exactly once.
 
-- *Cross-polytope* (Andoni et al. 2015): rotate, take the coordinate of largest size and its sign. 2S cells,
-  cut along no cluster in particular; for dimensions above 8 or so.
+- *Cross-polytope* (Andoni et al. 2015): rotate, take the largest of the first Q coordinates by size, and its
+  sign. 2Q cells, cut along no cluster in particular; for all but low dimensions.
 - *Net*: the nearest of a list of public points. For low dimensions, where a rotation gives too few cells and
   none that sees the radius.
 
@@ -32,24 +32,27 @@ class Cells(Protocol):
 class CrossPolytopeCells:
     """Cell 2i + [y_i < 0], with y the rotated point and i the index of its largest coordinate by size."""
 
-    rotate: Callable[[NDArray[np.float64]], NDArray[np.float64]]  # (n, d) -> (n, S)
+    rotate: Callable[[NDArray[np.float64]], NDArray[np.float64]]  # (n, d) -> (n, Q)
 
     @classmethod
-    def from_rotation(cls, rotation: Rotation, dimension: int) -> CrossPolytopeCells:
-        """Make the 2S cells of a rotation of size S >= dimension.
+    def from_key(cls, key: bytes, size: int, dimension: int) -> CrossPolytopeCells:
+        """Make the 2Q cells of the first Q = `size` coordinates of a rotation.
+
+        The rotation's own size S is the least power of two that is at least `size` and at least `dimension`.
 
         Examples
         --------
-        >>> cells = CrossPolytopeCells.from_rotation(Rotation.from_key(bytes(16), size=4), dimension=2)
-        >>> here, there = cells.of(np.array([[5.0, 1.0], [-5.0, -1.0]])).tolist()
+        >>> cells = CrossPolytopeCells.from_key(bytes(16), size=4, dimension=6)
+        >>> here, there = cells.of(np.array([[5.0, 1, 0, 0, 0, 0], [-5.0, -1, 0, 0, 0, 0]])).tolist()
         >>> here ^ there  # opposite points differ in the sign alone
         1
         """
-        return cls(rotation.for_width(dimension))
+        turn = max(size, 1 << (dimension - 1).bit_length())  # S
+        return cls(Rotation.from_key(key, turn).for_width(dimension, size))
 
     def of(self, quantized: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the cell of each quantized point: (n, d) -> (n,)."""
-        turned = self.rotate(quantized)  # (n, S), exact: |y| <= S·2^20
+        turned = self.rotate(quantized)  # (n, Q), exact: |y| <= S·2^20
         largest = np.abs(turned).argmax(axis=1)  # the first of equals
         negative = turned[np.arange(len(turned)), largest] < 0
         cells: NDArray[np.int64] = 2 * largest + negative

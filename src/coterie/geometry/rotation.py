@@ -79,12 +79,16 @@ class Rotation:
         """
         return np.ascontiguousarray(self.apply(np.eye(columns, self.size)).T)
 
-    def for_width(self, columns: int) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-        """Return `apply` for many vectors of one width, (n, columns) -> (n, S), by the faster way.
+    def for_width(
+        self, columns: int, kept: int | None = None
+    ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+        """Return `apply` for many vectors of one width, (n, columns) -> (n, kept), by the faster way.
 
-        One product with the matrix beats two transforms in numpy as long as the matrix is small.
+        Of the S coordinates the first `kept` are returned, all if None. One product with the matrix beats two
+        transforms in numpy as long as the matrix is small.
         """
+        kept = self.size if kept is None else kept
         if columns * self.size > _MATRIX_LIMIT:
-            return self.apply
-        rows = np.ascontiguousarray(self.matrix(columns).T)  # (columns, S)
+            return lambda vectors: self.apply(vectors)[..., :kept]
+        rows = np.ascontiguousarray(self.matrix(columns)[:kept].T)  # (columns, kept)
         return lambda vectors: vectors @ rows

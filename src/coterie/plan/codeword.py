@@ -5,7 +5,9 @@ each, the others B = 2^24 each. Any index then has probability A/T or B/T, T = m
 point: ln(A/B)-private, and ε-private when A ≤ e^ε·B. T < 2^53, so that clients in any language can draw
 below it.
 
-`views` are public partitions of the ball into M cells each; a report serves one row of one view.
+`views` are public partitions of the ball into M cells each; a report serves one row of one view, and a view
+has as many of W tickets as its weight says. A coarse view sees broad clusters best; a second one tells apart
+what shares a cell of the first.
 """
 
 from __future__ import annotations
@@ -33,17 +35,20 @@ MAX_CODEWORDS: Final = 1 << 12
 MIN_EMBEDDING: Final = 1 << 7
 MAX_EMBEDDING: Final = 1 << 12
 MAX_ROWS: Final = 1 << 16
+MAX_WEIGHT: Final = 1 << 8  # of all views together: a ticket is one byte
 MAX_NET_COORDINATES: Final = 1 << 18  # over all views of a plan; keeps a plan's JSON below 4 MiB
 
 
 @dataclass(frozen=True, slots=True)
 class CrossPolytope:
-    """Cells by a public rotation of size Q, then the coordinate of largest size and its sign: M = 2·Q."""
+    """Cells by the first Q coordinates of a public rotation: the largest by size, and its sign. M = 2·Q."""
 
     size: int  # Q
+    weight: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", checked_power_of_two("view size", self.size, 1, MAX_ROWS // 2))
+        object.__setattr__(self, "weight", checked_integer("view weight", self.weight, 1, MAX_WEIGHT))
 
     @property
     def cells(self) -> int:
@@ -56,8 +61,10 @@ class Net:
     """Cells by the nearest of M public points, integers of scale 2^20 around the center of the ball."""
 
     points: tuple[tuple[int, ...], ...]  # (M, d)
+    weight: int = 1
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "weight", checked_integer("view weight", self.weight, 1, MAX_WEIGHT))
         rows = checked_list("net points", self.points)
         checked_power_of_two("number of net points", len(rows), 1, MAX_ROWS)
         points = []
@@ -94,13 +101,13 @@ class CodewordNumbers:
     count_weight : int
         Share of the lifted vector that counts people (b), times 2^20.
     views : tuple of CrossPolytope or Net
-        Public partitions, a power of two of them, with equally many cells (M).
+        Public partitions; each has a power of two of cells (M), and their weights sum to a power of two.
 
     Examples
     --------
     >>> numbers = CodewordNumbers(256, 89, 45605201, 128, 419430, (CrossPolytope(128),))
-    >>> numbers.rows, numbers.cells, numbers.report_width
-    (256, 256, 13)
+    >>> numbers.rows, numbers.report_width
+    (256, 13)
     """
 
     codewords: int  # N
@@ -135,14 +142,9 @@ class CodewordNumbers:
         return CodewordRandomizer(self.codewords, self.cap, self.odds)
 
     @property
-    def cells(self) -> int:
-        """Cells of each view (M)."""
-        return self.views[0].cells
-
-    @property
     def rows(self) -> int:
-        """Rows of the table: views times cells."""
-        return len(self.views) * self.cells
+        """Rows of the table: the cells of all views."""
+        return sum(view.cells for view in self.views)
 
     @property
     def index_bytes(self) -> int:
@@ -174,10 +176,7 @@ class CodewordNumbers:
                 f"embedding must be at least dimension + 2 = {dimension + 2}, got {self.embedding}"
             )
         for number, view in enumerate(self.views):
-            if isinstance(view, CrossPolytope):
-                if view.size < dimension:
-                    raise PlanError(f"views[{number}]: size must be at least the dimension {dimension}")
-            elif len(view.points[0]) != dimension:
+            if isinstance(view, Net) and len(view.points[0]) != dimension:
                 raise PlanError(f"views[{number}]: net points must have dimension {dimension}")
 
     def to_dict(self) -> dict[str, Any]:
@@ -203,14 +202,14 @@ class CodewordNumbers:
 
 def _checked_views(views: object) -> tuple[View, ...]:
     views = tuple(checked_list("views", views))
-    checked_power_of_two("number of views", len(views), 1, MAX_ROWS)
+    if not views:
+        raise PlanError("a plan needs at least one view")
     for number, view in enumerate(views):
         if not isinstance(view, View):
             raise PlanError(f"views[{number}] must be a CrossPolytope or a Net, got {shown(view)}")
-    if len({view.cells for view in views}) != 1:
-        raise PlanError(f"all views need as many cells, got {shown([view.cells for view in views])}")
-    if len(views) * views[0].cells > MAX_ROWS:
-        raise PlanError(f"views times cells must be at most {MAX_ROWS}, got {len(views) * views[0].cells}")
+    checked_power_of_two("sum of the views' weights", sum(view.weight for view in views), 1, MAX_WEIGHT)
+    if (rows := sum(view.cells for view in views)) > MAX_ROWS:
+        raise PlanError(f"the views have at most {MAX_ROWS} cells in all, got {rows}")
     coordinates = sum(len(view.points) * len(view.points[0]) for view in views if isinstance(view, Net))
     if coordinates > MAX_NET_COORDINATES:
         raise PlanError(
@@ -221,12 +220,14 @@ def _checked_views(views: object) -> tuple[View, ...]:
 
 def _view_to_dict(view: View) -> dict[str, Any]:
     if isinstance(view, CrossPolytope):
-        return {"cells": "cross-polytope", "size": view.size}
-    return {"cells": "net", "points": [list(point) for point in view.points]}
+        return {"cells": "cross-polytope", "size": view.size, "weight": view.weight}
+    return {"cells": "net", "points": [list(point) for point in view.points], "weight": view.weight}
 
 
 def _view_from_dict(where: str, data: object) -> View:
     kind = data.get("cells") if isinstance(data, dict) else None
     if checked_choice(f"{where}.cells", kind, ("cross-polytope", "net")) == "net":
-        return Net(checked_fields(where, data, ("cells", "points"))["points"])
-    return CrossPolytope(checked_fields(where, data, ("cells", "size"))["size"])
+        fields = checked_fields(where, data, ("cells", "points", "weight"))
+        return Net(fields["points"], fields["weight"])
+    fields = checked_fields(where, data, ("cells", "size", "weight"))
+    return CrossPolytope(fields["size"], fields["weight"])

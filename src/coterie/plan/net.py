@@ -8,16 +8,17 @@ means are floor divisions, so the same seed gives the same net everywhere.
 from __future__ import annotations
 
 import hashlib
+import math
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.geometry.ball import SCALE, SCALE_SQUARED
 from coterie.geometry.cells import NetCells
 
 _SAMPLE_PER_POINT: Final = 32
 _LLOYD_STEPS: Final = 12
+_AT_A_TIME: Final = 1 << 22  # distances
 
 
 def spread_points(count: int, dimension: int, seed: int) -> tuple[tuple[int, ...], ...]:
@@ -26,7 +27,7 @@ def spread_points(count: int, dimension: int, seed: int) -> tuple[tuple[int, ...
     Parameters
     ----------
     count, dimension : int
-        Shape of the net; dimension at most 8 or so (the sample is drawn from the cube around the ball).
+        Shape of the net.
     seed : int
         Public.
 
@@ -39,7 +40,9 @@ def spread_points(count: int, dimension: int, seed: int) -> tuple[tuple[int, ...
     sample = _ball_sample(_SAMPLE_PER_POINT * count, dimension, seed)  # (n, d)
     net = sample[:count].copy()
     for _ in range(_LLOYD_STEPS):
-        nearest = NetCells.from_points(net).of(sample.astype(np.float64))
+        cells, step = NetCells.from_points(net), max(_AT_A_TIME // count, 1)
+        pieces = (sample[start : start + step] for start in range(0, len(sample), step))
+        nearest = np.concatenate([cells.of(piece.astype(np.float64)) for piece in pieces])
         sizes = np.bincount(nearest, minlength=count)
         sums = np.zeros_like(net)
         np.add.at(sums, nearest, sample)
@@ -49,15 +52,21 @@ def spread_points(count: int, dimension: int, seed: int) -> tuple[tuple[int, ...
 
 
 def _ball_sample(count: int, dimension: int, seed: int) -> NDArray[np.int64]:
-    """Return `count` uniform grid points of the ball, (count, d), from SHAKE-256 and rejection."""
-    kept: list[NDArray[np.int64]] = []
-    missing, batch = count, 0
-    while missing > 0:
-        label = f"coterie/1/net/{dimension}/{seed}/{batch}".encode()
-        words = np.frombuffer(hashlib.shake_256(label).digest(4 * dimension << 16), dtype=">u4")
-        cube = (words >> 11).astype(np.int64).reshape(-1, dimension) - SCALE  # in [-2^20, 2^20)
-        inside = cube[(cube * cube).sum(axis=1) <= SCALE_SQUARED][:missing]
-        kept.append(inside)
-        missing -= len(inside)
-        batch += 1
-    return np.concatenate(kept)
+    """Return `count` points of the ball, uniform but for rounding, (count, d), from SHAKE-256.
+
+    A direction is a vector of sums of twelve bytes, which is near enough to a normal one. The largest of d
+    uniform numbers is distributed as the radius of a uniform point of the ball.
+    """
+    label = f"coterie/1/net/{dimension}/{seed}".encode()
+    bytes_each = 12 * dimension
+    data = np.frombuffer(
+        hashlib.shake_256(label).digest(count * (bytes_each + 4 * dimension)), dtype=np.uint8
+    )
+    data = data.reshape(count, bytes_each + 4 * dimension)
+    directions = 2 * data[:, :bytes_each].reshape(count, dimension, 12).sum(axis=2, dtype=np.int64) - 12 * 255
+    directions[(directions == 0).all(axis=1), 0] = 1
+    words = np.ascontiguousarray(data[:, bytes_each:]).view(">u4")  # (count, d)
+    radii = (words >> 12).astype(np.int64).max(axis=1)  # below 2^20
+    lengths = np.array([math.isqrt(int(s)) + 1 for s in (directions**2).sum(axis=1)])
+    points: NDArray[np.int64] = directions * radii[:, None] // lengths[:, None]
+    return points

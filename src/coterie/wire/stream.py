@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
 from coterie.plan.codeword import ID_BYTES as ID_BYTES  # the id is the stream's address
+from coterie.wire.rows import Rows
 
 BLOCK_BYTES: Final = 16
 BLOCK_BITS: Final = 128
@@ -57,9 +58,9 @@ class PublicStream:
         """Return the blocks each report asks for: (n, 12), (n, c) -> (n, c, 16)."""
         return self._encrypt(ids, counters.astype(">u4"))
 
-    def choices(self, ids: NDArray[np.uint8], rows: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-        """Return each report's public row (n,) in [0, rows) and flip (n,) in {0, 1}, from its block 0."""
-        return read_choices(self.blocks(ids, 0, 1)[:, 0], rows)
+    def choices(self, ids: NDArray[np.uint8], rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """Return each report's public row (n,) and flip (n,) in {0, 1}, from its block 0."""
+        return rows.read(self.blocks(ids, 0, 1)[:, 0])
 
     def codewords(self, ids: NDArray[np.uint8], codewords: int, embedding: int) -> NDArray[np.uint8]:
         """Return all N codewords of every report, eight bits a byte: (n, 12) -> (n, N, P/8)."""
@@ -67,14 +68,14 @@ class PublicStream:
         return blocks.reshape(len(ids), codewords, embedding // 8)
 
     def chosen(
-        self, ids: NDArray[np.uint8], indices: NDArray[np.int64], rows: int, embedding: int
+        self, ids: NDArray[np.uint8], indices: NDArray[np.int64], rows: Rows, embedding: int
     ) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint8]]:
         """Return row (n,), flip (n,) and the one codeword each report names, packed (n, P/8), by one call."""
         width = embedding // BLOCK_BITS  # blocks a codeword
         counters = np.zeros((len(ids), 1 + width), dtype=np.int64)
         counters[:, 1:] = (1 + indices * width)[:, None] + np.arange(width)
         blocks = self.blocks_at(ids, counters)
-        row, flip = read_choices(blocks[:, 0], rows)
+        row, flip = rows.read(blocks[:, 0])
         return row, flip, blocks[:, 1:].reshape(len(ids), embedding // 8)
 
     def _encrypt(self, ids: NDArray[np.uint8], counters: NDArray[np.uint32]) -> NDArray[np.uint8]:
@@ -93,21 +94,6 @@ class PublicStream:
         return cipher_text[:size].reshape(people, count, BLOCK_BYTES)
 
 
-def read_choices(block: NDArray[np.uint8], rows: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Read row and flip from block 0 of each report: (n, 16) -> (n,), (n,).
-
-    The row is the first four bytes, big-endian, modulo a power of two; the flip is the lowest bit of byte 4.
-
-    Examples
-    --------
-    >>> row, flip = read_choices(np.array([[0, 0, 1, 7, 3] + 11 * [0]], dtype=np.uint8), rows=256)
-    >>> row.tolist(), flip.tolist()
-    ([7], [1])
-    """
-    words = np.ascontiguousarray(block[:, :4]).view(">u4")[:, 0]
-    return (words % rows).astype(np.int64), block[:, 4] & np.uint8(1)
-
-
 def signs_of(packed: NDArray[np.uint8]) -> NDArray[np.float32]:
     """Read packed bits as signs, 1 as +1 and 0 as -1: (..., b) -> (..., 8b).
 
@@ -116,5 +102,30 @@ def signs_of(packed: NDArray[np.uint8]) -> NDArray[np.float32]:
     >>> signs_of(np.array([0b10000001], dtype=np.uint8)).tolist()
     [1.0, -1.0, -1.0, -1.0, -1.0, -1.0, -1.0, 1.0]
     """
-    signs = np.take(_SIGNS_OF_BYTE, packed, axis=0)
-    return signs.reshape(*packed.shape[:-1], 8 * packed.shape[-1])
+    return SignReader(packed.size)(packed)
+
+
+class SignReader:
+    """`signs_of` into memory of its own, for doing it again and again.
+
+    Megabytes asked of the system and given back for every piece of a batch cost more time than filling them
+    does, most of all where several threads do so. What is returned holds until the next call.
+
+    Parameters
+    ----------
+    size : int
+        The most bytes to be read at a time.
+    """
+
+    __slots__ = ("_indices", "_signs")
+
+    def __init__(self, size: int) -> None:
+        self._indices = np.empty(size, dtype=np.intp)
+        self._signs = np.empty((size, 8), dtype=np.float32)
+
+    def __call__(self, packed: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Read packed bits as signs: (..., b) -> (..., 8b)."""
+        indices, signs = self._indices[: packed.size], self._signs[: packed.size]
+        indices[:] = packed.reshape(-1)
+        np.take(_SIGNS_OF_BYTE, indices, axis=0, out=signs, mode="clip")  # clips nothing, and needs no copy
+        return signs.reshape(*packed.shape[:-1], 8 * packed.shape[-1])

@@ -16,14 +16,14 @@ def numbers():
 
 
 def test_what_follows_from_the_numbers(numbers):
-    assert (numbers.cells, numbers.rows, numbers.index_bytes, numbers.report_width) == (256, 256, 1, 13)
+    assert (numbers.rows, numbers.index_bytes, numbers.report_width) == (256, 1, 13)
     assert numbers.randomizer.total == 89 * ODDS + 167 * BASE_ODDS
     assert numbers.spent_epsilon() <= 1.0
 
 
 def test_many_codewords_need_two_bytes():
-    numbers = CodewordNumbers(1024, 300, ODDS, 128, 0, (CrossPolytope(4), CrossPolytope(4)))
-    assert (numbers.report_width, numbers.cells, numbers.rows) == (14, 8, 16)
+    numbers = CodewordNumbers(1024, 300, ODDS, 128, 0, (CrossPolytope(4, weight=3), CrossPolytope(8)))
+    assert (numbers.report_width, numbers.rows) == (14, 24)
 
 
 def test_views_of_both_kinds_can_mix():
@@ -48,12 +48,12 @@ def test_views_of_both_kinds_can_mix():
         ({"embedding": 129}, "embedding must be a power of two"),
         ({"count_weight": -1}, "count_weight must be in"),
         ({"count_weight": 2**20 + 1}, "count_weight must be in"),
-        ({"views": ()}, "number of views must be in"),
+        ({"views": ()}, "at least one view"),
         ({"views": 3}, "views must be a list"),
         ({"views": ("net",)}, r"views\[0\] must be a CrossPolytope or a Net"),
-        ({"views": (CrossPolytope(4),) * 3}, "number of views must be a power of two"),
-        ({"views": (CrossPolytope(4), CrossPolytope(8))}, r"as many cells, got \[8, 16\]"),
-        ({"views": (CrossPolytope(2**15),) * 2}, "views times cells must be at most 65536"),
+        ({"views": (CrossPolytope(4),) * 3}, "sum of the views' weights must be a power of two"),
+        ({"views": (CrossPolytope(4, 256), CrossPolytope(4, 256))}, r"weights must be in \[1, 256\]"),
+        ({"views": (CrossPolytope(2**15),) * 2}, r"at most 65536 cells in all, got 131072"),
         ({"views": (Net(((0,) * 300,) * 1024),)}, "at most 262144 coordinates in all, got 307200"),
     ],
 )
@@ -85,15 +85,20 @@ def test_refuses_rotations(size):
         CrossPolytope(size)
 
 
+@pytest.mark.parametrize("weight", [0, 257, 1.0, True])
+def test_refuses_weights(weight):
+    with pytest.raises(PlanError, match="view weight must be"):
+        CrossPolytope(4, weight)
+    with pytest.raises(PlanError, match="view weight must be"):
+        Net(SQUARE, weight)
+
+
 def test_the_plan_around_the_numbers_is_checked(numbers):
     numbers.check_plan(dimension=126, epsilon=1.0)
     with pytest.raises(PlanError, match=r"embedding must be at least dimension \+ 2 = 129"):
         numbers.check_plan(dimension=127, epsilon=1.0)
     with pytest.raises(PlanError, match=r"exceed 45605155, the most that epsilon 0\.999999 allows"):
         numbers.check_plan(dimension=100, epsilon=0.999999)
-    small = dataclasses.replace(numbers, views=(CrossPolytope(4),))
-    with pytest.raises(PlanError, match=r"views\[0\]: size must be at least the dimension 5"):
-        small.check_plan(dimension=5, epsilon=1.0)
     flat = dataclasses.replace(numbers, views=(Net(SQUARE),))
     with pytest.raises(PlanError, match=r"views\[0\]: net points must have dimension 3"):
         flat.check_plan(dimension=3, epsilon=1.0)

@@ -8,8 +8,8 @@ from coterie.plan.net import spread_points
 from coterie.privacy import largest_odds
 
 
-def design(dimension=100, epsilon=1.0, **changes):
-    return Plan.design(dimension, 8, epsilon, 10**6, **changes).numbers
+def design(dimension=100, epsilon=1.0, clusters=8, expected_users=10**6, **changes):
+    return Plan.design(dimension, clusters, epsilon, expected_users, **changes).numbers
 
 
 @pytest.mark.parametrize(("epsilon", "cap"), [(0.5, 108), (1.0, 89), (2.0, 55), (4.0, 17), (6.0, 4)])
@@ -38,11 +38,11 @@ def test_the_embedding(dimension, epsilon, embedding):
 def test_every_allowed_epsilon_and_dimension_has_a_plan():
     for epsilon in (1e-7, 0.01, 7.9, 16.0):
         assert design(epsilon=epsilon).odds == largest_odds(epsilon)
-    for dimension in (9, 3000):
+    for dimension in (17, 3000):
         assert isinstance(design(dimension=dimension).views[0], CrossPolytope)
 
 
-@pytest.mark.parametrize("dimension", [1, 2, 8])
+@pytest.mark.parametrize("dimension", [1, 2, 8, 16])
 def test_low_dimensions_get_a_net_inside_the_ball(dimension):
     (net,) = design(dimension=dimension).views
     assert isinstance(net, Net)
@@ -65,3 +65,16 @@ def test_a_net_is_spread_and_depends_on_the_seed_alone():
     # 256 cells of area π/256 each: a disc of that area has radius 1/16.
     assert nearest.max() < 3 / 16
     assert np.sqrt(np.mean(nearest**2)) < 1 / 16
+
+
+def test_quiet_studies_get_a_second_view_and_noisy_ones_more_cells():
+    quiet = design(dimension=100, clusters=8, expected_users=10**6).views
+    assert [(view.cells, view.weight) for view in quiet] == [(128, 3), (256, 1)]
+    many = design(dimension=64, clusters=10, expected_users=10**6).views
+    assert [(view.cells, view.weight) for view in many] == [(64, 5), (256, 3)]
+    noisy = design(dimension=100, clusters=32, expected_users=10**6).views
+    assert [(view.cells, view.weight) for view in noisy] == [(512, 1)]
+
+
+def test_tables_stay_small_in_any_dimension():
+    assert design(dimension=3000, clusters=100, expected_users=10**9).rows <= 2048

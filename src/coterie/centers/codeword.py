@@ -1,0 +1,78 @@
+"""The decoder of `codeword`: read the table's oracles, solve, return to the plan's coordinates."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.aggregate import Aggregate
+from coterie.aggregate.codeword import CodewordTable
+from coterie.centers.leaves import Lift
+from coterie.centers.result import Coreset, Result
+from coterie.centers.solve import Solution, solve
+from coterie.errors import DecodeError
+from coterie.geometry.ball import SCALE
+from coterie.geometry.lift import point_weight
+from coterie.oracles.leaf_sums import leaf_sums
+from coterie.oracles.second_moment import second_moment
+from coterie.plan import Plan
+
+_FAR_FROM_PLANNED: Final = 0.5  # share of the expected users below which the result says so
+
+
+def decode_codeword(aggregate: Aggregate, rng: np.random.Generator) -> Result:
+    """Find the centers of a `codeword` aggregate."""
+    table, plan = aggregate.table, aggregate.plan
+    if not isinstance(table, CodewordTable):
+        raise DecodeError(f"this decoder needs a codeword table, got {type(table).__name__}")
+    weight = table.numbers.count_weight
+    lift = Lift(point_weight(weight), weight / SCALE, plan.dimension)
+    solution = solve(leaf_sums(table), second_moment(table), lift, plan.clusters, rng)
+    return result_of(solution, aggregate)
+
+
+def result_of(solution: Solution, aggregate: Aggregate) -> Result:
+    """Dress a solution in the plan's coordinates, with what there is to say about it."""
+    plan = aggregate.plan
+    supported = int(solution.supported.sum())
+    return Result(
+        centers=_original(solution.centers, plan),
+        weights=solution.shares,
+        errors=solution.errors * plan.radius,
+        supported=supported,
+        notes=_notes(plan, aggregate.count, supported, solution),
+        count=aggregate.count,
+        guarantee=plan.guarantee,
+        plan_id=plan.id,
+        coreset=Coreset(
+            _original(solution.points, plan), solution.weights, solution.deviations * plan.radius
+        ),
+    )
+
+
+def _original(points: NDArray[np.float64], plan: Plan) -> NDArray[np.float64]:
+    shift = 0.0 if plan.center is None else np.array(plan.center)
+    moved: NDArray[np.float64] = points * plan.radius + shift
+    return moved
+
+
+def _notes(plan: Plan, count: int, supported: int, solution: Solution) -> tuple[str, ...]:
+    notes = []
+    if supported < plan.clusters:
+        notes.append(
+            f"Only {supported} of {plan.clusters} centers stand clear of the privacy noise; the others are "
+            "guesses. Ask for fewer clusters, collect more reports, or allow a larger epsilon."
+        )
+    if count < _FAR_FROM_PLANNED * plan.expected_users:
+        notes.append(
+            f"The plan was designed for {plan.expected_users} reports and {count} came: privacy is as "
+            "promised, accuracy is lower than planned."
+        )
+    if supported and float(np.median(solution.errors[solution.supported])) > 0.5:
+        notes.append(
+            "The centers are uncertain by more than half the radius of the ball: treat them as rough "
+            "directions."
+        )
+    return tuple(notes)

@@ -1,0 +1,76 @@
+"""Centers and the cells they fill, found together: alternating least squares with known noise.
+
+Each cell's lifted sum is a mixture of the clusters that reach into it,
+
+    Y_l = Σ_i G_li · u_i + noise,      G ≥ 0 the amount of cluster i in cell l, u_i its unit direction.
+
+Given the directions, the amounts of a cell are a small non-negative least squares problem; an amount below
+`clear` deviations of its own noise is dropped. Given the amounts, the directions are one weighted least
+squares problem, which pools all views with the weights their noise deserves. Two clusters that share a cell
+in one view rarely do in another, so the views together tell them apart.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from coterie.centers.leaves import Leaves
+
+_CLEAR: Final = 3.5  # deviations that an amount must stand above zero
+
+
+def amounts(leaves: Leaves, directions: NDArray[np.float64], clear: float = _CLEAR) -> NDArray[np.float64]:
+    """Return how much of each cluster is in each cell: (cells, k).
+
+    Parameters
+    ----------
+    leaves : Leaves
+        Sums of the cells.
+    directions : ndarray, shape (k, D)
+        Unit vectors u.
+    clear : float
+        Amounts below this many deviations count as none.
+    """
+    found = np.zeros((len(leaves.vectors), len(directions)))
+    deviations = np.sqrt(leaves.variances)
+    likely = leaves.vectors @ directions.T > clear * deviations[:, None]
+    gram = directions @ directions.T
+    for cell in np.flatnonzero(likely.any(axis=1)):
+        members = np.flatnonzero(likely[cell])
+        while len(members):
+            here, _ = nnls(directions[members].T, leaves.vectors[cell])
+            inverse = np.linalg.pinv(gram[np.ix_(members, members)])
+            clearness = here / np.maximum(np.sqrt(np.diag(inverse)) * deviations[cell], 1e-300)
+            weakest = int(clearness.argmin())
+            if clearness[weakest] >= clear:
+                found[cell, members] = here
+                break
+            members = np.delete(members, weakest)
+    return found
+
+
+def directions_of(
+    leaves: Leaves, found: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the directions for given amounts and the variance of their coordinates: (k, D), (k,).
+
+    Weighted least squares; a cluster that no cell holds gets a zero direction and infinite variance.
+    """
+    weighted = found / leaves.variances[:, None]
+    gram = found.T @ weighted
+    alive = np.diag(gram) > 0
+    directions = np.zeros((found.shape[1], leaves.vectors.shape[1]))
+    variances = np.full(found.shape[1], np.inf)
+    inverse = np.linalg.pinv(gram[np.ix_(alive, alive)], hermitian=True)
+    directions[alive] = inverse @ (weighted[:, alive].T @ leaves.vectors)
+    variances[alive] = np.diag(inverse)
+    # A pooled vector is `length` times a unit vector plus noise; take the length out of both.
+    squares = np.einsum("ij,ij->i", directions[alive], directions[alive])
+    lengths = np.sqrt(np.maximum(squares - directions.shape[1] * variances[alive], 1e-6))
+    directions[alive] /= lengths[:, None]
+    variances[alive] /= lengths**2
+    return directions, variances

@@ -1,0 +1,63 @@
+"""Vector sums of every cell at once, read off a `codeword` table.
+
+A report of row c (mask c of its view) added (-1)^flip · v to the row, and E[v] = κ·sign·R·w, where R embeds
+the lifted vector w into P dimensions and sign = (-1)^(popcount(cell & c) + flip). Summing the rows with the
+signs (-1)^popcount(l & c) therefore keeps the people of cell l, and cancels all others in the mean:
+
+    Y_l = Rᵀ · Σ_c (-1)^popcount(l & c) · sums[c] / (κ·n),      E[Y_l] = (1/n) · Σ_{people in cell l} w
+
+One fast Walsh-Hadamard transform does it for all cells. Every report enters every cell with a sign, so each
+coordinate of Y_l has variance 1/(κ²n), the same for all cells, full or empty.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.aggregate.codeword import CodewordTable
+from coterie.geometry.hadamard import fwht
+from coterie.geometry.rotation import Rotation
+from coterie.plan.codeword import EXTRA_COORDINATES, CodewordNumbers
+from coterie.plan.plan import Plan
+from coterie.wire.rows import Rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeafSums:
+    """Noisy sums of lifted vectors in the cells of one view, as shares of the people of that view."""
+
+    vectors: NDArray[np.float64]  # (M, D): Y
+    variance: float  # of each coordinate of each vector: 1/(κ²n)
+    people: int  # n, reports of this view
+
+
+def leaf_sums(table: CodewordTable) -> tuple[LeafSums, ...]:
+    """Return the vector sums of the cells of each view that has reports.
+
+    Examples
+    --------
+    >>> plan = Plan.design(dimension=3, clusters=2, epsilon=1.0, expected_users=1000)
+    >>> table = CodewordTable.zero(plan)
+    >>> table.add(np.arange(39000, dtype=np.uint32).astype(np.uint8).reshape(3000, 13))
+    >>> [view.vectors.shape[1] for view in leaf_sums(table)][0]  # d + 2
+    5
+    """
+    numbers = table.numbers
+    gain = numbers.randomizer.gain(numbers.embedding)  # κ
+    back = embedding_matrix(table.plan, numbers)  # R, (P, D)
+    views = []
+    for rows in Rows.of(numbers).parts:
+        people = int(table.counts[rows].sum())
+        if people:
+            sums = fwht(table.sums[rows].T.astype(np.float64)).T  # (M, P)
+            views.append(LeafSums(sums @ back / (gain * people), 1 / (gain * gain * people), people))
+    return tuple(views)
+
+
+def embedding_matrix(plan: Plan, numbers: CodewordNumbers) -> NDArray[np.float64]:
+    """Return R, (P, D) with orthonormal columns: the public embedding of lifted vectors."""
+    rotation = Rotation.from_key(plan.public_key("embedding"), numbers.embedding)
+    return rotation.matrix(plan.dimension + EXTRA_COORDINATES) / numbers.embedding

@@ -1,0 +1,72 @@
+"""Which row of the table a report serves: a view, and one of its masks, both from the report's block 0.
+
+    ticket = byte 5 mod W      the view: tickets go to the views in order, as many to each as its weight
+    mask   = bytes 0-3 mod M   M the cells of that view
+    row    = cells of the views before it + mask
+    flip   = lowest bit of byte 4
+
+The weights sum to W and all cell counts are powers of two, so no value is favoured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.plan.codeword import CodewordNumbers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """The rows of a plan's table.
+
+    Examples
+    --------
+    >>> from coterie.plan import Plan
+    >>> plan = Plan.design(dimension=100, clusters=8, epsilon=1.0, expected_users=10**6)
+    >>> rows = Rows.of(plan.numbers)
+    >>> [(part.start, part.stop) for part in rows.parts]
+    [(0, 128), (128, 384)]
+    """
+
+    tickets: NDArray[np.int64]  # (W,): the view of each ticket
+    masks: NDArray[np.int64]  # (V,): M - 1
+    firsts: NDArray[np.int64]  # (V + 1,): first row of each view, then the number of rows
+
+    @classmethod
+    def of(cls, numbers: CodewordNumbers) -> Self:
+        """Lay the rows of a plan's views out, one view after the other."""
+        cells = np.array([view.cells for view in numbers.views], dtype=np.int64)
+        weights = [view.weight for view in numbers.views]
+        return cls(
+            np.repeat(np.arange(len(cells)), weights), cells - 1, np.concatenate([[0], np.cumsum(cells)])
+        )
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return int(self.firsts[-1])
+
+    @property
+    def parts(self) -> tuple[slice, ...]:
+        """The rows of each view."""
+        return tuple(slice(int(a), int(b)) for a, b in zip(self.firsts[:-1], self.firsts[1:], strict=True))
+
+    def read(self, block: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """Read row and flip from block 0 of each report: (n, 16) -> (n,), (n,)."""
+        words = np.ascontiguousarray(block[:, :4]).view(">u4")[:, 0].astype(np.int64)
+        flips = block[:, 4] & np.uint8(1)
+        if len(self.masks) == 1:
+            return words & self.masks[0], flips
+        views = self.tickets[block[:, 5] & np.uint8(len(self.tickets) - 1)]
+        words &= self.masks[views]
+        words += self.firsts[views]
+        return words, flips
+
+    def split(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return view and mask of each row: (n,) -> (n,), (n,)."""
+        views = np.searchsorted(self.firsts, rows, side="right") - 1
+        return views, rows - self.firsts[views]
