@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate.codeword import CodewordTable
+from coterie.aggregate.vector_sums import VectorSumTable
 from coterie.plan import Plan
 
 
@@ -45,4 +46,5 @@ class Table(Protocol):
 
 TABLES: Final[dict[str, type[Any]]] = {
     "codeword": CodewordTable,
+    "shuffle": VectorSumTable,
 }

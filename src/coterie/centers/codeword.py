@@ -44,7 +44,7 @@ def result_of(solution: Solution, aggregate: Aggregate) -> Result:
         supported=supported,
         notes=_notes(plan, aggregate.count, supported, solution),
         count=aggregate.count,
-        guarantee=plan.guarantee,
+        guarantee=plan.guarantee_for(aggregate.count),
         plan_id=plan.id,
         coreset=Coreset(
             _original(solution.points, plan), solution.weights, solution.deviations * plan.radius

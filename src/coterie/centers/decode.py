@@ -10,12 +10,14 @@ import numpy as np
 from coterie.aggregate import Aggregate
 from coterie.centers.codeword import decode_codeword
 from coterie.centers.result import Result
+from coterie.centers.vector_sums import decode_vector_sums
 from coterie.errors import DecodeError
 
 Decoder = Callable[[Aggregate, np.random.Generator], Result]
 
 DECODERS: Final[dict[str, Decoder]] = {
     "codeword": decode_codeword,
+    "shuffle": decode_vector_sums,
 }
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import Coins
 from coterie.encode.codeword import CodewordEncoder
+from coterie.encode.vector_sums import VectorSumEncoder
 from coterie.plan import Plan
 
 
@@ -25,4 +26,5 @@ class Encoder(Protocol):
 
 ENCODERS: Final[dict[str, Callable[[Plan], Encoder]]] = {
     "codeword": CodewordEncoder,
+    "shuffle": VectorSumEncoder,
 }
