@@ -40,9 +40,9 @@ GRID_BITS: Final = 12
 
 _SHARES_PART: Final = 0.01  # of δ
 _CELL_COUNT_SHARE: Final = 0.7  # b where counting is free: 4a² ≥ 2 still decides the influence
-_COLUMN_COUNT_SHARE: Final = 0.3
+_COLUMN_COUNT_SHARE: Final = 0.2
 _CELLS_PER_CLUSTER: Final = 4  # of each of the two views of a column plan
-_GROUP_SLACK: Final = 6.0  # deviations by which a row may have fewer people than the mean
+_GROUP_SLACK: Final = 4.5  # deviations by which a row may have fewer people than the mean
 
 
 def design_amplified(

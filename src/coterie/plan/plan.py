@@ -207,10 +207,11 @@ class Plan:
         )
 
     def guarantee_for(self, people: int) -> Guarantee:
-        """Return what the promise comes to when so many people answered, recomputed for that number.
+        """Return what the promise comes to for one batch of so many people, recomputed for that number.
 
         In the local model it does not depend on the others. Where reports are mixed, fewer people than planned
-        hide each other less: the planned promise must not be claimed for them.
+        hide each other less: the planned promise must not be claimed for them. Several batches do not add up:
+        people are hidden in their own.
         """
         people = checked_integer("people", people, 1, 1 << 40)
         if isinstance(self.numbers, MixedNumbers):
@@ -218,6 +219,11 @@ class Plan:
                 model=self.model, epsilon=self.epsilon, delta=self.delta, people=people
             )
         return self.guarantee
+
+    @property
+    def minimum_batch(self) -> int:
+        """The fewest people whose reports may be released together; 1 where nothing is mixed."""
+        return getattr(self.numbers, "minimum_batch", 1)
 
     @property
     def message_width(self) -> int:

@@ -90,11 +90,11 @@ class VectorSums:
         return self.messages(rows.ravel(), shares.reshape(-1, self.width, self.mixer.shares))
 
     def messages(self, rows: NDArray[np.int64], shares: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Write messages: rows (n,), shares (n, D, m) -> (n·D·m, width), unmixed."""
+        """Write messages: rows (n,), any number of shares each (n, D, m) -> (n·D·m, width)."""
         addresses = rows[:, None] * self.width + np.arange(self.width)  # (n, D)
         count = shares.size
         written = np.empty((count, self.message_width), dtype=np.uint8)
-        repeated = np.repeat(addresses.ravel(), self.mixer.shares)
+        repeated = np.repeat(addresses.ravel(), shares.shape[-1])
         written[:, :ADDRESS_BYTES] = repeated.astype(">u4").view(np.uint8).reshape(count, ADDRESS_BYTES)
         written[:, ADDRESS_BYTES:] = big_endian(shares.ravel(), self.mixer.share_bytes)
         return written
