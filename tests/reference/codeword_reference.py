@@ -31,9 +31,10 @@ class Reference:
         self.plan_id = hashlib.sha256(plan_json.encode()).digest()
         self.public_key = hashlib.sha256(b"coterie/1/public" + self.plan_id).digest()[:16]
         self.views = self.numbers["views"]
-        view = self.views[0]
-        self.cells = 2 * view["size"] if view["cells"] == "cross-polytope" else len(view["points"])  # M
-        self.rows = len(self.views) * self.cells
+        self.cells = [
+            2 * v["size"] if v["cells"] == "cross-polytope" else len(v["points"]) for v in self.views
+        ]
+        self.rows = sum(self.cells)
 
     # ---- public randomness
 
@@ -41,9 +42,12 @@ class Reference:
         blocks = (report_id + j.to_bytes(4, "big") for j in range(first, first + count))
         return b"".join(aes(self.public_key, block) for block in blocks)
 
-    def choices(self, report_id: bytes) -> tuple[int, int]:
+    def choices(self, report_id: bytes) -> tuple[int, int, int]:
+        """View, mask and flip of a report."""
         block = self.stream(report_id, 0, 1)
-        return int.from_bytes(block[:4], "big") % self.rows, block[4] & 1
+        tickets = [number for number, view in enumerate(self.views) for _ in range(view["weight"])]
+        view = tickets[block[5] % len(tickets)]
+        return view, int.from_bytes(block[:4], "big") % self.cells[view], block[4] & 1
 
     def codeword(self, report_id: bytes, index: int) -> list[int]:
         size = self.numbers["embedding"]
@@ -95,7 +99,8 @@ class Reference:
                 sum(p * p - 2 * v * p for v, p in zip(q, point, strict=True)) for point in view["points"]
             ]
             return costs.index(min(costs))
-        y = self.rotate(q, view["size"], f"view/{number}")
+        size = max(view["size"], 1 << (len(q) - 1).bit_length())
+        y = self.rotate(q, size, f"view/{number}")[: view["size"]]
         sizes = [abs(v) for v in y]
         i = sizes.index(max(sizes))
         return 2 * i + (y[i] < 0)
@@ -107,8 +112,8 @@ class Reference:
         size, count = self.numbers["embedding"], self.numbers["codewords"]
         cap, odds = self.numbers["cap"], self.numbers["odds"]
         q = self.quantize(x)
-        row, flip = self.choices(report_id)
-        view, mask = divmod(row, self.cells)
+        view, mask, flip = self.choices(report_id)
+        row = sum(self.cells[:view]) + mask
         cell = self.cell(q, view)
         sign = (-1) ** ((cell & mask).bit_count() + flip)
         w = self.lift(q)
@@ -135,7 +140,8 @@ class Reference:
         sums, counts = [[0] * size for _ in range(self.rows)], [0] * self.rows
         second = [[0] * size for _ in range(size)]
         for report in reports:
-            row, flip = self.choices(report[:12])
+            view, mask, flip = self.choices(report[:12])
+            row = sum(self.cells[:view]) + mask
             v = self.codeword(report[:12], int.from_bytes(report[12:], "big"))
             counts[row] += 1
             for i in range(size):

@@ -32,12 +32,12 @@ def plan(dimension, views, *, epsilon=1, codewords=256, cap=89, embedding=128, w
     }  # fmt: skip
 
 
-def cross_polytope(size):
-    return {"cells": "cross-polytope", "size": size}
+def cross_polytope(size, weight=1):
+    return {"cells": "cross-polytope", "size": size, "weight": weight}
 
 
-def net(*points):
-    return {"cells": "net", "points": [list(point) for point in points]}
+def net(*points, weight=1):
+    return {"cells": "net", "points": [list(point) for point in points], "weight": weight}
 
 
 CORNERS = net((SCALE // 2, 0), (0, SCALE // 2), (-SCALE // 2, 0), (0, -SCALE // 2))
@@ -60,6 +60,11 @@ GOOD = {
     "four views, longer codewords, a two-byte index": (
         plan(5, [cross_polytope(8)] * 4, epsilon=4, codewords=300, cap=20, embedding=256, weight=209715),
         [[0.1, 0.2, 0.3, 0.4, 0.5], [-0.9, 0, 0, 0, 0.9]],
+    ),
+    "views of different sizes and weights": (
+        plan(9, [cross_polytope(4, 5), cross_polytope(32, 2), net([0] * 9, [1] * 9, weight=1)]),
+        [[0.1 * i - 0.3 * (i % 3) for i in range(9)]]
+        + [[-0.3 * (i == j) for i in range(9)] for j in range(5)],
     ),
     "few codewords": (plan(1, [net((0,), (524288,))], epsilon=0.5, codewords=16, cap=6), [[-1], [0.25], [2]]),
     "a hundred dimensions": (
@@ -119,13 +124,15 @@ def bad_vectors():
         "an embedding too short for the dimension": edited(dimension=127),
         "a count weight above 2^20": edited(numbers={"count_weight": SCALE + 1}),
         "no views": edited(numbers={"views": []}),
-        "three views": edited(numbers={"views": [cross_polytope(4)] * 3}),
-        "views of different sizes": edited(numbers={"views": [cross_polytope(4), cross_polytope(8)]}),
-        "a view smaller than the dimension": edited(numbers={"views": [cross_polytope(2)]}),
+        "weights that sum to three": edited(numbers={"views": [cross_polytope(4)] * 3}),
+        "a weight of nothing": edited(numbers={"views": [cross_polytope(4, 0), cross_polytope(4)]}),
+        "weights that sum to 512": edited(numbers={"views": [cross_polytope(4, 256)] * 2}),
+        "a view without a weight": edited(numbers={"views": [{"cells": "cross-polytope", "size": 4}]}),
+        "a view whose size is no power of two": edited(numbers={"views": [cross_polytope(6)]}),
         "a net of three points": edited(numbers={"views": [net((0, 0, 0), (1, 1, 1), (2, 2, 2))]}),
         "a net of another dimension": edited(numbers={"views": [net((0, 0), (1, 1))]}),
         "a net point outside the cube": edited(numbers={"views": [net((0, 0, 0), (0, 0, SCALE + 1))]}),
-        "unknown cells": edited(numbers={"views": [{"cells": "voronoi", "size": 4}]}),
+        "unknown cells": edited(numbers={"views": [{"cells": "voronoi", "size": 4, "weight": 1}]}),
         "epsilon 0": edited(epsilon=0),
         "epsilon as text": edited(epsilon="1"),
         "a negative radius": edited(radius=-1),

@@ -6,6 +6,7 @@ test goes the whole way: points in, bytes out, codewords regenerated from the by
 All seeds are fixed; a threshold of six standard errors has a false alarm rate of 2e-9 for a fresh seed.
 """
 
+import dataclasses
 import math
 
 import numpy as np
@@ -18,8 +19,10 @@ from coterie.geometry.cells import CrossPolytopeCells
 from coterie.geometry.lift import lift
 from coterie.geometry.rotation import Rotation
 from coterie.plan import Plan
+from coterie.plan.codeword import CrossPolytope
 from coterie.privacy.odds import BASE_ODDS, largest_odds
 from coterie.randomizers.codeword import CodewordRandomizer, best_cap
+from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream, signs_of
 
 SIGMAS = 6  # standard errors a mean may be off by
@@ -90,7 +93,8 @@ def test_the_correction_for_finite_codewords_is_needed(sorted_scores):
 
 def test_reports_of_one_point_average_to_the_rotated_point():
     plan = Plan.design(dimension=40, clusters=4, epsilon=2.0, expected_users=10_000)
-    numbers = plan.numbers
+    numbers = dataclasses.replace(plan.numbers, views=(CrossPolytope(64),))
+    plan = dataclasses.replace(plan, numbers=numbers)
     people = 60_000
     point = np.random.default_rng(1).normal(size=(1, 40)) / 9
     ids = np.random.default_rng(2).integers(0, 256, size=(people, 12), dtype=np.uint8)
@@ -98,11 +102,11 @@ def test_reports_of_one_point_average_to_the_rotated_point():
 
     # What anyone can regenerate: codeword, row and flip. The sign needs the cell, known here.
     stream = PublicStream(plan.public_key())
-    rows, flips, packed = stream.chosen(ids, reports[:, 12].astype(np.int64), numbers.rows, numbers.embedding)
+    layout = Rows.of(numbers)
+    rows, flips, packed = stream.chosen(ids, reports[:, 12].astype(np.int64), layout, numbers.embedding)
     quantized, _ = quantize(point, plan.center, plan.radius)
-    (view,) = numbers.views
-    cells = CrossPolytopeCells.from_rotation(Rotation.from_key(plan.public_key("view/0"), view.size), 40)
-    odd = (np.bitwise_count(cells.of(quantized)[0] & (rows % numbers.cells)) + flips) & 1
+    (cell,) = CrossPolytopeCells.from_key(plan.public_key("view/0"), 64, 40).of(quantized)
+    odd = (np.bitwise_count(cell & layout.split(rows)[1]) + flips) & 1
     codewords = signs_of(packed) * (1.0 - 2.0 * odd)[:, None]  # (n, P)
 
     embedding = Rotation.from_key(plan.public_key("embedding"), numbers.embedding)

@@ -15,6 +15,7 @@ from coterie.errors import PlanError, PointError, ReportError
 from coterie.geometry.ball import quantize
 from coterie.geometry.lift import lift
 from coterie.plan import Plan
+from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream
 
 FILE = Path(__file__).with_name("codeword.json")
@@ -72,7 +73,7 @@ def test_points_and_public_choices(vector):
     plan = Plan.from_json(vector["plan"])
     points, ids, _ = arrays(vector)
     quantized, _ = quantize(points, plan.center, plan.radius)
-    rows, flips = PublicStream(plan.public_key()).choices(ids, plan.numbers.rows)
+    rows, flips = PublicStream(plan.public_key()).choices(ids, Rows.of(plan.numbers))
     assert quantized.tolist() == [case["quantized"] for case in vector["cases"]]
     assert lift(quantized, plan.numbers.count_weight).tolist() == [case["lifted"] for case in vector["cases"]]
     assert rows.tolist() == [case["row"] for case in vector["cases"]]

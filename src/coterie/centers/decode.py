@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from coterie.aggregate import Aggregate
 from coterie.centers.codeword import decode_codeword
@@ -63,4 +64,6 @@ def decode(aggregate: Aggregate, *, random_state: int | np.random.Generator | No
     protocol = aggregate.plan.protocol
     if protocol not in DECODERS:
         raise DecodeError(f"no decoder for protocol {protocol}; known: {', '.join(DECODERS)}")
-    return DECODERS[protocol](aggregate, np.random.default_rng(random_state))
+    # The problems are small: with more threads than one they mostly wait for each other.
+    with threadpool_limits(limits=1):
+        return DECODERS[protocol](aggregate, np.random.default_rng(random_state))

@@ -4,10 +4,11 @@ Each cell's lifted sum is a mixture of the clusters that reach into it,
 
     Y_l = Σ_i G_li · u_i + noise,      G ≥ 0 the amount of cluster i in cell l, u_i its unit direction.
 
-Given the directions, the amounts of a cell are a small non-negative least squares problem; an amount below
-`clear` deviations of its own noise is dropped. Given the amounts, the directions are one weighted least
-squares problem, which pools all views with the weights their noise deserves. Two clusters that share a cell
-in one view rarely do in another, so the views together tell them apart.
+Given the directions, the amounts of a cell are a small least squares problem, solved with the clusters that
+matter: as long as the least clear amount is below 3.5 deviations of its own noise, its cluster is dropped, so
+that what stays is positive. Given the amounts, the directions are one weighted least squares problem, which
+pools all views with the weights their noise deserves. Two clusters that share a cell in one view rarely do in
+another, so the views together tell them apart.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from coterie.centers.leaves import Leaves
 
-_CLEAR: Final = 3.5  # deviations that an amount must stand above zero
+CLEAR: Final = 3.5  # deviations that an amount must stand above zero
+_RIDGE: Final = 1e-9  # keeps the Gram matrix of equal directions invertible
 
 
-def amounts(leaves: Leaves, directions: NDArray[np.float64], clear: float = _CLEAR) -> NDArray[np.float64]:
+def amounts(leaves: Leaves, directions: NDArray[np.float64], clear: float = CLEAR) -> NDArray[np.float64]:
     """Return how much of each cluster is in each cell: (cells, k).
 
     Parameters
@@ -37,19 +38,22 @@ def amounts(leaves: Leaves, directions: NDArray[np.float64], clear: float = _CLE
     """
     found = np.zeros((len(leaves.vectors), len(directions)))
     deviations = np.sqrt(leaves.variances)
-    likely = leaves.vectors @ directions.T > clear * deviations[:, None]
-    gram = directions @ directions.T
+    alone = leaves.vectors @ directions.T  # amounts if each cluster had the cell to itself
+    likely = alone > clear * deviations[:, None]
+    gram = directions @ directions.T + _RIDGE * np.eye(len(directions))
     for cell in np.flatnonzero(likely.any(axis=1)):
         members = np.flatnonzero(likely[cell])
-        while len(members):
-            here, _ = nnls(directions[members].T, leaves.vectors[cell])
-            inverse = np.linalg.pinv(gram[np.ix_(members, members)])
-            clearness = here / np.maximum(np.sqrt(np.diag(inverse)) * deviations[cell], 1e-300)
+        while len(members) > 1:
+            inverse = np.linalg.inv(gram[members[:, None], members])
+            here = inverse @ alone[cell, members]
+            clearness = here / (np.sqrt(np.diagonal(inverse)) * deviations[cell])
             weakest = int(clearness.argmin())
             if clearness[weakest] >= clear:
-                found[cell, members] = here
                 break
-            members = np.delete(members, weakest)
+            members = members[np.arange(len(members)) != weakest]
+        else:
+            here = alone[cell, members]
+        found[cell, members] = here
     return found
 
 
@@ -74,3 +78,16 @@ def directions_of(
     directions[alive] /= lengths[:, None]
     variances[alive] /= lengths**2
     return directions, variances
+
+
+def unexplained(
+    leaves: Leaves, directions: NDArray[np.float64], found: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the energy of each cell that its amounts leave over, in units of its noise: (cells,).
+
+    Every amount costs as much as the least clear one could explain, so that sums can be compared.
+    """
+    rest = leaves.vectors - found @ directions
+    energy = np.einsum("ij,ij->i", rest, rest) / leaves.variances
+    total: NDArray[np.float64] = energy + CLEAR**2 * (found > 0).sum(axis=1)
+    return total

@@ -2,7 +2,8 @@
 
 1. Keep the leaves above the noise; each is a point (its mean) with a weight (its share). `leaves`
 2. Shrink the points by their known noise and run weighted k-means on them. `shrinkage`
-3. Pool each cluster's leaves, then let centers and leaves settle together. `factors`
+3. Pool each cluster's leaves, let centers and leaves settle together, and move a center to where a leaf is
+   badly explained if that explains more. `factors`
 4. Shrink the centers, knowing the subspace they lie in. `subspace`
 
 The same for every model that can sum vectors over cells: only the noise level differs.
@@ -18,15 +19,17 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.centers.factors import amounts, directions_of
+from coterie.centers.factors import CLEAR, amounts, directions_of, unexplained
 from coterie.centers.leaves import Leaves, Lift, significant_leaves
 from coterie.centers.shrinkage import shrink, shrink_factors
 from coterie.centers.subspace import shrink_in_blocks, signal_subspace
 from coterie.oracles.leaf_sums import LeafSums
 from coterie.oracles.second_moment import SecondMoment
 
-_RESTARTS: Final = 20  # of k-means++ on the leaves
+_RESTARTS: Final = 12  # of k-means++ on the leaves
 _ROUNDS: Final = 8  # of alternating least squares
+_SWAPS: Final = 4
+_MOST_SWAPPED: Final = 64  # clusters above which swaps cost too much time
 _TOO_NOISY: Final = 0.3  # squared relative error of a center above which cells cannot be told apart by it
 _TOO_ALIKE: Final = 0.003  # least eigenvalue of the directions' Gram matrix below which amounts are ambiguous
 _SUPPORTED: Final = 3.0  # deviations by which a cluster's energy exceeds what noise alone would have
@@ -66,15 +69,16 @@ def solve(
 
     found = np.zeros((len(leaves.vectors), clusters))
     found[kept, labels] = leaves.lengths[kept]
-    centers, directions, variances = _settle(leaves, found, lift, target, basis, clusters)
-    found = amounts(leaves, directions) if _can_settle(directions, variances) else found
-    held = leaves.looseness * (found * leaves.people[:, None]).sum(axis=0)
+    problem = _Problem(leaves, lift, target, basis)
+    state = problem.swap(problem.settle(problem.state_of(found)), kept, points)
+    variances = state.variances
+    held = leaves.looseness * (state.found * leaves.people[:, None]).sum(axis=0)
     energy = 1 / np.maximum(variances, 1e-300)  # squared length over variance, the noise taken out
     size = leaves.vectors.shape[1]
     return Solution(
-        centers=_into_ball(centers),
+        centers=state.centers,
         shares=np.maximum(held, 1e-12) / np.maximum(held, 1e-12).sum(),
-        errors=np.sqrt(np.minimum(variances * size, 1.0) * shrink_factors(directions, variances)),
+        errors=np.sqrt(np.minimum(variances * size, 1.0) * shrink_factors(state.centers - target, variances)),
         supported=(energy > _SUPPORTED * np.sqrt(2 * size)) & (held > 0),
         points=points,
         weights=shares * leaves.people[kept],
@@ -82,37 +86,76 @@ def solve(
     )
 
 
-def _settle(
-    leaves: Leaves,
-    found: NDArray[np.float64],
-    lift: Lift,
-    target: NDArray[np.float64],
-    basis: NDArray[np.float64] | None,
-    clusters: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Alternate between centers and amounts; return centers (k, d), directions (k, D), variances (k,)."""
-    scale = leaves.looseness * lift.point
+@dataclass(frozen=True, slots=True, eq=False)
+class _State:
+    """Centers, and the amounts of the cells they were pooled from."""
 
-    def centers_of(found: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        raw, variances = directions_of(leaves, found)
-        raw, variances = raw[:, : lift.dimension] / scale, np.minimum(variances / scale**2, 1e12)
-        return shrink_in_blocks(raw, variances, target, basis), variances
-
-    centers, variances = centers_of(found)
-    directions = lift.of(_into_ball(centers))
-    for _ in range(_ROUNDS):
-        if not _can_settle(directions, variances):
-            break
-        better = amounts(leaves, directions)
-        lost = ~(better > 0).any(axis=0)
-        better[:, lost] = found[:, lost]
-        found = better
-        centers, variances = centers_of(found)
-        directions = lift.of(_into_ball(centers))
-    return centers, directions, variances
+    found: NDArray[np.float64]  # (cells, k)
+    centers: NDArray[np.float64]  # (k, d), shrunk and inside the ball
+    variances: NDArray[np.float64]  # (k,), of each coordinate before shrinking
 
 
-def _can_settle(directions: NDArray[np.float64], variances: NDArray[np.float64]) -> bool:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Problem:
+    """What stays fixed while centers and amounts settle."""
+
+    leaves: Leaves
+    lift: Lift
+    target: NDArray[np.float64]  # (d,)
+    basis: NDArray[np.float64] | None  # (d, r)
+
+    def state_of(self, found: NDArray[np.float64]) -> _State:
+        """Pool the centers of given amounts, and shrink them."""
+        raw, variances = directions_of(self.leaves, found)
+        scale = self.leaves.looseness * self.lift.point
+        raw, variances = raw[:, : self.lift.dimension] / scale, np.minimum(variances / scale**2, 1e12)
+        return _State(found, _into_ball(shrink_in_blocks(raw, variances, self.target, self.basis)), variances)
+
+    def settle(self, state: _State) -> _State:
+        """Alternate between amounts and centers while the centers are good enough to tell cells apart."""
+        for _ in range(_ROUNDS):
+            directions = self.lift.of(state.centers)
+            if not _can_tell_apart(directions, state.variances):
+                break
+            better = amounts(self.leaves, directions)
+            lost = ~(better > 0).any(axis=0)
+            better[:, lost] = state.found[:, lost]
+            state = self.state_of(better)
+        return state
+
+    def swap(self, state: _State, kept: NDArray[np.intp], points: NDArray[np.float64]) -> _State:
+        """Move a center to the leaf that is explained worst, for as long as that explains more in all.
+
+        This is what undoes a k-means that took two clusters in one cell for one.
+        """
+        for _ in range(_SWAPS):
+            directions = self.lift.of(state.centers)
+            if len(directions) > _MOST_SWAPPED or not _can_tell_apart(directions, state.variances):
+                break
+            energies = unexplained(self.leaves, directions, state.found)
+            worst = int(energies[kept].argmax())
+            trials = np.repeat(directions[None], len(directions), axis=0)  # (k, k, D): trial i moves center i
+            trials[np.arange(len(trials)), np.arange(len(trials))] = self.lift.of(points[worst][None])
+            found = [amounts(self.leaves, trial) for trial in trials]
+            costs = [
+                float(unexplained(self.leaves, trial, there).sum())
+                for trial, there in zip(trials, found, strict=True)
+            ]
+            best = int(np.argmin(costs))
+            if (found[best] == 0).all(axis=0).any():
+                break
+            moved = self.settle(self.state_of(found[best]))
+            if self.cost(moved) >= self.cost(state) - CLEAR**2:
+                break
+            state = moved
+        return state
+
+    def cost(self, state: _State) -> float:
+        """Return the energy that a state leaves unexplained."""
+        return float(unexplained(self.leaves, self.lift.of(state.centers), state.found).sum())
+
+
+def _can_tell_apart(directions: NDArray[np.float64], variances: NDArray[np.float64]) -> bool:
     size = directions.shape[1]
     if len(directions) > size or float(np.median(variances)) * size > _TOO_NOISY:
         return False

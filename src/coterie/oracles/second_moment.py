@@ -42,8 +42,7 @@ def second_moment(table: CodewordTable) -> SecondMoment | None:
     excess = table.second / table.count - np.eye(numbers.embedding)
     hollow = embed.T @ excess @ embed / gain  # G
     span = embed @ embed.T
-    diagonal = np.linalg.solve(
-        np.eye(numbers.embedding) - span * span, np.einsum("pi,ij,pj->p", embed, hollow, embed)
-    )  # t
+    known = np.einsum("pi,pi->p", embed @ hollow, embed)  # diag(R·G·Rᵀ)
+    diagonal = np.linalg.solve(np.eye(numbers.embedding) - span * span, known)  # t
     matrix = hollow + embed.T @ (diagonal[:, None] * embed)
     return SecondMoment((matrix + matrix.T) / 2, 1 / (gain * np.sqrt(table.count)))

@@ -8,13 +8,12 @@ lose more by waiting for each other than they gain.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
 _MOST: Final = 16  # beyond this the Python between the heavy steps is the limit
 
-_Piece = TypeVar("_Piece")
 _Result = TypeVar("_Result")
 
 
@@ -24,20 +23,31 @@ def default_workers() -> int:
     return min(available or 1, _MOST)
 
 
-def in_threads(
-    function: Callable[[_Piece], _Result], pieces: Iterable[_Piece], workers: int
-) -> list[_Result]:
-    """Return `function` of every piece, in order. Setting up costs a fraction of a millisecond.
+def in_shares(function: Callable[[range], _Result], starts: range, workers: int) -> list[_Result]:
+    """Deal the pieces of a batch, given by where they start, to threads; return what each made of its share.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a share of the starts.
+    starts : range
+        Where the pieces start. A single piece, or none, is done right here, at no further cost.
+    workers : int
+        Threads at most.
 
     Examples
     --------
-    >>> in_threads(abs, [-1, 2, -3], workers=2)
-    [1, 2, 3]
+    >>> in_shares(list, range(0, 50, 10), workers=2)
+    [[0, 20, 40], [10, 30]]
     """
+    if len(starts) <= 1:
+        return [function(starts)]
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+    workers = max(1, min(workers, len(starts)))
+    shares = [starts[worker::workers] for worker in range(workers)]
     with threadpool_limits(limits=1, user_api="blas"):
-        if workers <= 1:
-            return [function(piece) for piece in pieces]
+        if workers == 1:
+            return [function(starts)]
         with ThreadPoolExecutor(workers) as pool:
-            return list(pool.map(function, pieces))
+            return list(pool.map(function, shares))

@@ -52,9 +52,9 @@ def make_plan(dimension, views, *, embedding=128, codewords=16, cap=5, weight=0.
     )  # fmt: skip
 
 
-def random_net(points, dimension, seed):
+def random_net(points, dimension, seed, weight=1):
     net = np.random.default_rng(seed).integers(-SCALE, SCALE + 1, size=(points, dimension))
-    return Net(tuple(tuple(point) for point in net.tolist()))
+    return Net(tuple(tuple(point) for point in net.tolist()), weight)
 
 
 PLANS = {
@@ -66,6 +66,10 @@ PLANS = {
     "mixed views": make_plan(
         3, (CrossPolytope(4), random_net(8, 3, 0)), center=(0.5, -2.0, 1e-3), radius=2.5
     ),
+    "uneven views": make_plan(
+        9, (CrossPolytope(4, 3), random_net(32, 9, 2, weight=4), CrossPolytope(64, 1)), codewords=32
+    ),
+    "fewer corners than dimensions": make_plan(100, (CrossPolytope(16),)),
     "two-byte index": make_plan(2, (random_net(16, 2, 1),), codewords=300, cap=120),
     "full width": make_plan(126, (CrossPolytope(256),)),
     "wide": make_plan(400, (CrossPolytope(512),), embedding=1024, codewords=8, cap=2),

@@ -27,6 +27,7 @@ def test_the_fast_way_is_the_same(size, width):
     rotation = Rotation.from_key(b"sixteen bytes ok", size)
     vectors = np.random.default_rng(1).integers(-(2**20), 2**20, size=(5, width)).astype(float)
     assert (rotation.for_width(width)(vectors) == rotation.apply(vectors)).all()
+    assert (rotation.for_width(width, 50)(vectors) == rotation.apply(vectors)[:, :50]).all()
 
 
 def test_columns_are_orthogonal():

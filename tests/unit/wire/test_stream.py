@@ -1,9 +1,12 @@
 import numpy as np
 import pytest
 
-from coterie.wire.stream import PublicStream, read_choices, signs_of
+from coterie.plan import Plan
+from coterie.wire.rows import Rows
+from coterie.wire.stream import PublicStream, signs_of
 
 KEY = bytes.fromhex("000102030405060708090a0b0c0d0e0f")
+ROWS = Rows.of(Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100).numbers)
 IDS = np.random.default_rng(0).integers(0, 256, size=(7, 12), dtype=np.uint8)
 
 
@@ -36,20 +39,11 @@ def test_the_chosen_codeword_is_that_of_the_list(codewords, embedding):
     indices = np.arange(7) * 3 % codewords
     packed = stream.codewords(IDS, codewords, embedding)
     assert packed.shape == (7, codewords, embedding // 8)
-    rows, flips, chosen = stream.chosen(IDS, indices, 64, embedding)
+    rows, flips, chosen = stream.chosen(IDS, indices, ROWS, embedding)
     assert (chosen == packed[np.arange(7), indices]).all()
-    expected_rows, expected_flips = stream.choices(IDS, 64)
+    expected_rows, expected_flips = stream.choices(IDS, ROWS)
     assert (rows == expected_rows).all()
     assert (flips == expected_flips).all()
-
-
-def test_choices_read_big_endian_and_the_lowest_bit():
-    block = np.zeros((2, 16), dtype=np.uint8)
-    block[0, :5] = [0xFF, 0xFE, 0x01, 0x02, 0xFE]
-    block[1, :5] = [0, 0, 0, 9, 0x01]
-    rows, flips = read_choices(block, 1 << 16)
-    assert rows.tolist() == [0x0102, 9]
-    assert flips.tolist() == [0, 1]
 
 
 def test_signs_read_the_most_significant_bit_first():
@@ -62,4 +56,4 @@ def test_no_reports_are_fine():
     stream = PublicStream(KEY)
     none = np.empty((0, 12), dtype=np.uint8)
     assert stream.codewords(none, 16, 128).shape == (0, 16, 16)
-    assert [len(part) for part in stream.chosen(none, np.empty(0, dtype=np.int64), 4, 128)] == [0, 0, 0]
+    assert [len(part) for part in stream.chosen(none, np.empty(0, dtype=np.int64), ROWS, 128)] == [0, 0, 0]

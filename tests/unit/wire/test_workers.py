@@ -4,38 +4,39 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from coterie.wire.workers import default_workers, in_threads
+from coterie.wire.workers import default_workers, in_shares
 
 
-@pytest.mark.parametrize("workers", [0, 1, 2, 5])
-def test_results_keep_their_order(workers):
-    assert in_threads(lambda piece: piece * piece, range(20), workers) == [
-        piece * piece for piece in range(20)
-    ]
-    assert in_threads(abs, [], workers) == []
+@pytest.mark.parametrize("workers", [0, 1, 2, 5, 100])
+@pytest.mark.parametrize("pieces", [0, 1, 2, 7])
+def test_every_piece_is_dealt_once(workers, pieces):
+    shares = in_shares(list, range(0, 10 * pieces, 10), workers)
+    assert sorted(start for share in shares for start in share) == list(range(0, 10 * pieces, 10))
+    assert 1 <= len(shares) <= max(workers, 1)
 
 
-def test_blas_has_one_thread_inside():
+@pytest.mark.parametrize("workers", [1, 2])
+def test_blas_has_one_thread_inside(workers):
     np.ones((2, 2)) @ np.ones((2, 2))  # so that BLAS is loaded
-    counts = in_threads(
+    counts = in_shares(
         lambda _: [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"],
-        [0, 1],
-        workers=2,
+        range(2),
+        workers,
     )
     assert {count for each in counts for count in each} == {1}
 
 
-def test_an_error_in_a_piece_reaches_the_caller():
-    def fail(piece):
-        raise ValueError(f"piece {piece}")
+def test_an_error_in_a_share_reaches_the_caller():
+    def fail(starts):
+        raise ValueError(f"share {starts}")
 
-    with pytest.raises(ValueError, match="piece 0"):
-        in_threads(fail, [0, 1], workers=2)
+    with pytest.raises(ValueError, match=r"share range\(0, 2, 2\)"):
+        in_shares(fail, range(2), workers=2)
 
 
-def test_pieces_run_beside_each_other():
+def test_shares_run_beside_each_other():
     both = threading.Barrier(2, timeout=10)  # breaks unless two threads meet there
-    in_threads(lambda _: both.wait(), [0, 1], workers=2)
+    in_shares(lambda _: both.wait(), range(2), workers=2)
 
 
 def test_at_least_one_worker():

@@ -1,0 +1,230 @@
+"""How fast: encoding and aggregation by both kernels, and the floor under them.
+
+    python benchmarks/speed.py [--quick] [--out benchmarks/results/speed.json]
+
+Prints a table and writes JSON. Rates are the best of several runs, because a shared machine only ever adds
+time; the latency of one report is a median. The floors are the parts that cannot be left out, each alone on
+one thread and in the same run: AES, reading bits as signs, adding signs to rows, and the second moment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
+from scipy.sparse import csc_array
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from coterie import Aggregate, Client, Plan
+from coterie.plan.codeword import CodewordNumbers
+from coterie.wire.kernels import VARIABLE
+from coterie.wire.stream import SignReader
+
+KERNELS = ["numpy"] + ["numba"] * (importlib.util.find_spec("numba") is not None)
+RESULTS = Path(__file__).parent / "results" / "speed.json"
+MEMORY_REPORTS = 10_000_000
+PIECE = 16_384  # reports at a time for the floors
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One line of the table. `bar` is what the project promises on two cores, where it does."""
+
+    name: str
+    kernels: str
+    value: float
+    unit: str
+    bar: str | None = None
+
+
+def best_seconds(function: Callable[[], object], runs: int) -> float:
+    """Return the shortest of `runs` runs, after one that does not count (it may compile)."""
+    function()
+    seconds = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        function()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def measure_encoding(plan: Plan, people: int, singles: int, runs: int) -> Iterator[Measurement]:
+    """Yield bulk rates by kernel, and the latency of one report."""
+    points = np.random.default_rng(0).normal(size=(people, plan.dimension)) / np.sqrt(plan.dimension)
+    client = Client(plan)
+    for kernels, bar in zip(KERNELS, ("≥ 60,000", "≥ 120,000"), strict=False):
+        os.environ[VARIABLE] = kernels
+        seconds = best_seconds(lambda: client.encode_many(points), runs)
+        yield Measurement("encode_many", kernels, people / seconds, "reports/s", bar)
+    os.environ[VARIABLE] = "numpy"
+    times = []
+    for point in points[:singles]:
+        start = time.perf_counter()
+        client.encode(point)
+        times.append(time.perf_counter() - start)
+    yield Measurement("encode, one point (median)", "numpy", 1e6 * float(np.median(times)), "µs", "≤ 300")
+
+
+def measure_aggregation(plan: Plan, reports: int, runs: int) -> Iterator[Measurement]:
+    """Yield rates by kernel."""
+    batch = random_reports(plan, reports)
+    for kernels, bar in zip(KERNELS, ("≥ 1,500,000", "≥ 8,000,000"), strict=False):
+        os.environ[VARIABLE] = kernels
+        seconds = best_seconds(lambda: Aggregate(plan).add(batch), runs)
+        yield Measurement("Aggregate.add", kernels, reports / seconds, "reports/s", bar)
+
+
+def measure_floors(plan: Plan, runs: int) -> Iterator[Measurement]:
+    """Yield nanoseconds a report of each part alone, on one thread."""
+    rng = np.random.default_rng(1)
+    numbers = numbers_of(plan)
+    size = numbers.embedding  # P
+    blocks = (1 + size // 128) * PIECE
+    encryptor = Cipher(algorithms.AES(plan.public_key()), modes.ECB()).encryptor()  # noqa: S305
+    plain, encrypted = np.zeros(16 * blocks, dtype=np.uint8), np.empty(16 * blocks + 15, dtype=np.uint8)
+    packed = rng.integers(0, 256, size=(PIECE, size // 8), dtype=np.uint8)
+    read = SignReader(packed.size)
+    signs = read(packed).copy()
+    rows = rng.integers(0, numbers.rows, size=PIECE)
+    one_a_column = csc_array(
+        (np.ones(PIECE, dtype=np.float32), rows, np.arange(PIECE + 1)), shape=(numbers.rows, PIECE)
+    )
+    parts: dict[tuple[str, str], Callable[[], object]] = {
+        ("AES", "numpy"): lambda: encryptor.update_into(plain.data, encrypted.data),
+        ("unpack", "numpy"): lambda: read(packed),
+        ("add", "numpy"): lambda: one_a_column @ signs,
+        ("VᵀV", "numpy"): lambda: signs.T @ signs,
+    }
+    if "numba" in KERNELS:
+        from coterie.aggregate import kernels_numba
+
+        words = packed.view(">u8").astype(np.uint64)
+        sums = np.zeros((numbers.rows, size), dtype=np.int64)
+        second = np.zeros((size, size), dtype=np.int64)
+        flips = np.zeros(PIECE, dtype=np.uint8)
+        moment = kernels_numba.SecondMoment(size)
+        parts["unpack and add", "numba"] = lambda: kernels_numba.add_signs(rows, flips, words, sums)
+        parts["VᵀV", "numba"] = lambda: moment.add(words, second)
+    with threadpool_limits(limits=1, user_api="blas"):
+        for (name, kernels), function in parts.items():
+            seconds = best_seconds(function, 5 * runs)
+            yield Measurement(f"floor of a report: {name}", kernels, 1e9 * seconds / PIECE, "ns")
+
+
+def measure_memory(quick: bool) -> Iterator[Measurement]:
+    """Yield the most memory that a process needs to aggregate 10⁷ reports, imports included."""
+    if quick:
+        return
+    command = [sys.executable, __file__, "--memory-of", str(MEMORY_REPORTS)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    yield Measurement(f"memory for {MEMORY_REPORTS:,} reports", "auto", float(done.stdout), "MB", "< 350")
+
+
+def aggregate_and_print_memory(reports: int) -> None:
+    """Aggregate reports that arrive in batches, as from a file, and print the process's peak in MB."""
+    plan = the_plan()
+    table = Aggregate(plan)
+    for seed in range(reports // 500_000):
+        table.add(random_reports(plan, 500_000, seed))
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def the_plan() -> Plan:
+    """Return the plan that the project's bars are about."""
+    return Plan.design(dimension=100, clusters=8, epsilon=1.0, expected_users=1_000_000)
+
+
+def numbers_of(plan: Plan) -> CodewordNumbers:
+    """Return the plan's numbers, which are the codeword protocol's."""
+    assert isinstance(plan.numbers, CodewordNumbers)
+    return plan.numbers
+
+
+def random_reports(plan: Plan, count: int, seed: int = 0) -> NDArray[np.uint8]:
+    """Return well-formed reports: (count, width)."""
+    return np.random.default_rng(seed).integers(0, 256, size=(count, plan.report_width), dtype=np.uint8)
+
+
+def machine() -> dict[str, object]:
+    """Return what the figures depend on besides this code."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        processor = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        processor = platform.processor() or platform.machine()
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    packages = ["numpy", "scipy", "cryptography"] + ["numba"] * ("numba" in KERNELS)
+    return {
+        "processor": processor,
+        "cores": cores,
+        "python": platform.python_version(),
+        "packages": {package: version(package) for package in packages},
+    }
+
+
+def main() -> None:
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser(
+        description="Measure encoding and aggregation, and the floor under them."
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="small batches and few runs: a minute becomes seconds"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=RESULTS, help="where the JSON goes (default: %(default)s)"
+    )
+    parser.add_argument("--memory-of", type=int, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.memory_of:
+        aggregate_and_print_memory(arguments.memory_of)
+        return
+
+    plan = the_plan()
+    people, singles, reports, runs = (
+        (5_000, 200, 200_000, 2) if arguments.quick else (200_000, 2_000, 4_000_000, 5)
+    )
+    measurements = [
+        *measure_encoding(plan, people, singles, runs),
+        *measure_aggregation(plan, reports, runs),
+        *measure_floors(plan, runs),
+        *measure_memory(arguments.quick),
+    ]
+    rows = [
+        (m.name, m.kernels, f"{m.value:,.4g}" if m.value < 1000 else f"{m.value:,.0f}", m.unit, m.bar or "")
+        for m in measurements
+    ]
+    print("| what | kernels | figure | | bar |\n|---|---|---|---|---|")
+    for row in rows:
+        print(f"| {' | '.join(row)} |")
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    document = {
+        "machine": machine(),
+        "plan": {
+            "dimension": plan.dimension,
+            "epsilon": plan.epsilon,
+            "rows": numbers_of(plan).rows,
+            "codewords": numbers_of(plan).codewords,
+            "embedding": numbers_of(plan).embedding,
+        },
+        "quick": arguments.quick,
+        "measurements": [asdict(measurement) for measurement in measurements],
+    }
+    arguments.out.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
