@@ -3,8 +3,8 @@
     sums[address] += share (mod q)        messages[address] += 1
 
 Addition modulo q has no order, so any split and any order of merging give the same bits. What the table holds
-when all messages are in is noisy already: reading it costs no privacy. A person's shares of one address are all
-in one batch, so `messages` must be a multiple of the shares a person sends, the same for all coordinates
+when all messages are in is noisy already: reading it costs no privacy. A person's shares of one address are
+all in one batch, so `messages` must be a multiple of the shares a person sends, the same for all coordinates
 of a row; `coterie.oracles.mixed_sums` refuses to read a table where shares are missing or doubled.
 
 In the central model the curator fills in sums and people, and nothing is modulo anything.

@@ -2,7 +2,8 @@
 
 A folder with one file a batch, named by the batch's digest; it holds the sorted 12-byte ids of the batch.
 
-    bytes 0-15 "COTERIE-RELEASED"    16-47 plan id    48-55 number of ids    then the ids    then SHA-256 of all
+    bytes 0-15 "COTERIE-RELEASED"    16-47 plan id    48-55 number of ids    then the ids    then SHA-256 of
+    all
 
 The entry is written, and flushed to the disk, *before* the batch itself appears. If the machine stops between
 the two, the same reports make the same batch with the same digest, and that one may be finished; a batch that
@@ -79,7 +80,10 @@ class Released:
         body, digest = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
         if len(body) < _HEADER.size or hashlib.sha256(body).digest() != digest:
             raise FileError(
-                entry, len(body), "the SHA-256 of everything before it", "a damaged record of a batch; restore it"
+                entry,
+                len(body),
+                "the SHA-256 of everything before it",
+                "a damaged record of a batch; restore it",
             )
         magic, plan_id, count = _HEADER.unpack_from(body)
         if magic != MAGIC or len(body) != _HEADER.size + count * ID_BYTES:

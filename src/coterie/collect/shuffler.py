@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -37,6 +37,7 @@ from coterie.wire.rows import Rows
 from coterie.wire.shuffled_file import ShuffledFile
 from coterie.wire.stream import PublicStream
 
+MEMORY_SUFFIX: Final = ".released"  # of the folder beside a plan's file
 MOST_BYTES: Final = 1 << 32  # of reports mixed at a time
 
 
@@ -84,11 +85,11 @@ def shuffle_files(
         digest = hashlib.sha256(b"coterie/1/batch" + plan.id_bytes)
         ids: list[NDArray[np.uint8]] = []
         held: list[NDArray[np.uint8]] = []
-        splits = isinstance(plan.numbers, VectorSumNumbers)
+        numbers = plan.numbers if isinstance(plan.numbers, VectorSumNumbers) else None
         for chunk in intake.chunks():  # sorted by id, each id once
             digest.update(np.ascontiguousarray(chunk).data)
             ids.append(chunk[:, :ID_BYTES].copy())
-            if splits:
+            if numbers is not None:
                 held.append(chunk)
                 _check_size(held)
             else:
@@ -97,8 +98,8 @@ def shuffle_files(
         if people < plan.minimum_batch:
             raise ReportError(_too_few(plan, people))
         all_ids = np.concatenate(ids)
-        if splits:
-            _write_messages(plan, np.concatenate(held), writer.append)
+        if numbers is not None:
+            _write_messages(plan, numbers, np.concatenate(held), writer.append)
         with open_released(released, plan) as memory:
             fresh = memory.record(digest.digest(), all_ids)
     return Shuffled(
@@ -111,10 +112,13 @@ def shuffle_files(
     )
 
 
-def _write_messages(plan: Plan, reports: NDArray[np.uint8], append: object) -> None:
+def _write_messages(
+    plan: Plan,
+    numbers: VectorSumNumbers,
+    reports: NDArray[np.uint8],
+    append: Callable[[NDArray[np.uint8]], None],
+) -> None:
     """Turn reports of shares into messages, row by row, in the order of their bytes."""
-    numbers = plan.numbers
-    assert isinstance(numbers, VectorSumNumbers) and callable(append)  # noqa: S101 - for the type checker
     sums = numbers.sums()
     size = sums.mixer.share_bytes
     if numbers.layout == "column":
@@ -129,9 +133,7 @@ def _write_messages(plan: Plan, reports: NDArray[np.uint8], append: object) -> N
         append(_sorted_messages(sums, row, reports[:, start : start + width], size))
 
 
-def _sorted_messages(
-    sums: VectorSums, row: int, written: NDArray[np.uint8], size: int
-) -> NDArray[np.uint8]:
+def _sorted_messages(sums: VectorSums, row: int, written: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
     """Return everybody's messages of one row, sorted: (n, D·m·size) -> (n·D·m, message width)."""
     people = len(written)
     shares = from_big_endian(np.ascontiguousarray(written).reshape(-1, size))
@@ -177,7 +179,4 @@ def _too_few(plan: Plan, people: int) -> str:
 def default_memory(plan_path: str | os.PathLike[str]) -> Path:
     """Return the folder beside a plan's file that remembers its released ids."""
     path = Path(plan_path)
-    return path.with_name(path.name + SUFFIX_OF_MEMORY)
-
-
-SUFFIX_OF_MEMORY: Final = ".released"
+    return path.with_name(path.name + MEMORY_SUFFIX)

@@ -2,10 +2,10 @@
 
     quantize -> cell -> row and sign -> lift -> coarser grid -> add noise -> split into shares -> id ‖ shares
 
-A report is its id and then the shares, `share_bytes` each, in the order (row, coordinate, share); the rows are
-all rows of the table or, by column, the one that the id names. The shuffler turns it into messages and forgets
-the id. Unmixed, the shares of one report add up to the person's vector: a report of this protocol is private
-only when it is mixed.
+A report is its id and then the shares, `share_bytes` each, in the order (row, coordinate, share); the rows
+are all rows of the table or, by column, the one that the id names. The shuffler turns it into messages and
+forgets the id. Unmixed, the shares of one report add up to the person's vector: a report of this protocol is
+private only when it is mixed.
 """
 
 from __future__ import annotations

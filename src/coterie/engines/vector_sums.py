@@ -1,11 +1,13 @@
 """Vector sums without the messages: the decoded table drawn from its law, and the curator of the central model.
 
 Sending a million messages a person says nothing that their sums do not: what the server reads is the sum of
-everybody's vectors plus noise. Here the vectors are added up exactly and the noise is drawn as it would come out.
+everybody's vectors plus noise. Here the vectors are added up exactly and the noise is drawn as it would come
+out.
 
 - one noiser or a curator: one discrete Gaussian an entry, exactly the law.
-- everyone: a sum of n discrete Gaussians of scale s is drawn as one of scale √n·s (rounded up to a 64th). With
-  s ≥ 2 grid steps the log-ratio of the two laws is below 10·n·exp(-π²s²) an entry: 10⁻¹⁵ at s = 2, n = 100.
+- everyone: a sum of n discrete Gaussians of scale s is drawn as one of scale √n·s (rounded up to a 64th).
+  With s ≥ 2 grid steps the log-ratio of the two laws is below 10·n·exp(-π²s²) an entry: 10⁻¹⁵ at s = 2, n =
+  100.
 
 Whoever runs this sees the points. With `SystemCoins` and a central plan it *is* the trusted curator; for a
 shuffle plan it is a simulation.

@@ -7,8 +7,8 @@ By "column" each of the n people of a view served one random row c with sign (-1
 
     Y_l = (1/G·n)·Σ_c (-1)^popcount(l & c)·sums[c]
 
-keeps the people of cell l and cancels the others in the mean. Its noise is that of all M rows, and the others'
-random signs add n·E[w_k²] to the variance of coordinate k of the sum, about n/D on average.
+keeps the people of cell l and cancels the others in the mean. Its noise is that of all M rows, and the
+others' random signs add n·E[w_k²] to the variance of coordinate k of the sum, about n/D on average.
 """
 
 from __future__ import annotations

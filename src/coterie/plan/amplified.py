@@ -1,9 +1,9 @@
 """The numbers of `codeword` in the shuffle model: reports with a large local ε₀, hidden among each other.
 
 Each report by itself is ε₀-private; a shuffled batch of at least `minimum_batch` honest reports is
-(ε, δ)-private by `coterie.privacy.amplification`. Both are promises of the plan: the second needs a shuffler that
-does its work, the first holds even against one that fails. Reading a plan checks both: the odds against ε₀
-in exact arithmetic, and the amplified ε at the smallest batch that a shuffler may release.
+(ε, δ)-private by `coterie.privacy.amplification`. Both are promises of the plan: the second needs a shuffler
+that does its work, the first holds even against one that fails. Reading a plan checks both: the odds against
+ε₀ in exact arithmetic, and the amplified ε at the smallest batch that a shuffler may release.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class AmplifiedNumbers(CodewordNumbers):
     >>> from coterie.plan import Plan
     >>> plan = Plan.design(100, 8, epsilon=1.0, expected_users=100_000, model="shuffle", delta=1e-6)
     >>> plan.numbers.minimum_batch, round(plan.numbers.local_epsilon, 2)
-    (90000, 7.65)
+    (90000, 7.66)
     """
 
     local_epsilon: float  # ε₀

@@ -1,13 +1,13 @@
 """The design of plans for the shuffle and the central model.
 
 *Amplified.* The largest ε₀ whose reports, shuffled in the smallest batch allowed, are (ε, δ)-private; at most
-`local_cap`, because beyond ε₀ = 10 the best of 256 codewords is sent almost surely and a weaker local promise buys
-nothing. Then the codeword design for that ε₀, with many cells: the noise allows it.
+`local_cap`, because beyond ε₀ = 10 the best of 256 codewords is sent almost surely and a weaker local
+promise buys nothing. Then the codeword design for that ε₀, with many cells: the noise allows it.
 
-*Vector sums.* The smallest noise that Rényi accounting proves, for the influence on a grid that is fine enough
-for the rounding to vanish and for each person's part of the noise to span two steps; then a modulus with room
-for twice the people expected; then the shares that the mixing group needs. One hundredth of δ pays for the
-shares.
+*Vector sums.* The smallest noise that Rényi accounting proves, for the influence on a grid that is fine
+enough for the rounding to vanish and for each person's part of the noise to span two steps; then a modulus
+with room for twice the people expected; then the shares that the mixing group needs. One hundredth of δ pays
+for the shares.
 
 *Batches.* By default one person in ten may drop out: every promise is made for nine tenths of the expected
 users, and a shuffler releases no smaller batch.
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
 
@@ -28,7 +29,7 @@ from coterie.plan.design import NET_DIMENSION, design_codeword
 from coterie.plan.net import spread_points
 from coterie.plan.vector_sums import SCALE_PARTS, SMALLEST_LOCAL_SCALE, VectorSumNumbers
 from coterie.privacy.amplification import largest_local_epsilon
-from coterie.privacy.renyi import distributed_curve, gaussian_curve, least_scale
+from coterie.privacy.renyi import Curve, distributed_curve, gaussian_curve, least_scale
 from coterie.randomizers.split_and_mix import SMALLEST_GROUP, shares_needed
 from coterie.randomizers.vector_sums import modulus_for
 
@@ -147,17 +148,19 @@ def design_vector_sums(
 def _with_noise(draft: VectorSumNumbers, epsilon: float, delta: float) -> VectorSumNumbers:
     """Return the draft with the smallest noise that is (ε, δ)-private, on a fine enough grid."""
     while True:
-        influence = draft.influence()
-        adders = draft.group if draft.layout == "column" else draft.minimum_batch
-        if draft.noise == "everyone":
-            scale = least_scale(
-                lambda s, i=influence: distributed_curve(i, s, adders), epsilon, delta, parts=SCALE_PARTS
-            )
-        else:
-            scale = least_scale(lambda s, i=influence: gaussian_curve(i, s), epsilon, delta, parts=SCALE_PARTS)
+        scale = least_scale(_curves(draft), epsilon, delta, parts=SCALE_PARTS)
         if scale >= SMALLEST_LOCAL_SCALE:
             return dataclasses.replace(draft, scale=int(scale * SCALE_PARTS))
         draft = dataclasses.replace(draft, grid_bits=draft.grid_bits + 1)
+
+
+def _curves(draft: VectorSumNumbers) -> Callable[[Fraction], Curve]:
+    """Return the Rényi curve of the draft's table as a function of the noise's scale."""
+    influence = draft.influence()
+    if draft.noise != "everyone":
+        return lambda scale: gaussian_curve(influence, scale)
+    adders = draft.group if draft.layout == "column" else draft.minimum_batch
+    return lambda scale: distributed_curve(influence, scale, adders)
 
 
 def _with_shares(draft: VectorSumNumbers, epsilon: float, delta: float, largest: int) -> VectorSumNumbers:
@@ -170,9 +173,7 @@ def _with_shares(draft: VectorSumNumbers, epsilon: float, delta: float, largest:
     return dataclasses.replace(draft, modulus=modulus, shares=shares)
 
 
-def _views(
-    layout: str, dimension: int, clusters: int, cells: int | None, seed: int
-) -> tuple[View, ...]:
+def _views(layout: str, dimension: int, clusters: int, cells: int | None, seed: int) -> tuple[View, ...]:
     wanted = cells or (
         _power_of_two_at_least(max(_CELLS_PER_CLUSTER * clusters, 8))
         if layout == "column"

@@ -209,9 +209,9 @@ class Plan:
     def guarantee_for(self, people: int) -> Guarantee:
         """Return what the promise comes to for one batch of so many people, recomputed for that number.
 
-        In the local model it does not depend on the others. Where reports are mixed, fewer people than planned
-        hide each other less: the planned promise must not be claimed for them. Several batches do not add up:
-        people are hidden in their own.
+        In the local model it does not depend on the others. Where reports are mixed, fewer people than
+        planned hide each other less: the planned promise must not be claimed for them. Several batches do
+        not add up: people are hidden in their own.
         """
         people = checked_integer("people", people, 1, 1 << 40)
         if isinstance(self.numbers, MixedNumbers):

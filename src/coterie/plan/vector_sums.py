@@ -1,12 +1,12 @@
 """The numbers of the `shuffle` protocol: private vector sums by cell, from mixed shares or from a curator.
 
-Everybody's lifted vector (`coterie.geometry.lift`), on a grid of G = 2^grid_bits steps to a unit, is added to a
-table with one row a cell ("cells"), one row a hashed cell ("hashed", the paper's s = 2n/β buckets), or one row
-a public Hadamard mask ("column": each person serves one row, with the sign of their cell).
+Everybody's lifted vector (`coterie.geometry.lift`), on a grid of G = 2^grid_bits steps to a unit, is added
+to a table with one row a cell ("cells"), one row a hashed cell ("hashed", the paper's s = 2n/β buckets), or
+one row a public Hadamard mask ("column": each person serves one row, with the sign of their cell).
 
-*Influence* of replacing a person, in grid steps squared. In one cell the counting coordinates agree and what is
-left of both vectors has length at most a·G, with non-negative last coordinates: at most 4a²G². In two cells: at
-most 2G². In a column the sign may flip everything: 4G².
+*Influence* of replacing a person, in grid steps squared. In one cell the counting coordinates agree and what
+is left of both vectors has length at most a·G, with non-negative last coordinates: at most 4a²G². In two
+cells: at most 2G². In a column the sign may flip everything: 4G².
 
 *Noise.* Discrete Gaussian on every entry: of scale s from each person ("everyone", enough with the people of
 the smallest batch or, by column, of the smallest group), or all of it from one ("one": a trusted noiser;
@@ -39,7 +39,14 @@ from coterie.plan.codeword import (
 )
 from coterie.privacy import Guarantee
 from coterie.privacy.guarantee import CONDITIONS
-from coterie.privacy.renyi import Curve, Influence, distributed_curve, gaussian_curve, renyi_delta, renyi_epsilon
+from coterie.privacy.renyi import (
+    Curve,
+    Influence,
+    distributed_curve,
+    gaussian_curve,
+    renyi_delta,
+    renyi_epsilon,
+)
 from coterie.randomizers.split_and_mix import SplitAndMix, security_of
 from coterie.randomizers.vector_sums import ADDRESS_BYTES, VectorSums
 

@@ -5,13 +5,14 @@ shuffled reports learns about one person only (ε, δ), with a far smaller ε. T
 in docs/theory/shuffle.md):
 
 1. *Labels.* Compare values x₀, x₁ of one person, with output densities R₀, R₁. Let q₀ = (R₀-R₁)⁺/(e^ε₀-1),
-   q₁ = (R₁-R₀)⁺/(e^ε₀-1), both of mass w ≤ 1/(e^ε₀+1). Then R₀ = e^ε₀·q₀ + q₁ + c and R₁ = q₀ + e^ε₀·q₁ + c with one c ≥ 0,
-   and for any value of another person R_x ≥ e^-ε₀·max(R₀,R₁) ≥ q₀ + q₁ + e^-ε₀·c. Give away all reports that come from
-   what R_x has beyond that. The person and the C others who remain carry labels 0, 1 or 2 (for q₀, q₁, c).
-2. *Sum.* Then δ(ε) = E[(Σ_j l_j/n)⁺] over n independent people, where l is e^ε₀-e^ε at label 0, 1-e^(ε+ε₀) at label 1 (chance w
-   each), e^ε₀(1-e^ε) at label 2 (chance e^-ε₀·(1-(e^ε₀+1)w)) and 0 for those given away.
-3. *Worst case.* The law of l is a mixture of its laws at w = 0 and w = 1/(e^ε₀+1), which have the same mean; the
-   first is below the second in convex order, and δ is the mean of a convex function. So w = 1/(e^ε₀+1) is
+   q₁ = (R₁-R₀)⁺/(e^ε₀-1), both of mass w ≤ 1/(e^ε₀+1). Then R₀ = e^ε₀·q₀ + q₁ + c and R₁ = q₀ + e^ε₀·q₁ + c
+   with one c ≥ 0, and for any value of another person R_x ≥ e^-ε₀·max(R₀,R₁) ≥ q₀ + q₁ + e^-ε₀·c. Give away
+   all reports that come from what R_x has beyond that. The person and the C others who remain carry labels
+   0, 1 or 2 (for q₀, q₁, c).
+2. *Sum.* Then δ(ε) = E[(Σ_j l_j/n)⁺] over n independent people, where l is e^ε₀-e^ε at label 0, 1-e^(ε+ε₀)
+   at label 1 (chance w each), e^ε₀(1-e^ε) at label 2 (chance e^-ε₀·(1-(e^ε₀+1)w)) and 0 for those given away.
+3. *Worst case.* The law of l is a mixture of its laws at w = 0 and w = 1/(e^ε₀+1), which have the same mean;
+   the first is below the second in convex order, and δ is the mean of a convex function. So w = 1/(e^ε₀+1) is
    the worst: no label 2, a bit that is true with probability p = e^ε₀/(e^ε₀+1), hidden among
    C ~ Bin(n-1, 2/(e^ε₀+1)) fair bits. `coterie.privacy.clones` sums that up exactly. ∎
 
@@ -76,7 +77,9 @@ def amplified_epsilon(local_epsilon: float, delta: float, users: int) -> float:
     _check(local_epsilon, users)
     _check_delta(delta)
     return least_epsilon(
-        lambda epsilon: amplified_delta(epsilon, local_epsilon, users, target=delta), delta, most=local_epsilon
+        lambda epsilon: amplified_delta(epsilon, local_epsilon, users, target=delta),
+        delta,
+        most=local_epsilon,
     )
 
 

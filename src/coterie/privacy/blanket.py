@@ -1,11 +1,11 @@
 """The Poisson blanket: exact (ε, δ) of a shuffled histogram with random dummies in every bin.
 
-Everyone sends one message naming their bin, and dummies that name random bins; in all, every bin gets Poisson(λ)
-dummies. After shuffling only the counts are seen. Replacing a person moves one message from bin i to bin j:
-the counts are (X_i+1, X_j) or (X_i, X_j+1) with X_i, X_j independent Poisson(λ), and their likelihood ratio is
-a/b. Given a + b = c + 1, a - 1 ~ Bin(c, ½), and c ~ Poisson(2λ): that is `coterie.privacy.clones` with a bit
-that is always true (p = 1). The result is exact up to outward rounding, and does not depend on the number
-of people or bins.
+Everyone sends one message naming their bin, and dummies that name random bins; in all, every bin gets
+Poisson(λ) dummies. After shuffling only the counts are seen. Replacing a person moves one message from bin i
+to bin j: the counts are (X_i+1, X_j) or (X_i, X_j+1) with X_i, X_j independent Poisson(λ), and their
+likelihood ratio is a/b. Given a + b = c + 1, a - 1 ~ Bin(c, ½), and c ~ Poisson(2λ): that is
+`coterie.privacy.clones` with a bit that is always true (p = 1). The result is exact up to outward rounding,
+and does not depend on the number of people or bins.
 """
 
 from __future__ import annotations

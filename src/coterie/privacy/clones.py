@@ -6,13 +6,13 @@ the zeros are A + Δ with A ~ Bin(c, ½), and the likelihood ratio of "a zeros, 
 
     (p·a + (1-p)·r) / ((1-p)·a + p·r),
 
-which grows with a. So the best event is {zeros ≥ t}, t = ⌈β(c+1)⌉, β = (e^ε·p - (1-p)) / ((2p-1)(e^ε+1)), and with
-S(t) = Pr[Bin(c, ½) ≥ t]
+which grows with a. So the best event is {zeros ≥ t}, t = ⌈β(c+1)⌉, β = (e^ε·p - (1-p)) / ((2p-1)(e^ε+1)),
+and with S(t) = Pr[Bin(c, ½) ≥ t]
 
     δ_c(ε) = (p - e^ε(1-p))·S(t-1) - (e^ε·p - (1-p))·S(t).
 
-δ_c falls as c grows (one more fair bit is post-processing), so a stretch of values of C may be replaced by its
-smallest: that is how the mean over C is bounded with a few thousand terms, whatever the number of people.
+δ_c falls as c grows (one more fair bit is post-processing), so a stretch of values of C may be replaced by
+its smallest: that is how the mean over C is bounded with a few thousand terms, whatever the number of people.
 By symmetry the bound is the same with the two values exchanged.
 
 Rounding is outward: tails are widened by `MARGIN`, a hundred times the error measured against rationals
@@ -75,9 +75,7 @@ def conditional_delta(count: NDArray[np.float64], epsilon: float, truth: float) 
     return np.maximum.accumulate(bound[::-1])[::-1]
 
 
-def mean_delta(
-    epsilon: float, truth: float, *, low: int, high: int, below: Tail, above: Tail
-) -> float:
+def mean_delta(epsilon: float, truth: float, *, low: int, high: int, below: Tail, above: Tail) -> float:
     """Return an upper bound of E[δ_C(ε)] for a random count C.
 
     Parameters

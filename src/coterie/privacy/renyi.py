@@ -2,13 +2,14 @@
 
 A table of integers with one person's influence Δ₂ (the Euclidean distance between the whole tables before and
 after replacing a person) and independent discrete Gaussian noise of scale σ on every entry has, at every
-order α > 1, Rényi divergence at most α·Δ₂²/2σ² (Canonne, Kamath, Steinke 2020): the bound of the continuous Gaussian,
-in any dimension. It turns into (ε, δ) by
+order α > 1, Rényi divergence at most α·Δ₂²/2σ² (Canonne, Kamath, Steinke 2020): the bound of the continuous
+Gaussian, in any dimension. It turns into (ε, δ) by
 
     δ = min_α exp((α-1)(τ(α) - ε))·(1 - 1/α)^α / (α-1).
 
-*Distributed* noise: n people add discrete Gaussians of scale s each. Their sum is not quite a discrete Gaussian
-of scale √n·s; with τ = 10·Σ_{k=1}^{n-1} exp(-2π²s²·k/(k+1)) the divergence is at most (Kairouz, Liu, Steinke 2021, D entries)
+*Distributed* noise: n people add discrete Gaussians of scale s each. Their sum is not quite a discrete
+Gaussian of scale √n·s; with τ = 10·Σ_{k=1}^{n-1} exp(-2π²s²·k/(k+1)) the divergence is at most (Kairouz,
+Liu, Steinke 2021, D entries)
 
     min { α/2·Δ₂²/(ns²) + τD ;  α/2·(Δ₂²/(ns²) + 2τΔ₁/(√n·s) + τ²D) ;  α/2·(Δ₂/(√n·s) + τ√D)² }.
 
@@ -118,7 +119,9 @@ def renyi_epsilon(curve: Curve, delta: float) -> float:
     return max(0.0, _smallest(bound, -6.0, 14.0)) * _OUTWARD + 1e-15
 
 
-def least_scale(curve_of: Callable[[Fraction], Curve], epsilon: float, delta: float, *, parts: int) -> Fraction:
+def least_scale(
+    curve_of: Callable[[Fraction], Curve], epsilon: float, delta: float, *, parts: int
+) -> Fraction:
     """Return the smallest scale, in `parts`-ths and rounded up, whose curve is (ε, δ)-private.
 
     Examples

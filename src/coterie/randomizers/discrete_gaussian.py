@@ -44,7 +44,7 @@ class DiscreteGaussian:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", Fraction(self.scale))
-        if not 0 < self.scale or self._laplace_scale * self.scale.denominator > MAX_PART:
+        if not self.scale > 0 or self._laplace_scale * self.scale.denominator > MAX_PART:
             raise PlanError(
                 f"the scale must be a positive fraction p/q with p + q at most {MAX_PART}, got {self.scale}"
             )

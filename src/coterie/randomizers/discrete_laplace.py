@@ -39,7 +39,7 @@ class DiscreteLaplace:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", Fraction(self.scale))
-        if not 0 < self.scale or max(self.scale.numerator, self.scale.denominator) > MAX_PART:
+        if not self.scale > 0 or max(self.scale.numerator, self.scale.denominator) > MAX_PART:
             raise PlanError(f"the scale must be a positive fraction of parts below 2^40, got {self.scale}")
 
     def sample(self, size: int, coins: Coins) -> NDArray[np.int64]:

@@ -4,10 +4,10 @@ Everything is decided by comparing uniform integers, so each law is exact: no fl
 that ends too early. The constructions are vectorized: a batch of trials advances together, and those that
 are decided drop out.
 
-Bernoulli(e^-γ) for 0 ≤ γ ≤ 1 (von Neumann; Canonne, Kamath, Steinke 2020): flip coins of probability γ/1, γ/2,
-γ/3, … until the first fails; e^-γ = Pr[it fails at an odd place]. Where γ is a product of ratios, a coin of
-probability γ/k is the *and* of one coin a ratio and one of probability 1/k: numbers are never multiplied,
-so everything fits 64 bits.
+Bernoulli(e^-γ) for 0 ≤ γ ≤ 1 (von Neumann; Canonne, Kamath, Steinke 2020): flip coins of probability γ/1,
+γ/2, γ/3, … until the first fails; e^-γ = Pr[it fails at an odd place]. Where γ is a product of ratios, a
+coin of probability γ/k is the *and* of one coin a ratio and one of probability 1/k: numbers are never
+multiplied, so everything fits 64 bits.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Split-and-mix: sums modulo a prime from shares that say nothing else once they are mixed (Ishai et al. 2006).
 
-A person splits a value x modulo q into m shares: m-1 uniform ones and the one that makes the sum x. A shuffler
-mixes everybody's shares of one sum (a *group* of n people). Their total is the total of the values; beyond it
-the mixed shares say almost nothing: for any two inputs of equal total the laws of the mixed multiset have
-statistical distance at most 2^-σ when (Balle, Bell, Gascón, Nissim 2020, worst case, n ≥ 19)
+A person splits a value x modulo q into m shares: m-1 uniform ones and the one that makes the sum x. A
+shuffler mixes everybody's shares of one sum (a *group* of n people). Their total is the total of the values;
+beyond it the mixed shares say almost nothing: for any two inputs of equal total the laws of the mixed
+multiset have statistical distance at most 2^-σ when (Balle, Bell, Gascón, Nissim 2020, worst case, n ≥ 19)
 
     m ≥ 2 + (2σ + log₂ q) / (log₂ n - log₂ e).
 
-(The average-case bound has 1 for 2 and is not enough: privacy is about the worst input.) If the total alone is
-(ε, δ)-private, the mixed shares of c sums are (ε, δ + c·(1+e^ε)·2^-σ)-private.
+(The average-case bound has 1 for 2 and is not enough: privacy is about the worst input.) If the total alone
+is (ε, δ)-private, the mixed shares of c sums are (ε, δ + c·(1+e^ε)·2^-σ)-private.
 """
 
 from __future__ import annotations
@@ -136,9 +136,7 @@ class SplitAndMix:
         """Return the centered total of mixed shares: in (-q/2, q/2]."""
         return int(self.centered(self.add_up(shares, np.zeros(shares.shape, dtype=np.int64), 1))[0])
 
-    def add_up(
-        self, shares: NDArray[np.int64], places: NDArray[np.int64], count: int
-    ) -> NDArray[np.int64]:
+    def add_up(self, shares: NDArray[np.int64], places: NDArray[np.int64], count: int) -> NDArray[np.int64]:
         """Return the sums modulo q by place: shares (n,), places (n,) in [0, count) -> (count,).
 
         Raises

@@ -1,12 +1,13 @@
 """Private sums of integer vectors by row, in shares: the paper's ShuffleBVSEncoder and Decoder, corrected.
 
-A person holds a row (a bucket) and an integer vector u of D coordinates with ‖u‖ ≤ G (1/η grid steps). For the
-coordinates of every row that the person serves, the value is u_k in the own row and 0 elsewhere, plus noise;
-each value is split into shares modulo q (`split_and_mix`), and a message is (row, coordinate, share). The
-shuffler mixes; the server adds up modulo q, takes the representative nearest 0 and divides by G.
+A person holds a row (a bucket) and an integer vector u of D coordinates with ‖u‖ ≤ G (1/η grid steps). For
+the coordinates of every row that the person serves, the value is u_k in the own row and 0 elsewhere, plus
+noise; each value is split into shares modulo q (`split_and_mix`), and a message is (row, coordinate, share).
+The shuffler mixes; the server adds up modulo q, takes the representative nearest 0 and divides by G.
 
 Where the printed algorithm must be corrected (docs/theory/shuffle.md):
-- the value is the *quantized* coordinate; rounding towards 0 keeps ‖u‖ ≤ G, where rounding down can reach G + √D;
+- the value is the *quantized* coordinate; rounding towards 0 keeps ‖u‖ ≤ G, where rounding down can reach G
+  + √D;
 - the noise lives on the same grid: its scale is a multiple of the influence in grid steps, not of 1;
 - replacing a person changes two rows: the influence is taken over the whole table;
 - the modulus leaves room for everybody's vectors *and* the noise; the result is centered and divided by G.
@@ -55,9 +56,7 @@ class VectorSums:
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", Fraction(self.scale))
         if self.rows < 1 or self.width < 1 or self.rows * self.width >= 1 << (8 * ADDRESS_BYTES):
-            raise PlanError(
-                f"a table has at least one entry and below 2^32, got {self.rows} × {self.width}"
-            )
+            raise PlanError(f"a table has at least one entry and below 2^32, got {self.rows} × {self.width}")
 
     @property
     def message_width(self) -> int:

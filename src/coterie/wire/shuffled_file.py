@@ -1,7 +1,7 @@
 """Shuffled files: what a shuffler releases, the messages of one batch in the order of their bytes.
 
-The layout is that of a report file (`coterie.wire.report_file`) under its own name, "COTERIE-SHUFFLED". A table of
-a shuffle plan reads these only, so that nobody adds up unmixed reports by mistake.
+The layout is that of a report file (`coterie.wire.report_file`) under its own name, "COTERIE-SHUFFLED". A
+table of a shuffle plan reads these only, so that nobody adds up unmixed reports by mistake.
 """
 
 from __future__ import annotations
