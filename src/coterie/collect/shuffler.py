@@ -151,8 +151,8 @@ def _check_groups(rows: NDArray[np.int64], numbers: VectorSumNumbers) -> None:
     smallest = int(np.bincount(rows, minlength=numbers.rows).min())
     if smallest < numbers.group:
         raise ReportError(
-            f"a row of this batch has {smallest} people, the plan needs {numbers.group} in each to mix and to "
-            "add noise; nothing was released. Wait for more reports"
+            f"a row of this batch has {smallest} people, the plan needs {numbers.group} in each to mix and "
+            "to add noise; nothing was released. Wait for more reports"
         )
 
 

@@ -1,4 +1,4 @@
-"""Vector sums without the messages: the decoded table drawn from its law, and the curator of the central model.
+"""Vector sums without the messages: the decoded table drawn from its law; the central model's curator.
 
 Sending a million messages a person says nothing that their sums do not: what the server reads is the sum of
 everybody's vectors plus noise. Here the vectors are added up exactly and the noise is drawn as it would come

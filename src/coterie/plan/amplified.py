@@ -59,7 +59,7 @@ class AmplifiedNumbers(CodewordNumbers):
         object.__setattr__(self, "minimum_batch", batch)
 
     def check_odds(self, epsilon: float) -> None:
-        """Raise PlanError unless A ≤ e^ε₀·2^24, in exact arithmetic; ε itself is `check_promise`'s business."""
+        """Raise PlanError unless A ≤ e^ε₀·2^24, in exact arithmetic; `check_promise` is about ε itself."""
         del epsilon
         CodewordNumbers.check_odds(self, self.local_epsilon)
 

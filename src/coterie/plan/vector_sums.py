@@ -58,7 +58,8 @@ MAX_MODULUS: Final = 1 << 46  # a table's integers stay below it
 SMALLEST_LOCAL_SCALE: Final = 2  # grid steps; below it sums of discrete Gaussians are no discrete Gaussians
 
 _CURATOR_CONDITIONS: Final = (
-    "The curator sees the points, adds the noise once, releases the noisy table only, and keeps the points safe.",
+    "The curator sees the points, adds the noise once, releases the noisy table only, and keeps the points "
+    "safe.",
 )
 _NOISE_CONDITION: Final = {
     "everyone": "As many people as the smallest batch has add their noise honestly.",
@@ -222,7 +223,7 @@ class VectorSumNumbers:
         return float(touched * (1 + math.exp(epsilon)) * 2.0**-bits * (1 + 1e-9))
 
     def check_plan(self, *, dimension: int, epsilon: float) -> None:
-        """Raise PlanError unless the numbers fit a plan of this dimension; `check_promise` is about privacy."""
+        """Raise PlanError unless the numbers fit a plan of this dimension."""
         del epsilon
         if self.coordinates != dimension + EXTRA_COORDINATES:
             raise PlanError(f"coordinates must be dimension + 2 = {dimension + 2}, got {self.coordinates}")

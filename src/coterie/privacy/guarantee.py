@@ -113,8 +113,8 @@ class Guarantee:
         if self.local_epsilon == math.inf:
             return ["If the mixing fails there is no promise: unmixed shares add up to the person's vector."]
         return [
-            f"If the mixing fails, {_digits(self.local_epsilon)}-differential privacy is left: a report may be "
-            f"{_factor(self.local_epsilon)} times as likely with one point as with another."
+            f"If the mixing fails, {_digits(self.local_epsilon)}-differential privacy is left: a report may "
+            f"be {_factor(self.local_epsilon)} times as likely with one point as with another."
         ]
 
 

@@ -1,4 +1,4 @@
-"""Split-and-mix: sums modulo a prime from shares that say nothing else once they are mixed (Ishai et al. 2006).
+"""Split-and-mix: sums modulo a prime from shares that say nothing else once mixed (Ishai et al. 2006).
 
 A person splits a value x modulo q into m shares: m-1 uniform ones and the one that makes the sum x. A
 shuffler mixes everybody's shares of one sum (a *group* of n people). Their total is the total of the values;
@@ -121,7 +121,7 @@ class SplitAndMix:
         return -(-(self.modulus - 1).bit_length() // 8)
 
     def split(self, values: NDArray[np.int64], coins: Coins) -> NDArray[np.int64]:
-        """Split every value modulo q: any shape (...) -> (..., m). Outside simulation `coins` are the system's."""
+        """Split every value modulo q: (...) -> (..., m). Outside simulation `coins` are the system's."""
         shares = np.empty((*values.shape, self.shares), dtype=np.int64)
         free = coins.below_many(self.modulus, values.size * (self.shares - 1))
         shares[..., :-1] = free.reshape(*values.shape, self.shares - 1)
@@ -164,7 +164,7 @@ class SplitAndMix:
 
 
 def _sums_by_place(values: NDArray[np.int64], places: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Return exact sums by place; a float64 bincount is exact below 2^53, that is for 2^22 values at a time."""
+    """Return exact sums by place; a float64 bincount is exact for 2^22 values below 2^31 at a time."""
     sums = np.zeros(count, dtype=np.int64)
     for start in range(0, len(values), 1 << 22):
         piece = slice(start, start + (1 << 22))
