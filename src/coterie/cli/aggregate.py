@@ -1,0 +1,58 @@
+"""`coterie aggregate`: report files in, one table out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say
+from coterie.plan import Plan
+from coterie.wire.report_file import ReportFile
+
+
+def run(
+    reports: Annotated[list[Path], typer.Argument(help="Report files of the plan.")],
+    plan: Annotated[Path, typer.Option(help="The plan that the reports answer.")],
+    out: Annotated[Path, typer.Option(help="Where to write the table.")],
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Add up reports in a table whose size does not depend on how many there are.
+
+    Every file is verified to its last byte before anything counts. Repeated ids count once.
+    """
+    from coterie.aggregate import Aggregate
+    from coterie.collect import take_in
+
+    check_output(out, force, (*reports, plan))
+    contract = Plan.load(plan)
+    total = sum(ReportFile.open(path, contract).count for path in reports)
+    table = Aggregate(contract)
+    with progress("verifying and adding", total) as advance, take_in(reports, contract) as intake:
+        for chunk in intake.chunks():
+            table.add(chunk)
+            advance(len(chunk))
+    counts = intake.counts
+    table.save(out)
+    if json:
+        print_json(
+            {
+                "out": str(out),
+                "plan_id": contract.id,
+                "files": counts.files,
+                "read": counts.read,
+                "duplicates": counts.duplicates,
+                "conflicting": counts.conflicting,
+                "count": table.count,
+            }
+        )
+        return
+    if counts.conflicting:
+        caution(
+            f"{counts.conflicting:,} reports shared an id with different contents (a broken or hostile "
+            "client); of each such id the smallest report was kept"
+        )
+    say(f"added {table.count:,} reports of {counts.files} files; {counts.duplicates:,} repeats left out")
+    say(f"wrote {out}")

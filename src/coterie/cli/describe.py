@@ -1,0 +1,58 @@
+"""Plans in plain words, for `coterie plan` and `coterie inspect`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.table import Table
+
+from coterie.plan import Plan
+
+_SHOWN_COORDINATES = 4
+
+
+def plan_table(plan: Plan) -> Table:
+    """Return what a plan asks, of whom and how, as rows of words."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column()
+    for name, words in _plan_rows(plan):
+        table.add_row(name, words)
+    return table
+
+
+def _plan_rows(plan: Plan) -> list[tuple[str, str]]:
+    return [
+        ("plan", plan.id),
+        ("asks for", f"{plan.clusters:,} centers of points with {plan.dimension:,} coordinates"),
+        ("of", f"about {plan.expected_users:,} people, one report each"),
+        ("report", f"{plan.report_width} bytes, whatever the point ({plan.protocol} protocol)"),
+        ("ball", f"radius {plan.radius:g} around {_center_words(plan)}; points outside are clipped to it"),
+        ("seed", f"{plan.seed} (public)"),
+    ]
+
+
+def _center_words(plan: Plan) -> str:
+    if plan.center is None:
+        return "the origin"
+    shown = ", ".join(f"{x:g}" for x in plan.center[:_SHOWN_COORDINATES])
+    return f"({shown}{', …' if plan.dimension > _SHOWN_COORDINATES else ''})"
+
+
+def plan_facts(plan: Plan) -> dict[str, Any]:
+    """Return the same for programs."""
+    return {
+        "plan_id": plan.id,
+        "protocol": plan.protocol,
+        "model": plan.model,
+        "dimension": plan.dimension,
+        "clusters": plan.clusters,
+        "epsilon": plan.epsilon,
+        "delta": plan.delta,
+        "expected_users": plan.expected_users,
+        "radius": plan.radius,
+        "center": None if plan.center is None else list(plan.center),
+        "seed": plan.seed,
+        "report_bytes": plan.report_width,
+        "promise": str(plan.guarantee),
+    }

@@ -1,0 +1,66 @@
+"""`coterie encode`: a file of points in, a file of private reports out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coterie.cli.points import open_points
+from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say
+from coterie.encode import Client
+from coterie.errors import PointError
+from coterie.plan import Plan
+from coterie.wire.report_file import write_reports
+
+
+def run(
+    points: Annotated[Path, typer.Argument(help="Points, one row a person: .npy, .csv or .parquet.")],
+    plan: Annotated[Path, typer.Option(help="The plan to answer.")],
+    out: Annotated[Path, typer.Option(help="Where to write the reports.")],
+    header: Annotated[
+        bool | None,
+        typer.Option("--header/--no-header", help="Whether a CSV's first line names columns. Default: look."),
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Encode many people's points at once, for simulations and bulk tests.
+
+    Coins come from the operating system. There is no ledger here: the plan's epsilon holds for each call, and
+    encoding the same person twice spends it twice. On a device use coterie.Client with a ledger.
+    """
+    check_output(out, force, (points, plan))
+    contract = Plan.load(plan)
+    client = Client(contract)
+    source = open_points(points, contract.dimension, header)
+    caution(
+        "many points in one file is a simulation or a bulk test. Without a ledger epsilon "
+        f"{contract.epsilon:g} holds for each call: encoding the same people again spends it again"
+    )
+    with progress("encoding", source.total) as advance, write_reports(out, contract) as writer:
+        for chunk, done in source.chunks():
+            try:
+                writer.append(client.encode_many(chunk))
+            except PointError as error:
+                raise PointError(f"{points}: {error}") from None
+            advance(done)
+        if writer.count == 0:
+            raise PointError(f"{points}: expected one row a person, found no rows")
+    if json:
+        print_json(
+            {
+                "out": str(out),
+                "plan_id": contract.id,
+                "reports": writer.count,
+                "report_bytes": contract.report_width,
+                "clipped_not_private": client.clipped,
+            }
+        )
+        return
+    say(f"wrote {writer.count:,} reports of {contract.report_width} bytes to {out}")
+    say(
+        f"{client.clipped:,} points lay outside the ball and were clipped to it "
+        "(a count of the data, not private: keep it on this side)"
+    )

@@ -1,0 +1,99 @@
+"""`coterie inspect`: say in plain words what a file is and what it promises."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from coterie.cli.describe import plan_facts, plan_table
+from coterie.cli.screen import Json, out, print_json, progress
+from coterie.errors import FileError
+from coterie.plan import Plan
+from coterie.wire.report_file import MAGIC as REPORTS_MAGIC
+from coterie.wire.report_file import ReportFile
+
+_TABLE_MAGIC = b"COTERIE-TABLE\n"
+_LOOKED_AT = 64  # bytes, enough for every magic
+
+
+def run(
+    file: Annotated[Path, typer.Argument(help="A plan, a report file or a table.")],
+    plan: Annotated[
+        Path | None, typer.Option(help="For report files, which name their plan only: the plan itself.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Explain a plan, a report file or a table, the privacy promise included. Damage is found and said."""
+    contract = None if plan is None else Plan.load(plan)
+    with file.open("rb") as opened:
+        start = opened.read(_LOOKED_AT)
+    if start.startswith(REPORTS_MAGIC):
+        _reports(file, contract, json)
+    elif start.startswith(_TABLE_MAGIC):
+        _table(file, contract, json)
+    elif start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
+        _plan(file, json)
+    else:
+        raise FileError(file, 0, "the start of a plan, a report file or a table")
+
+
+def _plan(file: Path, json: bool) -> None:
+    contract = Plan.load(file)
+    if json:
+        print_json({"kind": "plan", **plan_facts(contract)})
+        return
+    _say(file, "a plan, the public contract that clients and server share.\n")
+    _promise(contract)
+
+
+def _reports(file: Path, contract: Plan | None, json: bool) -> None:
+    reports = ReportFile.open(file, contract)
+    with progress("verifying", reports.count) as advance:
+        for chunk in reports.chunks():
+            advance(len(chunk))
+    plan_id = reports.plan_id.hex()
+    if json:
+        facts = {"kind": "reports", "count": reports.count, "report_bytes": reports.width, "intact": True}
+        print_json({**facts, "plan_id": plan_id, **({} if contract is None else plan_facts(contract))})
+        return
+    _say(
+        file,
+        f"{reports.count:,} private reports of {reports.width} bytes, "
+        f"{file.stat().st_size:,} bytes in all, intact (the digest matches).\n"
+        "Each is a random id of 12 bytes and the private answer. Repeated ids are not looked for here; "
+        "aggregating counts each once.\n",
+    )
+    if contract is None:
+        out.print(f"They answer the plan {plan_id}.", soft_wrap=True)
+        out.print("The promise stands in that plan: add --plan plan.json to read it here.")
+    else:
+        _promise(contract)
+
+
+def _table(file: Path, contract: Plan | None, json: bool) -> None:
+    from coterie.aggregate import Aggregate
+
+    table = Aggregate.load(file, contract)
+    if json:
+        print_json({"kind": "table", "count": table.count, "intact": True, **plan_facts(table.plan)})
+        return
+    _say(
+        file,
+        f"a table of {table.count:,} reports added up, {file.stat().st_size:,} bytes "
+        "whatever their number, intact (the digest matches).\n"
+        "It is made of private reports alone, so whoever reads it learns no more than the promise allows.\n",
+    )
+    _promise(table.plan)
+
+
+def _say(file: Path, words: str) -> None:
+    out.print(Text.assemble((str(file), "bold"), ": ", words), soft_wrap=True)
+
+
+def _promise(contract: Plan) -> None:
+    out.print(plan_table(contract))
+    out.print()
+    out.print(Text(str(contract.guarantee)), soft_wrap=True)

@@ -1,0 +1,65 @@
+"""`coterie plan`: design a plan and write it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from coterie.cli.describe import plan_facts, plan_table
+from coterie.cli.screen import Force, Json, check_output, print_json, say
+from coterie.cli.screen import out as screen
+from coterie.errors import PlanError
+from coterie.plan import Plan
+
+
+def run(
+    dimension: Annotated[int, typer.Option(help="Coordinates of a point.")],
+    clusters: Annotated[int, typer.Option(help="Centers to find.")],
+    epsilon: Annotated[
+        float, typer.Option(help="Privacy of one report, in (0, 16]; smaller is more private.")
+    ],
+    users: Annotated[int, typer.Option(help="Roughly how many people will answer.")],
+    out: Annotated[Path, typer.Option(help="Where to write the plan (JSON).")],
+    radius: Annotated[float, typer.Option(help="Radius of the public ball.")] = 1.0,
+    center: Annotated[
+        str | None, typer.Option(help="Center of the public ball: numbers with commas. Default: the origin.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Public; another seed gives other public randomness.")] = 0,
+    protocol: Annotated[str, typer.Option(help="The construction.")] = "codeword",
+    model: Annotated[str, typer.Option(help="Whom people have to trust: local (nobody).")] = "local",
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Design a plan, the public contract that clients and server share.
+
+    Choose ball, epsilon and clusters without looking at the data: a plan is public.
+    """
+    check_output(out, force)
+    plan = Plan.design(
+        dimension,
+        clusters,
+        epsilon,
+        users,
+        protocol=protocol,
+        model=model,
+        center=None if center is None else _numbers(center),
+        radius=radius,
+        seed=seed,
+    )
+    plan.save(out)
+    if json:
+        print_json({"out": str(out), **plan_facts(plan)})
+        return
+    screen.print(plan_table(plan))
+    screen.print(Text(f"\n{plan.guarantee}"), soft_wrap=True)
+    say(f"\nwrote {out}")
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise PlanError("center must be numbers with commas between them, such as 0.5,0,-1") from None

@@ -1,0 +1,115 @@
+"""Files of points, one row a person, read a chunk at a time: NPY, CSV, Parquet.
+
+Nothing in a file is ever executed (no pickle), at most a chunk of it is in memory, and no message quotes a
+value: where something is wrong, the place is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.cli.points_csv import csv_chunks
+from coterie.errors import FileError, MissingExtraError, PointError
+
+ROWS: Final = 1 << 14  # read at a time
+
+Chunk = tuple[NDArray[Any], int]  # rows (m, d), and how far they advance `total`
+
+
+@dataclass(frozen=True, slots=True)
+class PointSource:
+    """Points to come."""
+
+    total: int  # size of the whole in the unit of the chunks' second part: rows, or bytes of text
+    chunks: Callable[[], Iterator[Chunk]]
+
+
+def open_points(path: Path, dimension: int, header: bool | None = None) -> PointSource:
+    """Open a file of points by its suffix.
+
+    Parameters
+    ----------
+    path : Path
+        A file named .npy, .csv, .parquet or .pq.
+    dimension : int
+        Columns that it must have.
+    header : bool, optional
+        For CSV: whether the first line names columns; None looks.
+
+    Examples
+    --------
+    >>> np.save("points.npy", np.zeros((3, 2)))
+    >>> [rows.shape for rows, _ in open_points(Path("points.npy"), dimension=2).chunks()]
+    [(3, 2)]
+    """
+    opener = _OPENERS.get(path.suffix.lower())
+    if opener is None:
+        raise PointError(f"{path}: points are read from files named {', '.join(_OPENERS)}")
+    return opener(path, dimension, header)
+
+
+def _open_npy(path: Path, dimension: int, header: bool | None) -> PointSource:
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError):  # numpy's words tell users to allow pickles, which they should not
+        expected = "a whole NumPy array file (.npy) of plain numbers"
+        raise FileError(path, 0, expected, "something else, or a file cut short") from None
+    if not isinstance(array, np.ndarray):
+        array.close()
+        raise FileError(path, 0, "one array (.npy)", "an archive of several (.npz)")
+    if array.ndim != 2 or array.shape[1] != dimension:
+        raise PointError(
+            f"{path}: points must have shape (n, {dimension}), one row a person, got shape {array.shape}"
+        )
+
+    def chunks() -> Iterator[Chunk]:
+        for start in range(0, len(array), ROWS):
+            rows = np.asarray(array[start : start + ROWS])
+            yield rows, len(rows)
+
+    return PointSource(len(array), chunks)
+
+
+def _open_csv(path: Path, dimension: int, header: bool | None) -> PointSource:
+    return PointSource(path.stat().st_size, lambda: csv_chunks(path, dimension, header, ROWS))
+
+
+def _open_parquet(path: Path, dimension: int, header: bool | None) -> PointSource:
+    try:
+        import pyarrow as arrow
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingExtraError("pyarrow", "parquet") from None
+    try:
+        file = parquet.ParquetFile(path)
+    except arrow.ArrowInvalid:
+        raise FileError(path, 0, "a whole Parquet file", "something else, or a file cut short") from None
+    names, types = file.schema_arrow.names, file.schema_arrow.types
+    if len(names) != dimension:
+        raise PointError(f"{path}: expected {dimension} columns of numbers, found {len(names)} columns")
+    for name, kind in zip(names, types, strict=True):
+        if not (arrow.types.is_integer(kind) or arrow.types.is_floating(kind)):
+            raise PointError(f"{path}: column {name!r} must hold numbers, it holds {kind}")
+
+    def chunks() -> Iterator[Chunk]:
+        for batch in file.iter_batches(batch_size=ROWS):
+            if any(column.null_count for column in batch.columns):
+                raise PointError(f"{path}: values are missing; drop or repair those rows first")
+            columns = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
+            yield np.stack(columns, axis=1, dtype=np.float64), batch.num_rows
+
+    return PointSource(file.metadata.num_rows, chunks)
+
+
+_OPENERS: Final[dict[str, Callable[[Path, int, bool | None], PointSource]]] = {
+    ".npy": _open_npy,
+    ".csv": _open_csv,
+    ".parquet": _open_parquet,
+    ".pq": _open_parquet,
+}

@@ -1,0 +1,93 @@
+"""What all commands share: progress, JSON, errors in one line, outputs that are not overwritten."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+Json = Annotated[bool, typer.Option("--json", help="Print the outcome as one JSON object on stdout.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")]
+
+
+def show_error(error: BaseException) -> None:
+    """Print one line in red on stderr."""
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        message = f"{error.filename}: {error.strerror}"
+    else:
+        message = str(error)
+    err.print(Text.assemble(("error: ", "bold red"), (message, "red")), soft_wrap=True)
+
+
+def caution(message: str) -> None:
+    """Print a warning on stderr."""
+    err.print(Text.assemble(("caution: ", "bold yellow"), message), soft_wrap=True)
+
+
+def say(message: str) -> None:
+    """Print a line about progress or outcome on stderr."""
+    err.print(Text(message), soft_wrap=True)
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    """Print a JSON object on stdout; numbers that JSON has no word for become null."""
+    typer.echo(to_json(value))
+
+
+def to_json(value: Mapping[str, Any]) -> str:
+    r"""Return a JSON object as text.
+
+    Examples
+    --------
+    >>> to_json({"recovered": math.nan, "users": 3})
+    '{\n  "recovered": null,\n  "users": 3\n}'
+    """
+    return json.dumps(_without_nan(value), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _without_nan(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_without_nan(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@contextlib.contextmanager
+def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Show a bar on a terminal's stderr; the block gets a function that advances it.
+
+    Examples
+    --------
+    >>> with progress("adding", total=3) as advance:
+    ...     advance(3)
+    """
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda amount: bar.advance(task, amount)
+
+
+def check_output(path: Path | None, force: bool, inputs: Iterable[Path] = ()) -> None:
+    """Refuse, before any work is done, to write where something would be lost or nothing can be written."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name a file in it")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path.parent} is no folder; make it first")
+    if any(path.resolve() == source.resolve() for source in inputs):
+        raise FileExistsError(f"{path} is an input of the same command; choose another name")
+    if path.exists() and not force:
+        raise FileExistsError(f"{path} exists already; --force replaces it")

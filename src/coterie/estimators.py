@@ -1,0 +1,261 @@
+"""`LocalKMeans`: what local privacy would cost on your data, as a scikit-learn estimator.
+
+`fit` plays the whole protocol in one process: a plan is designed, every row is encoded as one person's
+report, the reports are added up and the table is decoded. What comes out of the reports alone is private in
+the sense of the plan's guarantee; what is computed from the rows themselves is not:
+
+    private      cluster_centers_, result_          functions of the reports
+    not private  labels_, n_clipped_, score(X), and a ball taken from the data (radius=None)
+
+Rows are one person each. `sample_weight` is not supported: a weight would be one more value of a person's
+that travels in the open, and a person of weight w would need w reports, which spends w·ε.
+"""
+
+from __future__ import annotations
+
+import secrets
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, Final, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from coterie.aggregate import Aggregate
+from coterie.centers import decode
+from coterie.coins import Coins, SimulationCoins, SystemCoins
+from coterie.engines.inline import encode_in_chunks
+from coterie.errors import PlanError, PointError
+from coterie.metrics import distances, nearest
+from coterie.plan import Plan
+from coterie.plan.canonical import SAFE_INTEGER
+from coterie.plan.protocols import NUMBERS
+from coterie.privacy import MAX_EPSILON
+
+_FLOATS: Final = (np.float64, np.float32)  # taken as they are; everything else becomes float64
+_SEEDS: Final = 1 << 32
+
+
+class DataDependentBallWarning(UserWarning):
+    """The ball was taken from the data, which the privacy guarantee does not cover."""
+
+
+class LocalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """k-means from one locally private report a person, played in one process.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Centers to find, at most the number of rows.
+    epsilon : float, default=1.0
+        Privacy parameter of each person's report, in (0, 16]; smaller is more private.
+    protocol : str, default="codeword"
+        The construction; see `coterie.Plan`.
+    radius : float, default=None
+        Radius of the public ball; points outside are drawn back to its surface. Choose it without looking at
+        the data. None takes the ball from the data (farthest row from `center`) with a
+        `DataDependentBallWarning`: good for a first look, not covered by the guarantee.
+    center : array-like of shape (n_features,), default=None
+        Center of the public ball. None is the origin or, where `radius` is None too, the mean of the data.
+    random_state : int, RandomState instance or None, default=None
+        None draws ids and secret coins from the operating system, as devices do. An int makes fits repeatable
+        by drawing them from a seeded generator: a simulation, whose result must not be released as
+        private, because whoever knows the seed undoes the noise.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of float64, shape (n_clusters, n_features)
+        Centers. Private.
+    labels_ : ndarray of int32, shape (n_samples,)
+        Nearest center of each row of the caller's own data. **Not private**: keep them where the data is.
+    result_ : Result
+        What the decoder found: centers, shares, errors, how many centers are supported, cautions. Private.
+    guarantee_ : Guarantee
+        The promise to each person, in numbers and in words.
+    plan_ : Plan
+        The public contract that was played.
+    n_clipped_ : int
+        Rows that lay outside the ball. **Not private.**
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+        Their names, where all of them had one.
+
+    Notes
+    -----
+    `sample_weight` is not supported: rows are people, and each sends one report of the same kind.
+
+    Examples
+    --------
+    >>> from coterie.datasets import gaussian_mixture
+    >>> X, true_centers, _ = gaussian_mixture(20_000, 2, 3, separation=8, random_state=1)
+    >>> model = LocalKMeans(n_clusters=3, epsilon=2.0, radius=1.0, random_state=0).fit(X)
+    >>> model.cluster_centers_.shape, model.predict(X[:4]).shape, model.transform(X[:4]).shape
+    ((3, 2), (4,), (4, 3))
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "epsilon": [Interval(Real, 0, MAX_EPSILON, closed="right")],
+        "protocol": [StrOptions(set(NUMBERS))],
+        "radius": [Interval(Real, 0, None, closed="neither"), None],
+        "center": ["array-like", None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        epsilon: float = 1.0,
+        protocol: str = "codeword",
+        radius: float | None = None,
+        center: ArrayLike | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.epsilon = epsilon
+        self.protocol = protocol
+        self.radius = radius
+        self.center = center
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Play the protocol: every row of X is one person's point.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            float32 and float64 are read as they are, a chunk at a time; other types are copied to float64.
+        y : ignored
+            For scikit-learn's interface.
+
+        Returns
+        -------
+        LocalKMeans
+            Itself, fitted.
+        """
+        points = self._validated(X, reset=True)
+        if len(points) < self.n_clusters:
+            raise PlanError(f"n_samples={len(points)} must be at least n_clusters={self.n_clusters}")
+        center, radius = self._ball(points)
+        coins, plan_seed, decoder = _sources(self.random_state)
+        plan = Plan.design(
+            points.shape[1],
+            self.n_clusters,
+            float(self.epsilon),
+            len(points),
+            protocol=self.protocol,
+            center=center,
+            radius=radius,
+            seed=plan_seed,
+        )
+        table = Aggregate(plan)
+        clipped = 0
+        for chunk in encode_in_chunks(plan, points, coins):
+            table.add(chunk.reports)
+            clipped += chunk.clipped
+        self.plan_ = plan
+        self.guarantee_ = plan.guarantee
+        self.n_clipped_ = clipped
+        self.result_ = decode(table, random_state=decoder)
+        self.cluster_centers_ = self.result_.centers
+        self.labels_ = nearest(points, self.cluster_centers_)[0]
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int32]:
+        """Return the index of each row's nearest center: (n, d) -> (n,). A look at the rows: not private."""
+        check_is_fitted(self)
+        return nearest(self._validated(X), self.cluster_centers_)[0]
+
+    def transform(self, X: ArrayLike) -> NDArray[Any]:
+        """Return each row's distance to each center: (n, d) -> (n, k). A look at the rows: not private."""
+        check_is_fitted(self)
+        return distances(self._validated(X), self.cluster_centers_)
+
+    def score(self, X: ArrayLike, y: object = None) -> float:
+        """Return minus the k-means objective of X, a sum over rows as in `sklearn.cluster.KMeans`.
+
+        A look at the rows: not private. `coterie.metrics.normalized_objective` is its mean.
+        """
+        check_is_fitted(self)
+        return -float(nearest(self._validated(X), self.cluster_centers_)[1].sum())
+
+    @property
+    def _n_features_out(self) -> int:
+        """Number of columns of `transform`."""
+        return int(self.cluster_centers_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _validated(self, X: ArrayLike, *, reset: bool = False) -> NDArray[Any]:
+        try:
+            checked: NDArray[Any] = validate_data(self, X, reset=reset, dtype=_FLOATS)
+        except ValueError as error:
+            if "could not convert" in str(error):  # numpy's message quotes the value
+                raise PointError("X must hold numbers, got a value that is none") from None
+            raise
+        return checked
+
+    def _ball(self, points: NDArray[Any]) -> tuple[list[float] | None, float]:
+        """Return the ball's center (None is the origin) and radius, public or, with a warning, the data's."""
+        center = None if self.center is None else _as_center(self.center, points.shape[1])
+        if self.radius is not None:
+            return None if center is None else center.tolist(), float(self.radius)
+        warnings.warn(
+            "radius=None takes the ball from the data: the farthest row decides it, so it says something "
+            "about that person, and the privacy guarantee does not cover it. For a private result give a "
+            "radius (and a center) that is known without looking at the data",
+            DataDependentBallWarning,
+            stacklevel=2,
+        )
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+            if center is None:
+                center = points.mean(axis=0, dtype=np.float64)
+            radius = float(np.sqrt(nearest(points, center[None])[1].max()))
+        if not np.isfinite(radius):
+            raise PointError("X is too large to measure distances in float64; scale it down first")
+        return center.tolist(), radius or 1.0  # any ball does where all rows are the same
+
+
+def _as_center(center: ArrayLike, dimension: int) -> NDArray[np.float64]:
+    try:
+        values = np.asarray(center, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise PlanError(f"center must be {dimension} numbers, got something else") from None
+    if values.shape != (dimension,):
+        raise PlanError(f"center must have shape ({dimension},), one number a column, got {values.shape}")
+    return values
+
+
+def _sources(
+    random_state: int | np.random.RandomState | None,
+) -> tuple[Coins, int, np.random.Generator | None]:
+    """Return the secret coins, the plan's public seed and the decoder's generator."""
+    if random_state is None:
+        return SystemCoins(), secrets.randbelow(SAFE_INTEGER + 1), None
+    seed = (
+        int(random_state)
+        if isinstance(random_state, Integral)
+        else int(check_random_state(random_state).randint(_SEEDS, dtype=np.uint32))
+    )
+    public = np.random.default_rng([seed, 1])
+    return (
+        SimulationCoins([seed, 0]),
+        int(public.integers(SAFE_INTEGER + 1)),
+        np.random.default_rng([seed, 2]),
+    )

@@ -1,0 +1,111 @@
+"""The whole path by commands: plan, encode, aggregate, decode, inspect."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from coterie import Aggregate, Plan, __version__, decode
+from coterie.wire.report_file import ReportFile, write_reports
+
+
+def test_from_points_to_centers(study):
+    encoded = study.json("encode", "--plan", "plan.json", "points.npy", "--out", "r.coterie")
+    assert (encoded["reports"], encoded["report_bytes"], encoded["clipped_not_private"]) == (5000, 13, 0)
+    added = study.json("aggregate", "--plan", "plan.json", "r.coterie", "--out", "table")
+    assert (added["count"], added["duplicates"], added["conflicting"]) == (5000, 0, 0)
+    found = study.json("decode", "--plan", "plan.json", "table", "--out", "centers.json", "--random-state", 0)
+    plan = Plan.load("plan.json")
+    expected = decode(Aggregate.load("table", plan), random_state=0)
+    assert found["centers"] == expected.centers.tolist()
+    assert json.loads((study.folder / "centers.json").read_text()) == found
+    assert found["plan_id"] == added["plan_id"] == encoded["plan_id"] == plan.id
+
+
+def test_words_for_people(study):
+    shown = study.run("encode", "--plan", "plan.json", "points.npy", "--out", "r.coterie").stderr
+    assert "wrote 5,000 reports of 13 bytes" in shown
+    assert "Without a ledger epsilon 4 holds for each call" in shown
+    assert "not private: keep it on this side" in shown
+    shown = study.run("aggregate", "--plan", "plan.json", "r.coterie", "r.coterie", "--out", "table").stderr
+    assert "added 5,000 reports of 2 files; 5,000 repeats left out" in shown
+    shown = study.run("decode", "--plan", "plan.json", "table", "--out", "centers.json").stdout
+    assert "share of people" in shown
+
+
+def test_conflicting_reports_are_said(study):
+    plan = Plan.load("plan.json")
+    with write_reports("r.coterie", plan) as writer:
+        writer.append(bytes([1] * 12 + [7]) + bytes([1] * 12 + [9]) + bytes([2] * 13))
+    shown = study.run("aggregate", "--plan", "plan.json", "r.coterie", "--out", "table").stderr
+    assert "1 reports shared an id with different contents" in shown
+    assert Aggregate.load("table").count == 2
+
+
+def test_encoding_twice_gives_fresh_reports(study):
+    for name in ("a", "b"):
+        study.run("encode", "--plan", "plan.json", "points.npy", "--out", name)
+    first, second = (ReportFile.open(name).read_all() for name in ("a", "b"))
+    assert not (first[:, :12] == second[:, :12]).all(axis=1).any()
+
+
+def test_inspect_explains_every_kind_of_file(study):
+    study.run("encode", "--plan", "plan.json", "points.npy", "--out", "r.coterie")
+    study.run("aggregate", "--plan", "plan.json", "r.coterie", "--out", "table")
+    plan = Plan.load("plan.json")
+    promise = str(plan.guarantee)
+    shown = study.run("inspect", "plan.json").stdout
+    assert "a plan, the public contract" in shown
+    assert promise in shown
+    shown = study.run("inspect", "table").stdout
+    assert "a table of 5,000 reports added up" in shown
+    assert promise in shown
+    shown = study.run("inspect", "r.coterie").stdout
+    assert "5,000 private reports of 13 bytes" in shown
+    assert plan.id in shown
+    assert promise in study.run("inspect", "r.coterie", "--plan", "plan.json").stdout
+    for name, kind in (("plan.json", "plan"), ("table", "table"), ("r.coterie", "reports")):
+        facts = study.json("inspect", name)
+        assert facts["kind"] == kind
+        assert facts["plan_id"] == plan.id
+    assert study.json("inspect", "r.coterie", "--plan", "plan.json")["promise"] == promise
+
+
+def test_plan_takes_a_ball(terminal):
+    facts = terminal.json(
+        *("plan", "--dimension", 2, "--clusters", 3, "--epsilon", 0.5, "--users", 1000, "--seed", 7),
+        *("--radius", 10, "--center", "1,-2.5", "--out", "plan.json"),
+    )
+    plan = Plan.load("plan.json")
+    assert (plan.center, plan.radius, plan.seed) == ((1.0, -2.5), 10.0, 7)
+    assert facts["plan_id"] == plan.id
+    assert "radius 10 around (1, -2.5)" in terminal.run("inspect", "plan.json").stdout
+
+
+def test_a_real_process_has_the_exit_codes(tmp_path):
+    def exits(*arguments):
+        command = [sys.executable, "-c", "from coterie.cli import main; main()", *arguments]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    done = exits("--version")
+    assert (done.returncode, done.stdout) == (0, f"coterie {__version__}\n")
+    done = exits("inspect", "nothing-there")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "error: nothing-there: No such file or directory\n"
+    done = exits("plan", "--dimension", "two")
+    assert done.returncode == 2
+    assert "Usage" in done.stderr
+
+
+def test_help_says_what_exit_codes_mean(terminal):
+    assert "Exit codes: 0 done, 1 an error" in terminal.run("--help").stdout
+    for command in ("demo", "plan", "encode", "aggregate", "decode", "inspect"):
+        assert "Usage" in terminal.run(command, "--help").stdout
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int64, ">f8"])
+def test_any_real_type_is_encoded(study, dtype):
+    np.save(study.folder / "typed.npy", np.asfortranarray(np.zeros((40, 3))).astype(dtype))
+    assert study.json("encode", "--plan", "plan.json", "typed.npy", "--out", "r")["reports"] == 40

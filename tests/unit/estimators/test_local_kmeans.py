@@ -1,0 +1,217 @@
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from coterie.centers import decode
+from coterie.coins import SimulationCoins, SystemCoins
+from coterie.datasets import gaussian_mixture
+from coterie.engines.inline import play
+from coterie.errors import PlanError, PointError
+from coterie.estimators import DataDependentBallWarning, LocalKMeans
+from coterie.metrics import nearest, normalized_objective
+
+X, TRUE_CENTERS, _ = gaussian_mixture(20_000, 2, 3, separation=8, random_state=1)
+
+TOO_FEW_PEOPLE = "demands accurate clusters from 50 points; at epsilon 1 that many reports hold too little"
+
+
+@pytest.mark.filterwarnings("ignore::coterie.estimators.DataDependentBallWarning")
+@parametrize_with_checks(
+    [LocalKMeans()], expected_failed_checks=lambda _: {"check_clustering": TOO_FEW_PEOPLE}, xfail_strict=False
+)
+def test_scikit_learns_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return LocalKMeans(n_clusters=3, epsilon=4.0, radius=1.0, random_state=0).fit(X)
+
+
+def test_groups_are_found(model):
+    assert model.cluster_centers_.shape == (3, 2)
+    assert model.result_.supported == 3
+    # 20,000 people at ε = 4 in the plane: noise of a center is near 0.05, so that 0.25 is far out.
+    apart = np.linalg.norm(TRUE_CENTERS[:, None] - model.cluster_centers_, axis=2)
+    assert apart.min(axis=1).max() < 0.25
+    assert normalized_objective(X, model.cluster_centers_) < normalized_objective(X, X.mean(axis=0)[None]) / 3
+
+
+def test_fitted_attributes_say_what_was_played(model):
+    assert model.plan_.clusters == 3
+    assert model.plan_.expected_users == len(X)
+    assert (model.plan_.radius, model.plan_.center) == (1.0, None)
+    assert model.guarantee_ == model.plan_.guarantee
+    assert model.guarantee_.epsilon == 4.0
+    assert model.n_clipped_ == 0
+    assert model.n_features_in_ == 2
+    assert model.result_.count == len(X)
+    np.testing.assert_array_equal(model.cluster_centers_, model.result_.centers)
+
+
+def test_predict_transform_and_score_agree(model):
+    labels = model.predict(X)
+    np.testing.assert_array_equal(labels, model.labels_)
+    distances = model.transform(X)
+    np.testing.assert_array_equal(labels, distances.argmin(axis=1))
+    assert model.score(X) == pytest.approx(-(distances.min(axis=1) ** 2).sum())
+    assert model.get_feature_names_out().tolist() == ["localkmeans0", "localkmeans1", "localkmeans2"]
+
+
+def test_a_seed_repeats_and_no_seed_does_not(model):
+    again = clone(model).fit(X)
+    np.testing.assert_array_equal(again.cluster_centers_, model.cluster_centers_)
+    assert again.plan_ == model.plan_
+    fresh = clone(model).set_params(random_state=None)
+    first, second = fresh.fit(X).plan_, fresh.fit(X).plan_
+    assert first.seed != second.seed  # the systems coins; equal by chance once in 2^53
+
+
+def test_coins_are_the_systems_unless_seeded(monkeypatch):
+    used = []
+    monkeypatch.setattr(
+        "coterie.estimators.encode_in_chunks", lambda plan, points, coins: used.append(type(coins)) or []
+    )
+    monkeypatch.setattr("coterie.estimators.decode", lambda table, random_state: stop())
+    for random_state in (None, 0, np.random.RandomState(0)):
+        with pytest.raises(StopIteration, match="enough"):
+            LocalKMeans(2, radius=1.0, random_state=random_state).fit(X)
+    assert used == [SystemCoins, SimulationCoins, SimulationCoins]
+
+
+def stop():
+    raise StopIteration("enough")
+
+
+def test_fit_is_the_protocol_itself(model):
+    # Design, encode, aggregate, decode by hand with the same coins: the same centers, bit for bit.
+    table = play(model.plan_, X, SimulationCoins([0, 0]))
+    by_hand = decode(table, random_state=np.random.default_rng([0, 2]))
+    np.testing.assert_array_equal(by_hand.centers, model.cluster_centers_)
+
+
+def test_without_a_radius_the_ball_is_the_datas_and_says_so():
+    shifted = 1000 + 30 * X
+    model = LocalKMeans(3, epsilon=4.0, random_state=0)
+    with pytest.warns(DataDependentBallWarning, match="the privacy guarantee does not cover it"):
+        model.fit(shifted)
+    np.testing.assert_allclose(model.plan_.center, shifted.mean(axis=0))
+    assert model.plan_.radius == pytest.approx(np.linalg.norm(shifted - shifted.mean(axis=0), axis=1).max())
+    assert model.n_clipped_ == 0
+    with pytest.warns(DataDependentBallWarning, match="radius=None"):
+        around = clone(model).set_params(center=[1000.0, 1000.0]).fit(shifted)
+    assert around.plan_.center == (1000.0, 1000.0)
+    assert around.plan_.radius <= 30 + 1e-9
+
+
+def test_a_public_ball_warns_of_nothing():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = LocalKMeans(3, radius=30.0, center=[1000, 1000], random_state=0).fit(1000 + 30 * X)
+    assert model.plan_.center == (1000.0, 1000.0)
+
+
+def test_clipped_rows_are_counted():
+    assert LocalKMeans(3, radius=0.5, random_state=0).fit(X).n_clipped_ > 10_000
+
+
+def test_columns_keep_their_names():
+    arrow = pytest.importorskip("pyarrow", reason="brings tables with named columns")
+    table = arrow.table({"east": X[:, 0], "north": X[:, 1]})
+    model = LocalKMeans(3, radius=1.0, random_state=0).fit(table)
+    assert model.feature_names_in_.tolist() == ["east", "north"]
+
+
+def test_works_in_a_pipeline():
+    pipe = make_pipeline(StandardScaler(), LocalKMeans(3, radius=3.0, random_state=0))
+    assert pipe.fit_predict(X).shape == (len(X),)
+    assert pipe.transform(X[:5]).shape == (5, 3)
+    assert pipe.score(X) < 0
+
+
+def test_float32_is_read_as_it_is(model):
+    single = clone(model).fit(X.astype(np.float32))
+    assert single.cluster_centers_.dtype == np.float64
+    np.testing.assert_allclose(single.cluster_centers_, model.cluster_centers_, atol=0.05)
+    assert single.transform(X[:3].astype(np.float32)).dtype == np.float32
+
+
+def test_one_cluster_one_row_and_equal_rows():
+    assert LocalKMeans(1, radius=1.0, random_state=0).fit(X[:1]).cluster_centers_.shape == (1, 2)
+    with pytest.warns(DataDependentBallWarning, match="radius=None"):
+        model = LocalKMeans(2, random_state=0).fit(np.full((50, 2), 7.0))
+    assert np.isfinite(model.cluster_centers_).all()
+
+
+def test_the_fitted_model_survives_pickling(model):
+    copy = pickle.loads(pickle.dumps(model))  # noqa: S301 - our own bytes
+    np.testing.assert_array_equal(copy.predict(X[:100]), nearest(X[:100], model.cluster_centers_)[0])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_clusters": 0}, "n_clusters"),
+        ({"n_clusters": 2.5}, "n_clusters"),
+        ({"epsilon": 0}, "epsilon"),
+        ({"epsilon": -1.0}, "epsilon"),
+        ({"epsilon": 1000.0}, "epsilon"),
+        ({"epsilon": float("nan")}, "epsilon"),
+        ({"protocol": "telepathy"}, "protocol"),
+        ({"radius": 0.0}, "radius"),
+        ({"radius": float("inf")}, "radius"),
+        ({"random_state": -1}, "random_state"),
+    ],
+)
+def test_bad_parameters_are_refused(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        LocalKMeans(**{"radius": 1.0, **parameters}).fit(X[:100])
+
+
+@pytest.mark.parametrize("center", [[0.0], [[0.0, 0.0]], ["a", "b"], [0.0, np.nan]])
+def test_a_center_that_is_no_point_is_refused(center):
+    with pytest.raises(PlanError, match="center"):
+        LocalKMeans(2, radius=1.0, center=center).fit(X[:100])
+
+
+def test_more_clusters_than_rows_are_refused():
+    with pytest.raises(PlanError, match=r"n_samples=5 must be at least n_clusters=8"):
+        LocalKMeans(8, radius=1.0).fit(X[:5])
+
+
+def test_data_too_large_to_measure_is_refused():
+    far = np.array([[1e308, 0.0], [-1e308, 0.0]])
+    with pytest.warns(DataDependentBallWarning, match="radius"), pytest.raises(PointError, match="scale it"):
+        LocalKMeans(2).fit(far)
+
+
+def test_no_message_quotes_a_value(model):
+    with pytest.raises(PointError, match="must hold numbers") as caught:
+        LocalKMeans(2, radius=1.0).fit([["0.5", "secret"], ["1", "2"]])
+    assert "secret" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict([[np.nan, 0.0]])
+
+
+@pytest.mark.parametrize("points", [[[1.0, 2.0, 3.0]], [1.0, 2.0], [[np.inf, 0.0]]])
+def test_bad_rows_are_refused(model, points):
+    with pytest.raises(ValueError, match=r"features|1D array|infinity"):
+        model.predict(points)
+
+
+def test_weights_are_not_taken():
+    with pytest.raises(TypeError, match="sample_weight"):
+        LocalKMeans(2, radius=1.0).fit(X[:100], sample_weight=np.ones(100))
+
+
+def test_unfitted_models_say_so():
+    with pytest.raises(NotFittedError, match="not fitted"):
+        LocalKMeans().predict(X)
