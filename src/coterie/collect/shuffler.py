@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -85,11 +85,11 @@ def shuffle_files(
         digest = hashlib.sha256(b"coterie/1/batch" + plan.id_bytes)
         ids: list[NDArray[np.uint8]] = []
         held: list[NDArray[np.uint8]] = []
-        numbers = plan.numbers if isinstance(plan.numbers, VectorSumNumbers) else None
+        splits = isinstance(plan.numbers, VectorSumNumbers)
         for chunk in intake.chunks():  # sorted by id, each id once
             digest.update(np.ascontiguousarray(chunk).data)
             ids.append(chunk[:, :ID_BYTES].copy())
-            if numbers is not None:
+            if splits:
                 held.append(chunk)
                 _check_size(held)
             else:
@@ -98,8 +98,9 @@ def shuffle_files(
         if people < plan.minimum_batch:
             raise ReportError(_too_few(plan, people))
         all_ids = np.concatenate(ids)
-        if numbers is not None:
-            _write_messages(plan, numbers, np.concatenate(held), writer.append)
+        if splits:
+            for messages in mixed_messages(plan, np.concatenate(held)):
+                writer.append(messages)
         with open_released(released, plan) as memory:
             fresh = memory.record(digest.digest(), all_ids)
     return Shuffled(
@@ -112,25 +113,36 @@ def shuffle_files(
     )
 
 
-def _write_messages(
-    plan: Plan,
-    numbers: VectorSumNumbers,
-    reports: NDArray[np.uint8],
-    append: Callable[[NDArray[np.uint8]], None],
-) -> None:
-    """Turn reports of shares into messages, row by row, in the order of their bytes."""
+def mixed_messages(plan: Plan, reports: NDArray[np.uint8]) -> Iterator[NDArray[np.uint8]]:
+    """Yield the messages of reports of shares, row by row, in the order of their bytes: (k, message width).
+
+    Parameters
+    ----------
+    plan : Plan
+        A plan of protocol `shuffle` in the shuffle model.
+    reports : ndarray of uint8, shape (n, width)
+        All reports of one batch, each id once.
+
+    Raises
+    ------
+    ReportError
+        If a share lies outside the field, or a row has too few people to mix.
+    """
+    numbers = plan.numbers
+    if not isinstance(numbers, VectorSumNumbers):
+        raise PlanError(f"reports of protocol {plan.protocol} are not made of shares")
     sums = numbers.sums()
     size = sums.mixer.share_bytes
     if numbers.layout == "column":
         rows, _ = PublicStream(plan.public_key()).choices(reports[:, :ID_BYTES], Rows.of(numbers))
         _check_groups(rows, numbers)
         for row in np.unique(rows).tolist():
-            append(_sorted_messages(sums, row, reports[rows == row, ID_BYTES:], size))
+            yield _sorted_messages(sums, row, reports[rows == row, ID_BYTES:], size)
         return
     width = numbers.coordinates * numbers.shares * size
     for row in range(numbers.rows):
         start = ID_BYTES + row * width
-        append(_sorted_messages(sums, row, reports[:, start : start + width], size))
+        yield _sorted_messages(sums, row, reports[:, start : start + width], size)
 
 
 def _sorted_messages(sums: VectorSums, row: int, written: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:

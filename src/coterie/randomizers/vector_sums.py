@@ -124,9 +124,7 @@ def modulus_for(people: int, grid: int, total_scale: float) -> int:
     """
     room = 2 * (people * grid + math.ceil(NOISE_REACH * total_scale)) + 1
     if room > MAX_MODULUS // 2:
-        raise PlanError(
-            f"sums of {people} people on a grid of {grid} steps need a modulus beyond 2^61; take a coarser one"
-        )
+        raise PlanError(f"sums of {people} people on a grid of {grid} steps need a modulus beyond 2^61")
     return smallest_prime_above(room)
 
 
