@@ -1,7 +1,7 @@
 """`ShuffleKMeans`: what people would get who trust a shuffler, or a curator, in one process.
 
-The same interface as `LocalKMeans`; what changes is whom a person trusts, and how little noise that needs. What
-is private and what is not is said there.
+The same interface as `LocalKMeans`; what changes is whom a person trusts, and how little noise that needs.
+What is private and what is not is said there.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class ShuffleKMeans(LocalKMeans):
         The chance that the promise may fail, in (0, 1).
     variant : {"amplified", "split-and-mix", "central"}, default="amplified"
         One `codeword` report of 13 bytes a person, hidden among the others; shares of exact vector sums, with
-        nearly the accuracy of a curator and many more bytes; or a trusted curator, as the line to compare with.
+        nearly the accuracy of a curator and many more bytes; or a trusted curator, as the line to compare
+        with.
     layout : {"cells", "column"}, default="cells"
         For "split-and-mix": shares of all cells, or of one public column a person (far fewer messages).
     local_cap : float, default=10.0

@@ -155,16 +155,17 @@ def least_users(epsilon: float, delta: float, local_epsilon: float) -> int:
 
 
 def _binomial_tails(trials: int, chance: float) -> tuple[Tail, Tail]:
-    from scipy.special import bdtr, bdtrc
+    """Return Pr[C ≤ c] and Pr[C > c] of C ~ Bin(trials, chance), as incomplete beta functions."""
+    from scipy.special import betainc, betaincc
 
     def below(count: NDArray[np.float64]) -> NDArray[np.float64]:
-        inside = np.clip(count, 0, trials)
-        value = bdtr(inside, np.full_like(inside, trials), chance)
+        inside = np.clip(count, 0, max(trials - 1, 0))
+        value = betaincc(inside + 1, np.maximum(trials - inside, 1), chance)
         return np.where(count < 0, 0.0, np.where(count >= trials, 1.0, value))
 
     def above(count: NDArray[np.float64]) -> NDArray[np.float64]:
-        inside = np.clip(count, 0, trials)
-        value = bdtrc(inside, np.full_like(inside, trials), chance)
+        inside = np.clip(count, 0, max(trials - 1, 0))
+        value = betainc(inside + 1, np.maximum(trials - inside, 1), chance)
         return np.where(count < 0, 1.0, np.where(count >= trials, 0.0, value))
 
     return below, above
