@@ -108,7 +108,8 @@ def test_conditional_deltas_are_upper_bounds_and_tight():
                 return tail[t] if t > 0 else Fraction(1)
 
             exact = max(
-                (truth - growth * (1 - truth)) * at_least(t - 1) - (growth * truth - (1 - truth)) * at_least(t)
+                (truth - growth * (1 - truth)) * at_least(t - 1)
+                - (growth * truth - (1 - truth)) * at_least(t)
                 for t in range(1, count + 2)
             )
             exact = max(exact, Fraction(0))

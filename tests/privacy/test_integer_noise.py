@@ -106,7 +106,9 @@ def test_the_blanket_bound_is_the_exact_law():
     assert blanket_delta(1.0, 0.9 * float(least_blanket(1.0, 1e-6))) > 1e-6
 
 
-@pytest.mark.parametrize(("model", "layout"), [("shuffle", "cells"), ("shuffle", "column"), ("central", "cells")])
+@pytest.mark.parametrize(
+    ("model", "layout"), [("shuffle", "cells"), ("shuffle", "column"), ("central", "cells")]
+)
 def test_a_plan_with_a_tenth_less_noise_is_refused(model, layout):
     plan = Plan.design(3, 2, 1.0, 5000, protocol="shuffle", model=model, delta=1e-6, layout=layout, cells=8)
     wrong = dataclasses.replace(plan.numbers, scale=plan.numbers.scale * 9 // 10)

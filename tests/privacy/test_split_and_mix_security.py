@@ -1,8 +1,8 @@
 """Split-and-mix on instances small enough to enumerate: the law of the mixed multiset, in integers.
 
-With q elements the multiset is the vector of q counts. A person with value x contributes the number of ways m shares
-of each kind add up to x; the law for n people is the product of n such polynomials. Two inputs of equal total must
-have laws within 2^-σ of each other, in statistical distance.
+With q elements the multiset is the vector of q counts. A person with value x contributes the number of ways
+m shares of each kind add up to x; the law for n people is the product of n such polynomials. Two inputs of
+equal total must have laws within 2^-σ of each other, in statistical distance.
 """
 
 from fractions import Fraction

@@ -38,7 +38,9 @@ def p_value(drawn, values, law):
     expected = law * len(drawn)
     order = np.cumsum(expected)
     bins = np.minimum((order / max(20.0, len(drawn) / 200)).astype(int), 10**6)
-    observed = np.bincount(np.searchsorted(values, np.clip(drawn, values[0], values[-1])), minlength=len(values))
+    observed = np.bincount(
+        np.searchsorted(values, np.clip(drawn, values[0], values[-1])), minlength=len(values)
+    )
     cells = np.unique(bins, return_inverse=True)[1]
     seen, wanted = np.bincount(cells, observed), np.bincount(cells, expected)
     keep = wanted > 5
@@ -46,7 +48,9 @@ def p_value(drawn, values, law):
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(2), Fraction(17, 2), Fraction(300)])
-@pytest.mark.parametrize(("sampler", "law"), [(DiscreteGaussian, gaussian_law), (DiscreteLaplace, laplace_law)])
+@pytest.mark.parametrize(
+    ("sampler", "law"), [(DiscreteGaussian, gaussian_law), (DiscreteLaplace, laplace_law)]
+)
 def test_the_law_is_right_and_a_tenth_more_or_less_is_not(sampler, law, scale):
     drawn = sampler(scale).sample(DRAWS, SimulationCoins([5, scale.numerator]))
     assert p_value(drawn, *law(float(scale))) > FALSE_ALARM

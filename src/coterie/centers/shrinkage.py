@@ -26,7 +26,7 @@ def shrink_factors(
     [0.755]
     """
     dimensions = max(offsets.shape[1] - 2, 0)
-    lengths = np.maximum(np.einsum("ij,ij->i", offsets, offsets), np.finfo(np.float64).tiny)
+    lengths = np.maximum(np.einsum("ij,ij->i", offsets, offsets), 1e-200)  # variances reach 1e12
     factors: NDArray[np.float64] = np.clip(1 - dimensions * np.asarray(variances) / lengths, 0.0, 1.0)
     return factors
 

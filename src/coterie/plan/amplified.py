@@ -80,7 +80,7 @@ class AmplifiedNumbers(CodewordNumbers):
         return Guarantee(
             epsilon=epsilon if people is None else spent,
             delta=delta,
-            spent=spent,
+            spent=min(spent, epsilon) if people is None else spent,  # a plan's own ε was checked to be enough
             model=model,
             conditions=(*CONDITIONS, *SHUFFLE_CONDITIONS),
             local_epsilon=self.spent_epsilon(),
