@@ -20,8 +20,8 @@ from coterie.privacy.renyi import (
     renyi_epsilon,
 )
 
-# (σ, ε at δ = 1e-6, δ at ε = 1) of a Gaussian with influence 1, from dp-accounting 0.6.0 (RdpAccountant); its grid
-# of orders is coarser, so its numbers are a little larger.
+# (σ, ε at δ = 1e-6, δ at ε = 1) of a Gaussian with influence 1, from dp-accounting 0.6.0 (RdpAccountant);
+# its grid of orders is coarser, so its numbers are a little larger.
 REFERENCE = [(3.0, 1.55773, 7.0240e-4), (4.0, 1.14317, 1.23333e-5), (5.0, 0.899939, 8.8646e-8)]
 
 

@@ -1,4 +1,4 @@
-"""The exact samplers against their laws: chi-square, accepting the right law and rejecting scale ×0.9 and ×1.1.
+"""The exact samplers against their laws: chi-square, accepting the right one, rejecting ×0.9 and ×1.1.
 
 Seeds are fixed; a p-value below FALSE_ALARM would come up once in ten million fresh seeds.
 """

@@ -10,7 +10,7 @@ same bits. Tables are post-processing of private reports: nothing in them needs 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Self
 
@@ -91,7 +91,7 @@ class CodewordTable:
         # A piece has as many reports as the table has rows: adding its sums to them is then a small part.
         step = max(1, min(max(_SIGNS_AT_A_TIME // numbers.embedding, numbers.rows), len(reports)))
 
-        def table_of(starts: range) -> CodewordTable:
+        def table_of(starts: Iterable[int]) -> CodewordTable:
             table = CodewordTable.zero(self.plan)
             accumulate = heavy.Accumulator(step, numbers.embedding)
             for start in starts:

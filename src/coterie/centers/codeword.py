@@ -9,15 +9,18 @@ from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
 from coterie.aggregate.codeword import CodewordTable
+from coterie.centers.anchored import anchors_of, solve_anchored
 from coterie.centers.leaves import Lift
 from coterie.centers.result import Coreset, Result
-from coterie.centers.solve import Solution, solve
+from coterie.centers.solution import Solution
+from coterie.centers.solve import solve
 from coterie.errors import DecodeError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import point_weight
 from coterie.oracles.leaf_sums import leaf_sums
 from coterie.oracles.second_moment import second_moment
 from coterie.plan import Plan
+from coterie.plan.codeword import Net
 from coterie.privacy import Guarantee
 
 _FAR_FROM_PLANNED: Final = 0.5  # share of the expected users below which the result says so
@@ -30,7 +33,14 @@ def decode_codeword(aggregate: Aggregate, rng: np.random.Generator) -> Result:
         raise DecodeError(f"this decoder needs a codeword table, got {type(table).__name__}")
     weight = table.numbers.count_weight
     lift = Lift(point_weight(weight), weight / SCALE, plan.dimension)
-    solution = solve(leaf_sums(table), second_moment(table), lift, plan.clusters, rng)
+    sums = leaf_sums(table)
+    anchors = [
+        anchors_of(np.array(view.points) / SCALE) for view in table.numbers.views if isinstance(view, Net)
+    ]
+    if len(anchors) == len(sums) and all(anchor.small for anchor in anchors):
+        solution = solve_anchored(sums, anchors, lift, plan.clusters, rng)
+    else:
+        solution = solve(sums, second_moment(table), lift, plan.clusters, rng)
     return result_of(solution, aggregate)
 
 

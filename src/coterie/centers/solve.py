@@ -11,7 +11,6 @@ The same for every model that can sum vectors over cells: only the noise level d
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -22,30 +21,17 @@ from numpy.typing import NDArray
 from coterie.centers.factors import CLEAR, amounts, directions_of, unexplained
 from coterie.centers.leaves import Leaves, Lift, significant_leaves
 from coterie.centers.shrinkage import shrink, shrink_factors
+from coterie.centers.solution import Solution, into_ball, weighted_kmeans
 from coterie.centers.subspace import shrink_in_blocks, signal_subspace
 from coterie.oracles.leaf_sums import LeafSums
 from coterie.oracles.second_moment import SecondMoment
 
-_RESTARTS: Final = 12  # of k-means++ on the leaves
 _ROUNDS: Final = 8  # of alternating least squares
 _SWAPS: Final = 4
 _MOST_SWAPPED: Final = 64  # clusters above which swaps cost too much time
 _TOO_NOISY: Final = 0.3  # squared relative error of a center above which cells cannot be told apart by it
 _TOO_ALIKE: Final = 0.003  # least eigenvalue of the directions' Gram matrix below which amounts are ambiguous
 _SUPPORTED: Final = 3.0  # deviations by which a cluster's energy exceeds what noise alone would have
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Solution:
-    """Centers of the unit ball and how far to trust them."""
-
-    centers: NDArray[np.float64]  # (k, d)
-    shares: NDArray[np.float64]  # (k,), sum 1
-    errors: NDArray[np.float64]  # (k,), root mean square error by noise
-    supported: NDArray[np.bool_]  # (k,), stands clear of noise
-    points: NDArray[np.float64]  # (leaves, d), shrunk means of the kept leaves
-    weights: NDArray[np.float64]  # (leaves,), shares of the kept leaves, averaged over views
-    deviations: NDArray[np.float64]  # (leaves,), root mean square error of the unshrunk means
 
 
 def solve(
@@ -61,11 +47,11 @@ def solve(
     means, noise = _leaf_means(leaves, lift)
     kept = np.flatnonzero(leaves.kept)
     target = _grand_mean(leaves, means, noise)
-    points = _into_ball(shrink_in_blocks(means[kept], noise[kept], target, basis))
+    points = into_ball(shrink_in_blocks(means[kept], noise[kept], target, basis))
     confidence = shrink_factors(means[kept] - target, noise[kept])
     shares = leaves.looseness * leaves.lengths[kept]
     # A view with few people counts like the others: it may be the one that tells two clusters apart.
-    labels = _weighted_kmeans(points, np.maximum(shares * confidence, 1e-12), clusters, rng)
+    labels = weighted_kmeans(points, np.maximum(shares * confidence, 1e-12), clusters, rng)
 
     found = np.zeros((len(leaves.vectors), clusters))
     found[kept, labels] = leaves.lengths[kept]
@@ -109,7 +95,7 @@ class _Problem:
         raw, variances = directions_of(self.leaves, found)
         scale = self.leaves.looseness * self.lift.point
         raw, variances = raw[:, : self.lift.dimension] / scale, np.minimum(variances / scale**2, 1e12)
-        return _State(found, _into_ball(shrink_in_blocks(raw, variances, self.target, self.basis)), variances)
+        return _State(found, into_ball(shrink_in_blocks(raw, variances, self.target, self.basis)), variances)
 
     def settle(self, state: _State) -> _State:
         """Alternate between amounts and centers while the centers are good enough to tell cells apart."""
@@ -177,23 +163,3 @@ def _grand_mean(
     mean = weights @ means
     target: NDArray[np.float64] = shrink(mean[None], float((weights**2 * noise).sum()))[0]
     return target
-
-
-def _weighted_kmeans(
-    points: NDArray[np.float64], weights: NDArray[np.float64], clusters: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Return the cluster of each point. Fewer distinct points than clusters leave some clusters empty."""
-    from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
-
-    seed = int(rng.integers(1 << 31))
-    solver = KMeans(clusters, n_init=_RESTARTS, random_state=seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # duplicates: reported as unsupported centers
-        labels: NDArray[np.int64] = solver.fit(points, sample_weight=weights).labels_.astype(np.int64)
-    return labels
-
-
-def _into_ball(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    inside: NDArray[np.float64] = points / np.maximum(1.0, np.linalg.norm(points, axis=1))[:, None]
-    return inside

@@ -22,6 +22,8 @@ class _OneLineErrors(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
+        except BrokenPipeError:
+            raise  # whoever read our output has seen enough: no error to show
         except (CoterieError, OSError) as error:
             show_error(error)
             raise typer.Exit(ERROR) from None

@@ -10,6 +10,7 @@ thread before the work is spread, so that seeded simulations do not depend on th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
@@ -101,7 +102,7 @@ class CodewordEncoder:
         step = min(max(1, _SIGNS_AT_A_TIME // (count * size)), _MOST_PEOPLE)
         indices = np.empty(people, dtype=np.int64)
 
-        def encode_share(starts: range) -> int:
+        def encode_share(starts: Iterable[int]) -> int:
             choose = heavy.Chooser(min(step, people), count, size)
             all_clipped = 0
             for start in starts:

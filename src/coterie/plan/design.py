@@ -8,7 +8,8 @@ costs no accuracy; above ε = 6 the cap is so small that P ≥ 4·D is wanted ag
 *Views.* What a plan can know of the study is its noise: a cluster of n/k people has its center wrong by about
 k·√(D/n)/κ, in units of the radius. Where that is small, most people serve a coarse view, which cuts few broad
 clusters, and the others a finer one, which tells apart tight clusters that share a cell of the first. Where
-it is large, one view has to do: a cluster must stand above the noise of each view it is looked for in.
+it is larger, broad clusters are out of reach and both views are finer. Where it is very large, one view has
+to do: a cluster must stand above the noise of each view it is looked for in.
 """
 
 from __future__ import annotations
@@ -34,11 +35,13 @@ from coterie.randomizers.codeword import CodewordRandomizer, best_cap
 CODEWORDS: Final = 256  # N: an index is one byte
 NET_DIMENSION: Final = 16  # up to here cells are nearest points of a net, above it a rotation's corners
 NET_POINTS: Final = 256
-QUIET: Final = 0.3  # relative noise of a center below which two views are affordable
+QUIET: Final = 0.3  # relative noise of a center below which a coarse view pays: broad clusters can be found
+LOUD: Final = 0.5  # relative noise above which a second view costs more than it tells
 
 _WIDE_EMBEDDING_EPSILON: Final = 6.0
 _STEEPEST_ODDS: Final = largest_odds(12.0)
 _COUNT_SHARE: Final = 0.3  # b
+_FLAT: Final = 3  # dimensions up to which half as many cells do
 _MOST_CELLS: Final = 1024  # of a view chosen here, whatever the dimension
 
 
@@ -96,10 +99,11 @@ def choose_views(dimension: int, clusters: int, noise: float, seed: int) -> tupl
     [(512, 1)]
     """
     if dimension <= NET_DIMENSION:
-        return (Net(spread_points(_cells(NET_POINTS, 16 * clusters), dimension, seed)),)
-    if noise > QUIET:
+        few = NET_POINTS // 2 if dimension <= _FLAT else NET_POINTS
+        return (Net(spread_points(_cells(few, 16 * clusters), dimension, seed)),)
+    if noise > LOUD:
         return (_corners(_cells(256, 2 * dimension, 16 * clusters)),)
-    coarse = _cells(64, dimension, 4 * clusters)
+    coarse = _cells(64, dimension, 4 * clusters) if noise <= QUIET else _cells(256, 2 * dimension)
     fine = _cells(256, 2 * coarse)
     if coarse >= 12 * clusters:
         return _corners(coarse, 3), _corners(fine, 1)

@@ -8,7 +8,8 @@ lose more by waiting for each other than they gain.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
@@ -23,8 +24,11 @@ def default_workers() -> int:
     return min(available or 1, _MOST)
 
 
-def in_shares(function: Callable[[range], _Result], starts: range, workers: int) -> list[_Result]:
+def in_shares(function: Callable[[Iterable[int]], _Result], starts: range, workers: int) -> list[_Result]:
     """Deal the pieces of a batch, given by where they start, to threads; return what each made of its share.
+
+    A thread takes its next piece when it is done with the last one, so that a busy core holds nobody up.
+    Which piece comes to whom is thus up to chance: results must not depend on it.
 
     Parameters
     ----------
@@ -37,17 +41,27 @@ def in_shares(function: Callable[[range], _Result], starts: range, workers: int)
 
     Examples
     --------
-    >>> in_shares(list, range(0, 50, 10), workers=2)
-    [[0, 20, 40], [10, 30]]
+    >>> sum(in_shares(sum, range(0, 50, 10), workers=2))
+    100
     """
     if len(starts) <= 1:
         return [function(starts)]
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     workers = max(1, min(workers, len(starts)))
-    shares = [starts[worker::workers] for worker in range(workers)]
     with threadpool_limits(limits=1, user_api="blas"):
         if workers == 1:
             return [function(starts)]
+        lock, rest = threading.Lock(), iter(starts)
         with ThreadPoolExecutor(workers) as pool:
-            return list(pool.map(function, shares))
+            return list(pool.map(function, [_dealt(rest, lock) for _ in range(workers)]))
+
+
+def _dealt(rest: Iterator[int], lock: threading.Lock) -> Iterator[int]:
+    """Yield what is left when asked, to several threads, each piece to one of them."""
+    while True:
+        with lock:
+            start = next(rest, None)
+        if start is None:
+            return
+        yield start
