@@ -12,7 +12,7 @@ The same for every model that can sum vectors over cells: only the noise level d
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -23,6 +23,7 @@ from coterie.centers.leaves import Leaves, Lift, significant_leaves
 from coterie.centers.shrinkage import shrink, shrink_factors
 from coterie.centers.solution import Solution, into_ball, weighted_kmeans
 from coterie.centers.subspace import shrink_in_blocks, signal_subspace
+from coterie.centers.unmix import explaining, pure_directions, pure_looseness
 from coterie.oracles.leaf_sums import LeafSums
 from coterie.oracles.second_moment import SecondMoment
 
@@ -40,9 +41,16 @@ def solve(
     lift: Lift,
     clusters: int,
     rng: np.random.Generator,
+    *,
+    unmix: bool = False,
 ) -> Solution:
-    """Find `clusters` centers from the vector sums of the cells of one or more views."""
+    """Find `clusters` centers from the vector sums of the cells of one or more views.
+
+    With `unmix`, centers may also start from differences of leaves: for little noise and two views or more.
+    """
     leaves = significant_leaves(views, lift, at_least=clusters)
+    if unmix:
+        leaves = replace(leaves, looseness=pure_looseness(leaves, lift))
     basis = None if moment is None else signal_subspace(moment, lift.dimension)
     means, noise = _leaf_means(leaves, lift)
     kept = np.flatnonzero(leaves.kept)
@@ -56,7 +64,11 @@ def solve(
     found = np.zeros((len(leaves.vectors), clusters))
     found[kept, labels] = leaves.lengths[kept]
     problem = _Problem(leaves, lift, target, basis)
-    state = problem.swap(problem.settle(problem.state_of(found)), kept, points)
+    extra, whole = pure_directions(leaves, lift) if unmix else (np.zeros((0, leaves.vectors.shape[1])), 0)
+    state = problem.swap(problem.settle(problem.state_of(found)), kept, points, extra)
+    if len(extra) >= clusters:
+        other = problem.settle(problem.state_of(amounts(leaves, explaining(leaves, extra, whole, clusters))))
+        state = min(state, problem.swap(other, kept, points, extra), key=problem.cost)
     variances = state.variances
     held = leaves.looseness * (state.found * leaves.people[:, None]).sum(axis=0)
     energy = 1 / np.maximum(variances, 1e-300)  # squared length over variance, the noise taken out
@@ -109,7 +121,13 @@ class _Problem:
             state = self.state_of(better)
         return state
 
-    def swap(self, state: _State, kept: NDArray[np.intp], points: NDArray[np.float64]) -> _State:
+    def swap(
+        self,
+        state: _State,
+        kept: NDArray[np.intp],
+        points: NDArray[np.float64],
+        extra: NDArray[np.float64],  # (m, D), further directions to try
+    ) -> _State:
         """Move a center to the leaf that is explained worst, for as long as that explains more in all.
 
         This is what undoes a k-means that took two clusters in one cell for one.
@@ -120,8 +138,11 @@ class _Problem:
                 break
             energies = unexplained(self.leaves, directions, state.found)
             worst = int(energies[kept].argmax())
-            trials = np.repeat(directions[None], len(directions), axis=0)  # (k, k, D): trial i moves center i
-            trials[np.arange(len(trials)), np.arange(len(trials))] = self.lift.of(points[worst][None])
+            places = np.concatenate([self.lift.of(points[worst][None]), extra])  # (m + 1, D)
+            # ((m + 1)·k, k, D): each trial moves one center to one place
+            trials = np.repeat(directions[None], len(places) * len(directions), axis=0)
+            moving = np.tile(np.arange(len(directions)), len(places))
+            trials[np.arange(len(trials)), moving] = np.repeat(places, len(directions), axis=0)
             found = [amounts(self.leaves, trial) for trial in trials]
             costs = [
                 float(unexplained(self.leaves, trial, there).sum())

@@ -20,7 +20,8 @@ from coterie.centers.codeword import result_of
 from coterie.centers.leaves import Leaves, Lift, significant_leaves
 from coterie.centers.result import Result
 from coterie.centers.shrinkage import shrink
-from coterie.centers.solve import Solution, solve
+from coterie.centers.solution import Solution
+from coterie.centers.solve import solve
 from coterie.errors import DecodeError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import point_weight
@@ -39,7 +40,7 @@ def decode_vector_sums(aggregate: Aggregate, rng: np.random.Generator) -> Result
     lift = Lift(point_weight(weight), weight / SCALE, plan.dimension)
     views = mixed_leaf_sums(table)
     if table.numbers.layout == "column":
-        return result_of(solve(views, None, lift, plan.clusters, rng), aggregate)
+        return result_of(solve(views, None, lift, plan.clusters, rng, unmix=True), aggregate)
     leaves = significant_leaves(views, lift, at_least=plan.clusters)
     return result_of(pooled_centers(leaves, lift, plan.clusters, rng), aggregate)
 
