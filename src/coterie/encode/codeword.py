@@ -29,7 +29,7 @@ from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream
 from coterie.wire.workers import default_workers, in_shares
 
-_SIGNS_AT_A_TIME: Final = 1 << 22  # codeword bits a thread holds at a time: 128 people at N = 256, P = 128
+_SIGNS_AT_A_TIME: Final = 1 << 23  # codeword bits a thread holds at a time: 256 people at N = 256, P = 128
 _MOST_PEOPLE: Final = 256  # at a time; more would leave the cache
 
 
