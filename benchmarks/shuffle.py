@@ -2,10 +2,10 @@
 
     python benchmarks/shuffle.py [--seeds 10] [--users 100000 1000000] [--only NAME …] [--out FILE]
 
-The paper's mixture, d = 100, k = 8, r = 100, ε = 1, δ = 10⁻⁶. Local and amplified reports are really encoded, added up
-and decoded. Sums of split-and-mix are drawn from their law (real messages are compared with it in the tests).
-Seconds are of the whole fit, labels included, on a machine that may be busy. Runs that the output file already
-holds are not repeated.
+The paper's mixture, d = 100, k = 8, r = 100, ε = 1, δ = 10⁻⁶. Local and amplified reports are really
+encoded, added up and decoded. Sums of split-and-mix are drawn from their law (real messages are compared
+with it in the tests). Seconds are of the whole fit, labels included, on a machine that may be busy. Runs
+that the output file already holds are not repeated.
 """
 
 from __future__ import annotations
@@ -75,11 +75,11 @@ def table(results: dict[str, dict[str, Any]]) -> str:
         runs = groups[users, name]
         values = [each["objective"] for each in runs]
         left = runs[0]["local_epsilon"]
-        promise = "1 (local)" if name == "local" else "none" if left in (None, float("inf")) else f"{left:.2f}"
+        promise = "1 (local)" if name == "local" else "none" if left is None else f"{left:.2f}"
         lines.append(
             f"| {users:,} | {name} | {median(values):.5f} | {mean(values):.5f} | {max(values):.5f} | "
-            f"{AT_MOST.get((name, users), '')} | {runs[0]['messages']:,} | {runs[0]['bytes']:,} | {promise} | "
-            f"{median(each['seconds'] for each in runs):.1f} |"
+            f"{AT_MOST.get((name, users), '')} | {runs[0]['messages']:,} | {runs[0]['bytes']:,} | "
+            f"{promise} | {median(each['seconds'] for each in runs):.1f} |"
         )
     return "\n".join(lines)
 

@@ -1,9 +1,9 @@
 """Directions of clusters that share a cell in one view and not in another.
 
-If a cell of one view holds clusters A and B, and A has a cell to itself in another view, the difference of the two
-sums is B. Both sums are shares of the same people, so no scale is in the way. A difference of anything else is no
-share of lifted unit vectors: its counting coordinate and its length disagree, or it does not stand above the
-noise. What passes is a candidate for a center.
+If a cell of one view holds clusters A and B, and A has a cell to itself in another view, the difference of
+the two sums is B. Both sums are shares of the same people, so no scale is in the way. A difference of
+anything else is no share of lifted unit vectors: its counting coordinate and its length disagree, or it does
+not stand above the noise. What passes is a candidate for a center.
 """
 
 from __future__ import annotations
@@ -71,9 +71,7 @@ def pure_directions(leaves: Leaves, lift: Lift) -> tuple[NDArray[np.float64], in
     return np.array(found[:_MOST_CANDIDATES]).reshape(-1, size), whole
 
 
-def explaining(
-    leaves: Leaves, pool: NDArray[np.float64], whole: int, clusters: int
-) -> NDArray[np.float64]:
+def explaining(leaves: Leaves, pool: NDArray[np.float64], whole: int, clusters: int) -> NDArray[np.float64]:
     """Return k directions of a pool: its `whole` first ones, and others that explain most, one by one."""
     chosen = list(range(whole)) if whole <= clusters else []
     while len(chosen) < clusters:
