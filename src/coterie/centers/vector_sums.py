@@ -45,14 +45,24 @@ def decode_vector_sums(aggregate: Aggregate, rng: np.random.Generator) -> Result
     return result_of(pooled_centers(leaves, lift, plan.clusters, rng), aggregate)
 
 
-def pooled_centers(leaves: Leaves, lift: Lift, clusters: int, rng: np.random.Generator) -> Solution:
-    """Cluster the kept cells by their means and pool each cluster's sums: its center is sum over count."""
+def pooled_centers(
+    leaves: Leaves,
+    lift: Lift,
+    clusters: int,
+    rng: np.random.Generator,
+    frequencies: NDArray[np.float64] | None = None,
+) -> Solution:
+    """Cluster the kept cells by their means and pool each cluster's sums: its center is sum over count.
+
+    Counts come from the sums' own counting coordinate or, (cells,) as shares of all people, from a histogram.
+    """
     from sklearn.cluster import KMeans
 
     kept = np.flatnonzero(leaves.kept)
     sums = leaves.vectors[kept, : lift.dimension] / lift.point  # (cells, d)
     deviation = np.sqrt(leaves.variances[kept])
-    counts = np.maximum(leaves.vectors[kept, lift.dimension] / lift.count, deviation)  # (cells,), shares
+    counted = leaves.vectors[:, lift.dimension] / lift.count if frequencies is None else frequencies
+    counts = np.maximum(counted[kept], deviation)  # (cells,), shares
     means = sums / counts[:, None]
     noise = (deviation / (lift.point * counts)) ** 2  # of each coordinate of a mean
     total = counts.sum()

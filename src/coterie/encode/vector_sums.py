@@ -102,6 +102,11 @@ class VectorSumEncoder:
         reports[:, ID_BYTES:] = big_endian(shares.ravel(), sums.mixer.share_bytes).reshape(len(ids), -1)
         return reports, clipped
 
+    def cells(self, points: ArrayLike) -> NDArray[np.int64]:
+        """Return the cell of each point in the first view: (n, d) -> (n,). **Not private.**"""
+        quantized, _ = quantize(as_points(points, self._plan.dimension), self._plan.center, self._plan.radius)
+        return self._views[0].of(quantized)
+
     def contributions(
         self, points: ArrayLike, ids: NDArray[np.uint8]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
