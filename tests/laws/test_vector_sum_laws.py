@@ -42,7 +42,7 @@ def test_numbers_survive_being_written(values):
     assert from_big_endian(big_endian(np.array(values, dtype=np.int64), 5)).tolist() == values
 
 
-@given(st.sampled_from(["model", "layout"]), st.floats(0.2, 8), st.integers(200, 10**7), st.integers(2, 40))
+@given(st.sampled_from(["model", "layout"]), st.floats(0.2, 8), st.integers(500, 10**7), st.integers(2, 40))
 def test_plans_are_valid_whatever_is_asked(kind, epsilon, users, dimension):
     options = {"protocol": "shuffle", "cells": 2, "layout": "column"} if kind == "layout" else {}
     if dimension <= 16 and not options:

@@ -29,7 +29,8 @@ from coterie.oracles.second_moment import SecondMoment
 
 _ROUNDS: Final = 8  # of alternating least squares
 _SWAPS: Final = 4
-_MOST_SWAPPED: Final = 64  # clusters above which swaps cost too much time
+_PLACES: Final = 3  # badly explained leaves that are tried
+_TRIALS: Final = 48  # moves tried at a time; with more clusters than this none is
 _TOO_NOISY: Final = 0.3  # squared relative error of a center above which cells cannot be told apart by it
 _TOO_ALIKE: Final = 0.003  # least eigenvalue of the directions' Gram matrix below which amounts are ambiguous
 _SUPPORTED: Final = 3.0  # deviations by which a cluster's energy exceeds what noise alone would have
@@ -64,11 +65,13 @@ def solve(
     found = np.zeros((len(leaves.vectors), clusters))
     found[kept, labels] = leaves.lengths[kept]
     problem = _Problem(leaves, lift, target, basis)
-    extra, whole = pure_directions(leaves, lift) if unmix else (np.zeros((0, leaves.vectors.shape[1])), 0)
-    state = problem.swap(problem.settle(problem.state_of(found)), kept, points, extra)
-    if len(extra) >= clusters:
-        other = problem.settle(problem.state_of(amounts(leaves, explaining(leaves, extra, whole, clusters))))
-        state = min(state, problem.swap(other, kept, points, extra), key=problem.cost)
+    state = problem.swap(problem.settle(problem.state_of(found)), kept, points)
+    if unmix:
+        pool, whole = pure_directions(leaves, lift)
+        if len(pool) >= clusters:
+            start = amounts(leaves, explaining(leaves, pool, whole, clusters))
+            other = problem.swap(problem.settle(problem.state_of(start)), kept, points)
+            state = min(state, other, key=problem.cost)
     variances = state.variances
     held = leaves.looseness * (state.found * leaves.people[:, None]).sum(axis=0)
     energy = 1 / np.maximum(variances, 1e-300)  # squared length over variance, the noise taken out
@@ -109,9 +112,9 @@ class _Problem:
         raw, variances = raw[:, : self.lift.dimension] / scale, np.minimum(variances / scale**2, 1e12)
         return _State(found, into_ball(shrink_in_blocks(raw, variances, self.target, self.basis)), variances)
 
-    def settle(self, state: _State) -> _State:
+    def settle(self, state: _State, rounds: int = _ROUNDS) -> _State:
         """Alternate between amounts and centers while the centers are good enough to tell cells apart."""
-        for _ in range(_ROUNDS):
+        for _ in range(rounds):
             directions = self.lift.of(state.centers)
             if not _can_tell_apart(directions, state.variances):
                 break
@@ -121,40 +124,28 @@ class _Problem:
             state = self.state_of(better)
         return state
 
-    def swap(
-        self,
-        state: _State,
-        kept: NDArray[np.intp],
-        points: NDArray[np.float64],
-        extra: NDArray[np.float64],  # (m, D), further directions to try
-    ) -> _State:
-        """Move a center to the leaf that is explained worst, for as long as that explains more in all.
+    def swap(self, state: _State, kept: NDArray[np.intp], points: NDArray[np.float64]) -> _State:
+        """Move a center to a leaf that is badly explained, for as long as that explains more in all.
 
         This is what undoes a k-means that took two clusters in one cell for one.
         """
         for _ in range(_SWAPS):
             directions = self.lift.of(state.centers)
-            if len(directions) > _MOST_SWAPPED or not _can_tell_apart(directions, state.variances):
+            if len(directions) > _TRIALS or not _can_tell_apart(directions, state.variances):
                 break
             energies = unexplained(self.leaves, directions, state.found)
-            worst = int(energies[kept].argmax())
-            places = np.concatenate([self.lift.of(points[worst][None]), extra])  # (m + 1, D)
-            # ((m + 1)·k, k, D): each trial moves one center to one place
-            trials = np.repeat(directions[None], len(places) * len(directions), axis=0)
-            moving = np.tile(np.arange(len(directions)), len(places))
-            trials[np.arange(len(trials)), moving] = np.repeat(places, len(directions), axis=0)
-            found = [amounts(self.leaves, trial) for trial in trials]
-            costs = [
-                float(unexplained(self.leaves, trial, there).sum())
-                for trial, there in zip(trials, found, strict=True)
-            ]
-            best = int(np.argmin(costs))
-            if (found[best] == 0).all(axis=0).any():
+            worst = np.argsort(-energies[kept], kind="stable")[: min(_PLACES, _TRIALS // len(directions))]
+            trials = []
+            for place in self.lift.of(points[worst]):
+                for moved in range(len(directions)):
+                    trial = directions.copy()
+                    trial[moved] = place
+                    # The leaf's own direction is noisy; one round pools it before it is judged.
+                    trials.append(self.settle(self.state_of(amounts(self.leaves, trial)), rounds=1))
+            best = self.settle(min(trials, key=self.cost))
+            if self.cost(best) >= self.cost(state) - CLEAR**2:
                 break
-            moved = self.settle(self.state_of(found[best]))
-            if self.cost(moved) >= self.cost(state) - CLEAR**2:
-                break
-            state = moved
+            state = best
         return state
 
     def cost(self, state: _State) -> float:

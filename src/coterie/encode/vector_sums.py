@@ -103,7 +103,7 @@ class VectorSumEncoder:
         return reports, clipped
 
     def cells(self, points: ArrayLike) -> NDArray[np.int64]:
-        """Return the cell of each point in the first view: (n, d) -> (n,). **Not private.**"""
+        """Return the cell of each point in the first view: (n, d) -> (n,). Before any noise: not private."""
         quantized, _ = quantize(as_points(points, self._plan.dimension), self._plan.center, self._plan.radius)
         return self._views[0].of(quantized)
 

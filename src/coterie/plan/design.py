@@ -103,7 +103,10 @@ def choose_views(dimension: int, clusters: int, noise: float, seed: int) -> tupl
         return (Net(spread_points(_cells(few, 16 * clusters), dimension, seed)),)
     if noise > LOUD:
         return (_corners(_cells(256, 2 * dimension, 16 * clusters)),)
-    coarse = _cells(64, dimension, 4 * clusters) if noise <= QUIET else _cells(256, 2 * dimension)
+    if noise > QUIET:
+        coarse = _cells(256, 2 * dimension)
+        return _corners(coarse), _corners(2 * coarse)
+    coarse = _cells(64, dimension, 4 * clusters)
     fine = _cells(256, 2 * coarse)
     if coarse >= 12 * clusters:
         return _corners(coarse, 3), _corners(fine, 1)

@@ -123,7 +123,7 @@ def design_vector_sums(
         largest = 2 * math.ceil(expected_users / rows + _GROUP_SLACK * math.sqrt(expected_users / rows))
     if noise != "curator" and group < SMALLEST_GROUP:
         raise PlanError(
-            f"{batch} people over {rows} rows leave mixing groups of about {batch // rows}; shares need "
+            f"{batch} people over {rows} rows may leave mixing groups of {group}; shares need "
             f"{SMALLEST_GROUP} or more: plan for more people, fewer cells, or the layout cells"
         )
     count_share = _COLUMN_COUNT_SHARE if layout == "column" else _CELL_COUNT_SHARE

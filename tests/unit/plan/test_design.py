@@ -47,9 +47,9 @@ def test_low_dimensions_get_a_net_inside_the_ball(dimension):
     (net,) = design(dimension=dimension).views
     assert isinstance(net, Net)
     points = np.array(net.points)
-    assert points.shape == (256, dimension)
+    assert points.shape == (128 if dimension <= 3 else 256, dimension)
     assert (np.square(points).sum(axis=1) <= 2**40).all()
-    assert len(np.unique(points, axis=0)) == 256
+    assert len(np.unique(points, axis=0)) == len(points)
 
 
 def test_a_net_is_spread_and_depends_on_the_seed_alone():
@@ -72,6 +72,8 @@ def test_quiet_studies_get_a_second_view_and_noisy_ones_more_cells():
     assert [(view.cells, view.weight) for view in quiet] == [(128, 3), (256, 1)]
     many = design(dimension=64, clusters=10, expected_users=10**6).views
     assert [(view.cells, view.weight) for view in many] == [(64, 5), (256, 3)]
+    louder = design(dimension=100, clusters=16, expected_users=10**6).views
+    assert [(view.cells, view.weight) for view in louder] == [(256, 1), (512, 1)]
     noisy = design(dimension=100, clusters=32, expected_users=10**6).views
     assert [(view.cells, view.weight) for view in noisy] == [(512, 1)]
 
