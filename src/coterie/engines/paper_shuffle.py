@@ -2,9 +2,9 @@
 
 The appendix takes the two oracles of the local construction and replaces them: frequencies from a shuffled,
 hashed histogram (`coterie.oracles.shuffled_histogram`), vector sums from split-and-mix
-(`coterie.randomizers.vector_sums`). Then, as before, the leaves' frequencies make a weighted point set, k-means
-is run on it, and a center is the sum of its leaves' vectors over the sum of their frequencies. Here the leaves
-are the cells of a public partition. By composition the whole is (ε, δ)-private after shuffling.
+(`coterie.randomizers.vector_sums`). Then, as before, the leaves' frequencies make a weighted point set,
+k-means is run on it, and a center is the sum of its leaves' vectors over that of their frequencies. Here
+the leaves are the cells of a public partition. By composition the whole is (ε, δ)-private after shuffling.
 
 `Plan.design(protocol="shuffle")` does better with the same trust: its vectors count people, too, at no cost
 in privacy, so that nothing is split. This is kept as the construction to compare with.
