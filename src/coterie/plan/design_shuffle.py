@@ -27,7 +27,13 @@ from coterie.plan.amplified import AmplifiedNumbers
 from coterie.plan.codeword import EXTRA_COORDINATES, CrossPolytope, Net, View
 from coterie.plan.design import NET_DIMENSION, design_codeword
 from coterie.plan.net import spread_points
-from coterie.plan.vector_sums import SCALE_PARTS, SMALLEST_LOCAL_SCALE, VectorSumNumbers
+from coterie.plan.vector_sums import (
+    GROUP_SLACK,
+    SCALE_PARTS,
+    SMALLEST_LOCAL_SCALE,
+    VectorSumNumbers,
+    likely_group,
+)
 from coterie.privacy.amplification import largest_local_epsilon
 from coterie.privacy.renyi import Curve, distributed_curve, gaussian_curve, least_scale
 from coterie.randomizers.split_and_mix import SMALLEST_GROUP, shares_needed
@@ -43,7 +49,6 @@ _SHARES_PART: Final = 0.01  # of δ
 _CELL_COUNT_SHARE: Final = 0.7  # b where counting is free: 4a² ≥ 2 still decides the influence
 _COLUMN_COUNT_SHARE: Final = 0.2
 _CELLS_PER_CLUSTER: Final = 4  # of each of the two views of a column plan
-_GROUP_SLACK: Final = 4.5  # deviations by which a row may have fewer people than the mean
 
 
 def design_amplified(
@@ -119,8 +124,8 @@ def design_vector_sums(
         buckets = rows = math.ceil(2 * expected_users / failure)
     group, largest = batch, 2 * expected_users
     if layout == "column":
-        group = _lower_group(batch, rows)
-        largest = 2 * math.ceil(expected_users / rows + _GROUP_SLACK * math.sqrt(expected_users / rows))
+        group = likely_group(batch, rows)
+        largest = 2 * math.ceil(expected_users / rows + GROUP_SLACK * math.sqrt(expected_users / rows))
     if noise != "curator" and group < SMALLEST_GROUP:
         raise PlanError(
             f"{batch} people over {rows} rows may leave mixing groups of {group}; shares need "
@@ -197,12 +202,6 @@ def _smallest_batch(expected_users: int, minimum_batch: int | None) -> int:
             f"minimum_batch must be in [1, expected_users = {expected_users}], got {minimum_batch}"
         )
     return minimum_batch
-
-
-def _lower_group(batch: int, rows: int) -> int:
-    """Return a group size that a random row of the smallest batch almost never falls below."""
-    mean = Fraction(batch, rows)
-    return max(0, math.floor(float(mean) - _GROUP_SLACK * math.sqrt(float(mean))))
 
 
 def _power_of_two_at_least(number: int) -> int:

@@ -55,6 +55,7 @@ NOISES: Final = ("everyone", "one", "curator")
 SCALE_PARTS: Final = 64  # the noise's scale is in 64ths of a grid step
 MAX_GRID_BITS: Final = 20
 MAX_MODULUS: Final = 1 << 46  # a table's integers stay below it
+GROUP_SLACK: Final = 4.5  # deviations by which a row may have fewer people than the mean
 SMALLEST_LOCAL_SCALE: Final = 2  # grid steps; below it sums of discrete Gaussians are no discrete Gaussians
 
 _CURATOR_CONDITIONS: Final = (
@@ -65,6 +66,20 @@ _NOISE_CONDITION: Final = {
     "everyone": "As many people as the smallest batch has add their noise honestly.",
     "one": "One trusted person adds all the noise, honestly, and takes part in the same batch.",
 }
+
+
+def likely_group(people: int, rows: int) -> int:
+    """Return a number of people below which a random one of the rows almost never falls, at least 1.
+
+    4.5 deviations: of 64 rows one falls below it in one batch of 5,000.
+
+    Examples
+    --------
+    >>> likely_group(100_000, 64)
+    1384
+    """
+    mean = people / rows
+    return max(1, math.floor(mean - GROUP_SLACK * math.sqrt(mean)))
 
 
 class Cost(NamedTuple):
@@ -208,18 +223,25 @@ class VectorSumNumbers:
             return gaussian_curve(influence, self.noise_scale)
         adders = self.minimum_batch if people is None else people
         if self.layout == "column":
-            adders = self.group if people is None else max(1, self.group * people // self.minimum_batch)
+            adders = self.group_of(people)
         return distributed_curve(influence, self.noise_scale, adders)
+
+    def group_of(self, people: int | None = None) -> int:
+        """Return how many people can be counted on in a row, in a batch of so many.
+
+        From the smallest batch on a shuffler sees to it that `group` are there, and to no more. In a smaller
+        one (never released) a row is random: 4.5 deviations below the mean.
+        """
+        if people is None or people >= self.minimum_batch:
+            return self.group
+        return min(self.group, people if self.layout != "column" else likely_group(people, self.rows))
 
     def mixing_delta(self, epsilon: float, people: int | None = None) -> float:
         """Return the part of δ that the shares cost: (1+e^ε)·2^-σ a sum that a person touches."""
         if self.noise == "curator":
             return 0.0
-        group = self.group
-        if people is not None:
-            group = min(group, max(1, self.group * people // self.minimum_batch))
         touched = self.coordinates * (1 if self.layout == "column" else 2)
-        bits = security_of(self.shares, self.modulus, group)
+        bits = security_of(self.shares, self.modulus, max(1, self.group_of(people)))
         return float(touched * (1 + math.exp(epsilon)) * 2.0**-bits * (1 + 1e-9))
 
     def check_plan(self, *, dimension: int, epsilon: float) -> None:
