@@ -36,24 +36,26 @@ def amounts(leaves: Leaves, directions: NDArray[np.float64], clear: float = CLEA
     clear : float
         Amounts below this many deviations count as none.
     """
-    found = np.zeros((len(leaves.vectors), len(directions)))
     deviations = np.sqrt(leaves.variances)
     alone = leaves.vectors @ directions.T  # amounts if each cluster had the cell to itself
-    likely = alone > clear * deviations[:, None]
+    found = np.zeros_like(alone)
+    members = alone > clear * deviations[:, None]
+    cells = np.flatnonzero(members.any(axis=1))  # those not settled yet
+    members = members[cells]
     gram = directions @ directions.T + _RIDGE * np.eye(len(directions))
-    for cell in np.flatnonzero(likely.any(axis=1)):
-        members = np.flatnonzero(likely[cell])
-        while len(members) > 1:
-            inverse = np.linalg.inv(gram[members[:, None], members])
-            here = inverse @ alone[cell, members]
-            clearness = here / (np.sqrt(np.diagonal(inverse)) * deviations[cell])
-            weakest = int(clearness.argmin())
-            if clearness[weakest] >= clear:
-                break
-            members = members[np.arange(len(members)) != weakest]
-        else:
-            here = alone[cell, members]
-        found[cell, members] = here
+    while len(cells):
+        # A cluster that is no member gets a row and a column of the identity.
+        inner = np.where(members[:, :, None] & members[:, None, :], gram, np.eye(len(directions)))
+        inverse = np.linalg.inv(inner)  # (cells, k, k)
+        here = np.einsum("cij,cj->ci", inverse, np.where(members, alone[cells], 0.0))
+        noise = np.sqrt(np.diagonal(inverse, axis1=1, axis2=2)) * deviations[cells, None]
+        clearness = np.where(members, here / noise, np.inf)
+        weakest = clearness.argmin(axis=1)
+        done = clearness[np.arange(len(cells)), weakest] >= clear
+        found[cells[done]] = np.where(members[done], here[done], 0.0)
+        members[np.arange(len(cells)), weakest] = False
+        going_on = ~done & members.any(axis=1)
+        cells, members = cells[going_on], members[going_on]
     return found
 
 

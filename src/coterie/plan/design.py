@@ -105,7 +105,7 @@ def choose_views(dimension: int, clusters: int, noise: float, seed: int) -> tupl
         return (_corners(_cells(256, 2 * dimension, 16 * clusters)),)
     if noise > QUIET:
         coarse = _cells(256, 2 * dimension)
-        return _corners(coarse), _corners(2 * coarse)
+        return _corners(coarse), _corners(_cells(2 * coarse))
     coarse = _cells(64, dimension, 4 * clusters)
     fine = _cells(256, 2 * coarse)
     if coarse >= 12 * clusters:
