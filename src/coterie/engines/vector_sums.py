@@ -21,6 +21,7 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from coterie.aggregate import Aggregate
 from coterie.aggregate.vector_sums import VectorSumTable, numbers_of
@@ -54,7 +55,8 @@ def drawn_table(plan: Plan, points: NDArray[Any], coins: Coins) -> tuple[Aggrega
         chunk = points[start : start + _CHUNK]
         ids = np.frombuffer(coins.bytes(ID_BYTES * len(chunk)), dtype=np.uint8).reshape(-1, ID_BYTES)
         rows, vectors, outside = encoder.contributions(chunk, ids)
-        np.add.at(sums, rows, vectors)
+        members = (np.ones(len(rows), dtype=np.int64), (rows, np.arange(len(rows))))
+        sums += np.asarray(csr_array(members, shape=(numbers.rows, len(rows))) @ vectors, dtype=np.int64)
         people += np.bincount(rows, minlength=numbers.rows)
         clipped += outside
     if numbers.layout != "column":

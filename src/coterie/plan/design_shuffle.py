@@ -45,6 +45,8 @@ MANY_CELLS: Final = 1024
 NET_CELLS: Final = 256
 GRID_BITS: Final = 12
 
+# So many cells are rarely shared, and what shares one in the first view does not in the second.
+_AMPLIFIED_VIEWS: Final = (CrossPolytope(MANY_CELLS // 2, 3), CrossPolytope(MANY_CELLS // 2, 1))
 _SHARES_PART: Final = 0.01  # of δ
 _CELL_COUNT_SHARE: Final = 0.7  # b where counting is free: 4a² ≥ 2 still decides the influence
 _COLUMN_COUNT_SHARE: Final = 0.2
@@ -78,7 +80,7 @@ def design_amplified(
     base = design_codeword(
         dimension=dimension, clusters=clusters, epsilon=local, expected_users=expected_users, seed=seed
     )
-    views = base.views if dimension <= NET_DIMENSION else (CrossPolytope(MANY_CELLS // 2),)
+    views = base.views if dimension <= NET_DIMENSION else _AMPLIFIED_VIEWS
     shared = {field.name: getattr(base, field.name) for field in dataclasses.fields(base)}
     return AmplifiedNumbers(**{**shared, "views": views}, local_epsilon=local, minimum_batch=batch)
 
