@@ -49,7 +49,7 @@ docs: setup ## build the documentation into site/
 check: lint types contract docs ## everything a change must pass; the tests come last
 	@$(MAKE) --no-print-directory test
 
-bench: setup ## accuracy and speed, results under benchmarks/
+bench: setup ## accuracy and speed, results under benchmarks/results (about an hour; accuracy resumes)
 	$(BIN)/python -m benchmarks
 
 nightly: setup ## the tests that are too long for every change, too

@@ -1,4 +1,4 @@
-"""How fast: encoding and aggregation by both kernels, and the floor under them.
+"""How fast: encoding and aggregation by both kernels, the floor under them, decoding and the estimator.
 
     python benchmarks/speed.py [--quick] [--out benchmarks/results/speed.json]
 
@@ -29,7 +29,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from coterie import Aggregate, Client, Plan
+from coterie import Aggregate, Client, LocalKMeans, Plan, decode
+from coterie.coins import SimulationCoins
+from coterie.datasets import gaussian_mixture
+from coterie.engines.inline import play
 from coterie.plan.codeword import CodewordNumbers
 from coterie.wire.kernels import VARIABLE
 from coterie.wire.stream import SignReader
@@ -37,6 +40,7 @@ from coterie.wire.stream import SignReader
 KERNELS = ["numpy"] + ["numba"] * (importlib.util.find_spec("numba") is not None)
 RESULTS = Path(__file__).parent / "results" / "speed.json"
 MEMORY_REPORTS = 10_000_000
+FIT_PEOPLE = 1_000_000
 PIECE = 16_384  # reports at a time for the floors
 
 
@@ -86,6 +90,21 @@ def measure_aggregation(plan: Plan, reports: int, runs: int) -> Iterator[Measure
         os.environ[VARIABLE] = kernels
         seconds = best_seconds(lambda: Aggregate(plan).add(batch), runs)
         yield Measurement("Aggregate.add", kernels, reports / seconds, "reports/s", bar)
+
+
+def measure_decoding(plan: Plan, people: int, runs: int) -> Iterator[Measurement]:
+    """Yield the time from a finished table to the centers, and the estimator's on as many people."""
+    points, _, _ = gaussian_mixture(people, plan.dimension, plan.clusters, 8, 0, dtype=np.float32)
+    os.environ[VARIABLE] = "auto"
+    table = play(plan, points, SimulationCoins(0))
+    seconds = best_seconds(lambda: decode(table, random_state=0), runs)
+    yield Measurement(f"decode, {people:,} reports", "", seconds, "s", "≤ 1")
+    estimator = LocalKMeans(n_clusters=plan.clusters, epsilon=plan.epsilon, radius=1.0, random_state=0)
+    start = time.perf_counter()
+    estimator.fit(points)
+    took = time.perf_counter() - start
+    bar = "≤ 20" if people >= FIT_PEOPLE else None
+    yield Measurement(f"LocalKMeans.fit, {people:,} × {plan.dimension}", "auto", took, "s", bar)
 
 
 def measure_floors(plan: Plan, runs: int) -> Iterator[Measurement]:
@@ -188,7 +207,7 @@ def machine() -> dict[str, object]:
 def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(
-        description="Measure encoding and aggregation, and the floor under them."
+        description="Measure encoding, aggregation and decoding, and the floor under them."
     )
     parser.add_argument(
         "--quick", action="store_true", help="small batches and few runs: a minute becomes seconds"
@@ -209,6 +228,7 @@ def main() -> None:
     measurements = [
         *measure_encoding(plan, people, singles, runs),
         *measure_aggregation(plan, reports, runs),
+        *measure_decoding(plan, 20_000 if arguments.quick else FIT_PEOPLE, runs),
         *measure_floors(plan, runs),
         *measure_memory(arguments.quick),
     ]

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from coterie.centers.leaves import Lift
 from coterie.centers.solution import Solution, into_ball, weighted_kmeans
+from coterie.centers.support import mean_of_everybody
 from coterie.geometry.cells import NetCells
 from coterie.oracles.leaf_sums import LeafSums
 
@@ -27,6 +28,7 @@ SMALL_CELL: Final = (
     0.06  # mean squared distance from the middle, in units of the radius, that counts as small
 )
 _CLEAR: Final = 3.0  # deviations by which a share must stand above zero
+_SUPPORTED: Final = 4.5  # deviations, likewise, for a whole center to count as supported
 _SAMPLE: Final = 1 << 15  # points of the ball that measure the cells
 
 
@@ -97,17 +99,17 @@ def solve_anchored(
     filled = totals > 0
     weights = members / np.maximum(totals, 1e-300)[:, None]  # (k, leaves)
     centers = weights @ points
-    centers[~filled] = points[int(np.argmax(shares))]
     away = ((points[None] - centers[:, None]) ** 2).sum(axis=2)  # (k, leaves)
     relative = noise * people[kept] / np.maximum(totals, 1e-300)[:, None]
     squares = ((members > 0) * relative**2 * away).sum(axis=1)  # by wrong shares
     squares += (weights**2 * (trust * doubt * lift.dimension)).sum(axis=1)  # by wrong points
     combined = np.sqrt(((members > 0) * (noise * people[kept]) ** 2).sum(axis=1))
+    supported = filled & (totals > _SUPPORTED * combined)
     return Solution(
-        centers=centers,
+        centers=np.where(supported[:, None], centers, mean_of_everybody(views, lift)),
         shares=np.maximum(totals, 1e-12) / np.maximum(totals, 1e-12).sum(),
-        errors=np.sqrt(squares),
-        supported=filled & (totals > _CLEAR * combined),
+        errors=np.where(supported, np.sqrt(squares), 1.0),
+        supported=supported,
         points=points,
         weights=shares * people[kept],
         deviations=np.sqrt(doubt * lift.dimension),

@@ -78,8 +78,9 @@ def _notes(plan: Plan, count: int, supported: int, solution: Solution) -> tuple[
     notes = []
     if supported < plan.clusters:
         notes.append(
-            f"Only {supported} of {plan.clusters} centers stand clear of the privacy noise; the others are "
-            "guesses. Ask for fewer clusters, collect more reports, or allow a larger epsilon."
+            f"Only {supported} of {plan.clusters} centers stand clear of the privacy noise; the mean of "
+            "everybody stands in for the others. Ask for fewer clusters, collect more reports, or allow a "
+            "larger epsilon."
         )
     if count < _FAR_FROM_PLANNED * plan.expected_users:
         notes.append(

@@ -49,6 +49,8 @@ class Leaves:
     lengths: NDArray[np.float64]  # (cells,): |Y| less noise, at least one deviation
     kept: NDArray[np.bool_]  # (cells,)
     looseness: float  # share = looseness · length
+    energies: NDArray[np.float64]  # (cells,): |Y|² in units of the noise
+    standing: NDArray[np.bool_]  # (cells,): kept because it stands above the noise
 
 
 def significant_leaves(views: Sequence[LeafSums], lift: Lift, at_least: int) -> Leaves:
@@ -63,14 +65,13 @@ def significant_leaves(views: Sequence[LeafSums], lift: Lift, at_least: int) -> 
     squares = np.einsum("ij,ij->i", vectors, vectors)
     energies = squares / variances
     counting = vectors[:, lift.dimension]  # b·f
-    kept = (energies > chi2.isf(_FALSE_LEAF, size)) & (counting > -np.sqrt(variances))
+    standing = (energies > chi2.isf(_FALSE_LEAF, size)) & (counting > -np.sqrt(variances))
+    kept = standing.copy()
     if kept.sum() < at_least:
-        kept = np.zeros_like(kept)
         kept[np.argsort(-energies, kind="stable")[:at_least]] = True
     lengths = np.sqrt(np.maximum(squares - size * variances, variances))
-    return Leaves(
-        vectors, variances, people, lengths, kept, _looseness(counting, variances, lengths, kept, lift)
-    )
+    looseness = _looseness(counting, variances, lengths, kept, lift)
+    return Leaves(vectors, variances, people, lengths, kept, looseness, energies, standing)
 
 
 def _looseness(

@@ -27,12 +27,13 @@ class Result:
     Attributes
     ----------
     centers : ndarray of float64, shape (k, d)
-        In the original coordinates. Always k of them; see `supported`.
+        In the original coordinates. Always k of them; those that are not supported are the mean of everybody.
     weights : ndarray of float64, shape (k,)
         Estimated share of the people at each center; they sum to 1.
     errors : ndarray of float64, shape (k,)
         Root mean square distance of each center from where it would be without privacy noise, in the original
-        units. An estimate; it does not know whether two groups were taken for one.
+        units. An estimate; it does not know whether two groups were taken for one. A center that noise alone
+        explains has the ball's radius here.
     supported : int
         How many centers stand clear of noise. Fewer than k: ask for fewer clusters or collect more reports.
     notes : tuple of str

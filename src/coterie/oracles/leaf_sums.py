@@ -6,8 +6,9 @@ signs (-1)^popcount(l & c) therefore keeps the people of cell l, and cancels all
 
     Y_l = Rᵀ · Σ_c (-1)^popcount(l & c) · sums[c] / (κ·n),      E[Y_l] = (1/n) · Σ_{people in cell l} w
 
-One fast Walsh-Hadamard transform does it for all cells. Every report enters every cell with a sign, so each
-coordinate of Y_l has variance 1/(κ²n), the same for all cells, full or empty.
+One fast Walsh-Hadamard transform does it for all cells. Every report enters every cell with a sign, so the
+noise is the same for all cells, full or empty: E|Rᵀv|² = D + c₂, hence a variance of (1 + c₂/D)/(κ²n) for a
+coordinate of Y_l, on average over coordinates.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class LeafSums:
     """Noisy sums of lifted vectors in the cells of one view, as shares of the people of that view."""
 
     vectors: NDArray[np.float64]  # (M, D): Y
-    variance: float  # of each coordinate of each vector: 1/(κ²n)
+    variance: float  # of each coordinate of each vector: (1 + c₂/D)/(κ²n)
     people: int  # n, reports of this view
 
 
@@ -48,12 +49,13 @@ def leaf_sums(table: CodewordTable) -> tuple[LeafSums, ...]:
     numbers = table.numbers
     gain = numbers.randomizer.gain(numbers.embedding)  # κ
     back = embedding_matrix(table.plan, numbers)  # R, (P, D)
+    spread = 1 + numbers.randomizer.second_gain(numbers.embedding) / back.shape[1]
     views = []
     for rows in Rows.of(numbers).parts:
         people = int(table.counts[rows].sum())
         if people:
             sums = fwht(table.sums[rows].T.astype(np.float64)).T  # (M, P)
-            views.append(LeafSums(sums @ back / (gain * people), 1 / (gain * gain * people), people))
+            views.append(LeafSums(sums @ back / (gain * people), spread / (gain * gain * people), people))
     return tuple(views)
 
 

@@ -1,0 +1,1 @@
+"""Benchmarks: accuracy and speed of the whole path, one command each."""
