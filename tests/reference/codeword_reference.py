@@ -7,6 +7,7 @@ and independent of it. AES-128 and SHA-256 are the only parts taken from elsewhe
 import hashlib
 import json
 import math
+import sys
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
@@ -76,6 +77,7 @@ class Reference:
     def quantize(self, x: list[float]) -> list[int]:
         center, radius = self.plan["center"], float(self.plan["radius"])
         z = [(v if center is None else v - center[i]) / radius for i, v in enumerate(x)]
+        z = [max(-sys.float_info.max, min(sys.float_info.max, v)) for v in z]
         g = max(abs(v) for v in z)
         if g > 1:
             z = [v / g for v in z]

@@ -71,6 +71,10 @@ GOOD = {
         plan(100, [cross_polytope(128)]),
         [[((37 * i) % 101 - 50) / 400 for i in range(100)], [0.5 * (i == 99) for i in range(100)]],
     ),
+    "coordinates that overflow": (
+        plan(2, [cross_polytope(2)], center=[-1e308, 0.5], radius=1e-300),
+        [[1e308, 0.5], [0, -1e308], [-1e308, 1e10], [1.7e308, -3], [-1e308, 0.5]],
+    ),
 }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import math
 import os
 import struct
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate.base import TABLES, Table
+from coterie.aggregate.codeword import MAX_COUNT as MAX_COUNT
 from coterie.errors import AggregateError, FileError, PlanError
 from coterie.plan import Plan
 from coterie.plan.canonical import MAX_BYTES as MAX_PLAN_BYTES
@@ -30,7 +32,6 @@ from coterie.wire.layout import Reports, as_rows
 
 MAGIC: Final = b"COTERIE-TABLE\n"
 VERSION: Final = 1
-MAX_COUNT: Final = 1 << 46  # reports; sums over all rows stay far below 2^63
 
 _HEADER: Final = struct.Struct(">14sHI")
 _VERSION_OFFSET: Final = 14
@@ -164,15 +165,13 @@ class Aggregate:
     @classmethod
     def _read(cls, reader: _Reader, plan: Plan | None) -> Self:
         aggregate = cls(_read_plan(reader, plan))
-        zeros = aggregate.table.arrays()
-        reader.expect_size(reader.offset + sum(array.nbytes for array in zeros.values()) + _DIGEST_BYTES)
+        shapes = aggregate.table.shapes(aggregate.plan, reader.size - reader.offset - _DIGEST_BYTES)
+        words = sum(math.prod(shape) for shape in shapes.values())
+        reader.expect_size(reader.offset + 8 * words + _DIGEST_BYTES)
         start = reader.offset
-        arrays = {name: reader.integers(array.shape) for name, array in zeros.items()}
+        arrays = {name: reader.integers(shape) for name, shape in shapes.items()}
         reader.check_digest()
         try:
-            for name, array in arrays.items():
-                if array.min() < -MAX_COUNT or array.max() > MAX_COUNT:
-                    raise AggregateError(f"the array {name} holds a number beyond 2^46")
             aggregate.table = TABLES[aggregate.plan.protocol].from_arrays(aggregate.plan, arrays)
             if aggregate.count > MAX_COUNT:
                 raise AggregateError("it holds more than 2^46 reports")

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate.codeword import CodewordTable
+from coterie.aggregate.net_tree import NetTreeTable
 from coterie.aggregate.vector_sums import VectorSumTable
 from coterie.plan import Plan
 
 
 class Table(Protocol):
-    """Integers that reports add to. Their shapes depend on the plan alone."""
+    """Integers that reports add to, shaped by the plan, and by the count where reports are kept."""
 
     @property
     def count(self) -> int:
@@ -39,6 +40,11 @@ class Table(Protocol):
         ...
 
     @classmethod
+    def shapes(cls, plan: Plan, size: int) -> dict[str, tuple[int, ...]]:
+        """Return the arrays' shapes in a file that has `size` bytes of them."""
+        ...
+
+    @classmethod
     def from_arrays(cls, plan: Plan, arrays: Mapping[str, NDArray[np.int64]]) -> Self:
         """Return the table with these arrays; AggregateError if no reports can have made them."""
         ...
@@ -46,5 +52,6 @@ class Table(Protocol):
 
 TABLES: Final[dict[str, type[Any]]] = {
     "codeword": CodewordTable,
+    "net-tree": NetTreeTable,
     "shuffle": VectorSumTable,
 }

@@ -25,6 +25,7 @@ from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream
 from coterie.wire.workers import default_workers, in_shares
 
+MAX_COUNT: Final = 1 << 46  # reports; sums over all rows stay far below 2^63
 SECOND_MOMENT_LIMIT: Final = 256  # P up to which the second moment is kept
 
 _SIGNS_AT_A_TIME: Final = 1 << 19  # of codewords, a thread: 4,096 reports at P = 128
@@ -120,6 +121,12 @@ class CodewordTable:
         return arrays if self.second is None else {**arrays, "second": self.second}
 
     @classmethod
+    def shapes(cls, plan: Plan, size: int) -> dict[str, tuple[int, ...]]:
+        """Return the arrays' shapes, which the plan fixes."""
+        del size
+        return {name: array.shape for name, array in cls.zero(plan).arrays().items()}
+
+    @classmethod
     def from_arrays(cls, plan: Plan, arrays: Mapping[str, NDArray[np.int64]]) -> Self:
         """Return the table with these arrays, after checking that reports can have made them.
 
@@ -139,6 +146,8 @@ class CodewordTable:
                     f"array {name} must be int64 of shape {zeros.shape}, "
                     f"got {arrays[name].dtype} of shape {arrays[name].shape}"
                 )
+            if arrays[name].min() < -MAX_COUNT or arrays[name].max() > MAX_COUNT:
+                raise AggregateError(f"the array {name} holds a number beyond 2^46")
             zeros += arrays[name]
         table._check_possible()
         return table

@@ -97,6 +97,12 @@ class VectorSumTable:
         return {"sums": self.sums, "messages": self.messages}
 
     @classmethod
+    def shapes(cls, plan: Plan, size: int) -> dict[str, tuple[int, ...]]:
+        """Return the arrays' shapes, which the plan fixes."""
+        del size
+        return {name: array.shape for name, array in cls.zero(plan).arrays().items()}
+
+    @classmethod
     def from_arrays(cls, plan: Plan, arrays: Mapping[str, NDArray[np.int64]]) -> Self:
         """Return the table with these arrays; AggregateError if no messages can have made them."""
         table = cls.zero(plan)

@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from coterie.aggregate import Aggregate
 from coterie.centers.codeword import decode_codeword
+from coterie.centers.net_tree import decode_net_tree
 from coterie.centers.result import Result
 from coterie.centers.vector_sums import decode_vector_sums
 from coterie.errors import DecodeError
@@ -18,6 +19,7 @@ Decoder = Callable[[Aggregate, np.random.Generator], Result]
 
 DECODERS: Final[dict[str, Decoder]] = {
     "codeword": decode_codeword,
+    "net-tree": decode_net_tree,
     "shuffle": decode_vector_sums,
 }
 

@@ -12,12 +12,15 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 from coterie.cli.points_csv import csv_chunks
 from coterie.errors import FileError, MissingExtraError, PointError
 
 ROWS: Final = 1 << 14  # read at a time
+
+_ARCHIVE: Final = b"PK\x03\x04"  # the start of a zip file, which .npz is
 
 Chunk = tuple[NDArray[Any], int]  # rows (m, d), and how far they advance `total`
 
@@ -55,14 +58,17 @@ def open_points(path: Path, dimension: int, header: bool | None = None) -> Point
 
 
 def _open_npy(path: Path, dimension: int, header: bool | None) -> PointSource:
+    with path.open("rb") as file:
+        if file.read(len(_ARCHIVE)) == _ARCHIVE:
+            raise FileError(path, 0, "one array (.npy)", "an archive of several (.npz)")
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError):  # numpy's words tell users to allow pickles, which they should not
+        with np.errstate(over="ignore"):  # of the size that a header claims
+            array = open_memmap(path, mode="r")  # never unpickles
+    except OSError:
+        raise
+    except Exception:  # a hostile header makes numpy's parser raise MemoryError, TokenError, nearly anything
         expected = "a whole NumPy array file (.npy) of plain numbers"
         raise FileError(path, 0, expected, "something else, or a file cut short") from None
-    if not isinstance(array, np.ndarray):
-        array.close()
-        raise FileError(path, 0, "one array (.npy)", "an archive of several (.npz)")
     if array.ndim != 2 or array.shape[1] != dimension:
         raise PointError(
             f"{path}: points must have shape (n, {dimension}), one row a person, got shape {array.shape}"

@@ -103,6 +103,9 @@ def _parsed(chunk: list[tuple[int, str]], path: Path, dimension: int) -> NDArray
         where = _uneven(chunk, dimension) if place is None else chunk[int(place[1])][0]
         field = f"field {int(place[2])} is no number" if place else f"expected {dimension} numbers"
         raise PointError(f"{path}, line {where}: {field}; nothing was encoded") from None
+    if len(parsed) != len(chunk):  # a quoted field that goes on would glue two people together
+        torn = next((number for number, text in chunk if text.count('"') % 2), chunk[0][0])
+        raise PointError(f"{path}, line {torn}: a quote is opened and not closed; nothing was encoded")
     if parsed.shape[1] != dimension:
         raise PointError(
             f"{path}, line {chunk[0][0]}: expected {dimension} numbers, found {parsed.shape[1]} fields"

@@ -115,7 +115,7 @@ class Client:
             point = np.asarray(x)
         except ValueError:  # ragged lists; the cause is not chained, it might quote them
             raise PointError("a point must be a flat list of numbers, got nested lists") from None
-        if point.ndim != 1:
+        if point.shape != (self.plan.dimension,):
             raise PointError(f"a point must have shape ({self.plan.dimension},), got shape {point.shape}")
         return self._fresh_reports(as_points(point[None], self.plan.dimension)).tobytes()
 

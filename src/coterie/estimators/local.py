@@ -216,6 +216,14 @@ class LocalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         except ValueError as error:
             if "could not convert" in str(error):  # numpy's message quotes the value
                 raise PointError("X must hold numbers, got a value that is none") from None
+            shape, quoted, _ = str(error).partition(
+                " array instead:\narray="
+            )  # scikit-learn's quotes them all
+            if quoted:
+                raise PointError(
+                    f"{shape} array instead. Reshape your data: X.reshape(1, -1) if it is one person, "
+                    "X.reshape(-1, 1) if it is one number of each"
+                ) from None
             raise
         return checked
 

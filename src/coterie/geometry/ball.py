@@ -9,10 +9,14 @@ Every operation is one IEEE double operation, in this order, so all languages fi
 (docs/wire-format.md). Afterwards Σ q_i² ≤ 2^40 holds exactly: rounding can raise the sum by a relative
 2^-49 at most, which is less than one, and the sum is an integer. The division by g keeps q_i and their
 squares within 53 bits however far away x is.
+
+Every finite point gets its integers, whatever the ball: a z_i that overflows becomes the largest double with
+its sign. Refusing it would let a plan with a tiny radius ask "is |x_i| above this?", and silence would tell.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Final
 
@@ -23,6 +27,8 @@ from coterie.errors import PointError
 
 SCALE: Final = 1 << 20  # grid steps to the ball's radius
 SCALE_SQUARED: Final = 1 << 40
+
+_LARGEST: Final = sys.float_info.max
 
 
 def as_points(points: ArrayLike, dimension: int) -> NDArray[np.float64]:
@@ -47,8 +53,10 @@ def as_points(points: ArrayLike, dimension: int) -> NDArray[np.float64]:
             "points must form a rectangular array of numbers, got rows of unequal length"
         ) from None
     if array.dtype.kind not in "fiu" or array.dtype.itemsize > 8:
+        # The type alone: the dtype of texts would tell how long the longest is.
         raise PointError(
-            f"points must be real numbers (float64 or narrower, or integers), got dtype {array.dtype}"
+            "points must be real numbers (float64 or narrower, or integers), "
+            f"got {array.dtype.type.__name__.rstrip('_')}"
         )
     if array.ndim != 2 or array.shape[1] != dimension:
         raise PointError(
@@ -85,15 +93,18 @@ def quantize(
     >>> quantized.astype(int).tolist(), clipped
     ([[524288, 0], [629145, 838860]], 1)
     """
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+    with np.errstate(over="ignore", invalid="ignore"):
         scaled = points if center is None else points - np.asarray(center, dtype=np.float64)
         scaled = scaled / radius  # (n, d)
     largest = np.abs(scaled).max(axis=1, initial=0.0)  # g, (n,)
     if not np.isfinite(largest).all():
-        raise PointError(
-            "points hold NaN, infinite or overflowing coordinates (seen from the ball's center, in units "
-            "of its radius); nothing was encoded. Drop or repair those rows first"
-        )
+        if not np.isfinite(points).all():
+            raise PointError(
+                "points hold NaN or infinite coordinates; nothing was encoded. "
+                "Drop or repair those rows first"
+            )
+        np.clip(scaled, -_LARGEST, _LARGEST, out=scaled)  # what overflowed
+        np.minimum(largest, _LARGEST, out=largest)
     far = largest > 1
     if far.any():
         scaled[far] /= largest[far, None]

@@ -1,5 +1,5 @@
-"""What a table says: vector sums of cells and the second moment, each with its noise level.
+"""What reports say: counts and vector sums, each with its noise level.
 
 An oracle's answer is unbiased and carries its own variance, so that whatever reads it can tell signal from
-noise. Nothing here decides anything; that is the business of `coterie.centers`.
+noise. Nothing here decides anything; that is the business of `coterie.tree` and `coterie.centers`.
 """

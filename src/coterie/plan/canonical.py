@@ -26,7 +26,8 @@ MAX_DEPTH: Final = 8  # a plan has six levels: plan, numbers, views, view, point
 MAX_NUMBER_LENGTH: Final = 32  # characters; the longest canonical double has 25
 SAFE_INTEGER: Final = (1 << 53) - 1  # integers up to here are doubles too
 
-_STRING_OR_BRACKET: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+# A string that is never closed counts as one, too, so that each character is looked at once.
+_STRING_OR_BRACKET: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
 _SHOWN: Final = 40  # characters of a foreign text that a message repeats
 
 

@@ -29,7 +29,7 @@ from coterie.privacy import MODELS, Guarantee
 FORMAT: Final = "coterie-plan"
 VERSION: Final = 1
 
-_ROTATION_LABEL: Final = re.compile(r"embedding|view/(0|[1-9][0-9]{0,4})")
+_ROTATION_LABEL: Final = re.compile(r"embedding|view/(0|[1-9][0-9]{0,4})|net|subspace")
 _FIELDS: Final = (
     "protocol",
     "model",
@@ -167,7 +167,7 @@ class Plan:
         delta : float
             0 in the local model; in the others the chance that the promise may fail, say 1e-6.
         **options
-            What the designer of the protocol lets a user choose: `coterie.plan.design_shuffle`.
+            What the protocol's design takes besides; see its function in `coterie.plan.protocols`.
 
         Returns
         -------
@@ -241,12 +241,15 @@ class Plan:
         Parameters
         ----------
         label : str
-            "public" for the reports' stream; "embedding" or "view/<number>" for a rotation.
+            "public" for the reports' stream; "embedding" or "view/<number>" for a rotation; "net" for a net's
+            shift; "subspace" for a projection.
         """
         if label == "public":
             return hashlib.sha256(b"coterie/1/public" + self.id_bytes).digest()[:16]
         if not _ROTATION_LABEL.fullmatch(label):
-            raise PlanError(f"a key's label is public, embedding or view/<number>, got {shown(label)}")
+            raise PlanError(
+                f"a key's label is public, embedding, view/<number>, net or subspace, got {shown(label)}"
+            )
         return hashlib.sha256(f"coterie/1/rotation/{label}/".encode() + self.id_bytes).digest()[:16]
 
     def to_dict(self) -> dict[str, Any]:

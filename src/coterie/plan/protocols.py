@@ -5,8 +5,8 @@ Adding one is a line in each table, a file of numbers and a file of design.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from coterie.errors import PlanError
 from coterie.plan.amplified import AmplifiedNumbers
@@ -14,25 +14,22 @@ from coterie.plan.base import Numbers
 from coterie.plan.codeword import CodewordNumbers
 from coterie.plan.design import design_codeword
 from coterie.plan.design_shuffle import design_amplified, design_vector_sums
+from coterie.plan.net_tree import NetTreeNumbers
+from coterie.plan.net_tree_design import design_net_tree
 from coterie.plan.vector_sums import VectorSumNumbers
 
-
-class Designer(Protocol):
-    """Chooses a protocol's numbers from the public facts of a study, all of them checked before."""
-
-    def __call__(
-        self, *, dimension: int, clusters: int, epsilon: float, expected_users: int, seed: int
-    ) -> Numbers:
-        """Return the numbers."""
-        ...
-
+# Chooses a protocol's numbers from the public facts of a study, all of them checked before (keywords
+# dimension, clusters, epsilon, expected_users, seed), and from the options the protocol has besides.
+Designer = Callable[..., Numbers]
 
 NUMBERS: Final[dict[str, type[Any]]] = {
     "codeword": CodewordNumbers,
+    "net-tree": NetTreeNumbers,
     "shuffle": VectorSumNumbers,
 }
 DESIGNERS: Final[dict[str, Designer]] = {
     "codeword": design_codeword,
+    "net-tree": design_net_tree,
 }
 
 
@@ -48,14 +45,13 @@ def design_numbers(public: Mapping[str, Any], delta: float, options: Mapping[str
     names = ("dimension", "clusters", "epsilon", "expected_users", "seed")
     facts = {name: public[name] for name in names}
     protocol, model = public["protocol"], public["model"]
+    if protocol != "shuffle" and (protocol, model) != ("codeword", "shuffle"):
+        return DESIGNERS[protocol](**facts, **options)
+    _need_delta(model, delta)
     try:
         if protocol == "shuffle":
-            _need_delta(model, delta)
             return design_vector_sums(**facts, delta=delta, model=model, **options)
-        if (protocol, model) == ("codeword", "shuffle"):
-            _need_delta(model, delta)
-            return design_amplified(**facts, delta=delta, **options)
-        return DESIGNERS[protocol](**facts, **options)
+        return design_amplified(**facts, delta=delta, **options)
     except TypeError as error:
         if "unexpected keyword" not in str(error):
             raise

@@ -11,6 +11,7 @@ decides. No float is compared anywhere.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -40,14 +41,7 @@ def largest_odds(epsilon: float) -> int:
     >>> largest_odds(1.0)  # e·2^24 = 45605201.4…
     45605201
     """
-    exact = _exact(epsilon)
-    precision = _FIRST_PRECISION
-    while True:
-        lower, upper = _exponential_bracket(exact, precision)
-        smallest, largest = (lower * BASE_ODDS) >> precision, (upper * BASE_ODDS) >> precision
-        if smallest == largest:
-            return smallest
-        precision *= 2
+    return largest_shared_odds(epsilon, 1)
 
 
 def odds_allowed(odds: int, epsilon: float) -> bool:
@@ -59,6 +53,67 @@ def odds_allowed(odds: int, epsilon: float) -> bool:
     (True, False)
     """
     return odds <= largest_odds(epsilon)
+
+
+def largest_shared_odds(epsilon: float, parts: int) -> int:
+    """Return the largest integer A with (A/2^24)^parts ≤ e^ε: the odds of one of `parts` independent answers.
+
+    Examples
+    --------
+    >>> largest_shared_odds(1.0, 1) == largest_odds(1.0)
+    True
+    >>> largest_shared_odds(1.0, 20)  # e^(1/20)·2^24 = 17637402.8…
+    17637402
+    """
+    if parts < 1:
+        raise PlanError(f"odds are shared by at least one part, got {parts}")
+    exact = _exact(epsilon) / parts
+    precision = _FIRST_PRECISION
+    while True:
+        lower, upper = _exponential_bracket(exact, precision)
+        smallest, largest = (lower * BASE_ODDS) >> precision, (upper * BASE_ODDS) >> precision
+        if smallest == largest:
+            return smallest
+        precision *= 2
+
+
+def product_allowed(odds: Sequence[int], epsilon: float) -> bool:
+    """Tell whether independent answers with these odds are ε-private together: Π (A_j/2^24) ≤ e^ε, exactly.
+
+    Examples
+    --------
+    >>> product_allowed([17637402] * 20, 1.0), product_allowed([17637403] * 20, 1.0)
+    (True, False)
+    """
+    exact = _exact(epsilon)
+    product, power = math.prod(odds), 24 * len(odds)
+    precision = _FIRST_PRECISION
+    while True:
+        lower, upper = _exponential_bracket(exact, precision)
+        scaled = product << precision  # compare Π A_j·2^precision with e^ε·2^(24·parts)·2^precision
+        if scaled <= lower << power:
+            return True
+        if scaled > upper << power:
+            return False
+        precision *= 2
+
+
+def spent_by_product(odds: Sequence[int]) -> float:
+    """Return the smallest double that is at least Σ ln(A_j/2^24): what independent answers spend together.
+
+    Examples
+    --------
+    >>> spent_by_product([17637402] * 20) <= 1.0
+    True
+    """
+    if min(odds, default=0) <= BASE_ODDS:
+        raise PlanError(f"odds must exceed {BASE_ODDS} (even odds), got {min(odds, default=0)}")
+    guess = math.fsum(math.log1p((a - BASE_ODDS) / BASE_ODDS) for a in odds)
+    while product_allowed(odds, below := math.nextafter(guess, 0.0)):
+        guess = below
+    while not product_allowed(odds, guess):
+        guess = math.nextafter(guess, math.inf)
+    return guess
 
 
 def spent_epsilon(odds: int) -> float:

@@ -59,6 +59,7 @@ def test_a_header_of_numbers_must_be_named(tmp_path):
         ("1,2\n3,4,5\n", "line 2: expected 2 numbers"),
         ("1,2,3\n4,5,6\n", "line 1: expected 2 numbers, found 3 fields"),
         ("1;2\n3;4\n1;3\n", "line 2"),
+        ('1,2\n1,"2\n3"\n', "line 2: a quote is opened and not closed"),
     ],
 )
 def test_bad_csv_names_the_line_and_never_the_value(tmp_path, text, message):
@@ -84,6 +85,24 @@ def test_empty_csv_has_no_rows(tmp_path):
     assert list(csv_chunks(tmp_path / "p.csv", 2, None, 100)) == []
     (tmp_path / "p.csv").write_text("x,y\n")
     assert list(csv_chunks(tmp_path / "p.csv", 2, None, 100)) == []
+
+
+@pytest.mark.parametrize(
+    "shape", ["(" + "-" * 9000 + "1,2)", "(" * 9000, f"({'9' * 40},2)", "(True,2)", "(4611686018427387904,2)"]
+)
+def test_npy_headers_that_break_the_parser_are_no_points(tmp_path, shape):
+    header = f"{{'descr':'<f8','fortran_order':False,'shape':{shape}}}\n".encode()
+    path = tmp_path / "p.npy"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(32))
+    with pytest.raises(FileError, match="byte 0: expected a whole NumPy array file"):
+        read(path)
+
+
+@pytest.mark.parametrize("start", [b"", b"PK and no archive", b"\x80\x04K\x01."])
+def test_what_is_no_npy_is_no_points(tmp_path, start):
+    (tmp_path / "p.npy").write_bytes(start)
+    with pytest.raises(FileError, match="byte 0: expected a whole NumPy array file"):
+        read(tmp_path / "p.npy")
 
 
 def test_parquet_that_is_no_points(tmp_path):

@@ -62,7 +62,7 @@ def test_the_client_checks_the_odds_itself():
 @pytest.mark.parametrize(
     ("point", "message"),
     [
-        ([SECRET, 0.0], r"shape \(n, 3\)"),
+        ([SECRET, 0.0], r"shape \(3,\), got shape \(2,\)"),
         ([[SECRET, 0.0, 0.0]], r"shape \(3,\), got shape \(1, 3\)"),
         (SECRET, r"shape \(3,\), got shape \(\)"),
         ([SECRET, math.nan, 0.0], "NaN"),

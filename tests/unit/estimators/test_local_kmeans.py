@@ -198,6 +198,10 @@ def test_no_message_quotes_a_value(model):
         LocalKMeans(2, radius=1.0).fit([["0.5", "secret"], ["1", "2"]])
     assert "secret" not in str(caught.value)
     assert caught.value.__cause__ is None
+    for flat in ([0.512345, 0.25], 0.512345):
+        with pytest.raises(PointError, match=r"Expected 2D array, got (1D|scalar) array instead") as caught:
+            model.predict(flat)
+        assert "5123" not in str(caught.value)
     with pytest.raises(ValueError, match="NaN"):
         model.predict([[np.nan, 0.0]])
 

@@ -62,3 +62,10 @@ def test_a_foreign_key_is_shown_shortened_and_printable():
     assert len(str(caught.value)) < 120
     assert str(caught.value).replace("…", "").isascii()
     assert "\x1b" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ['{"' + '\\"' * 1_000_000, '{"' + "\\" * 2_000_001, '"' * 2_000_001])
+def test_strings_that_never_end_take_no_longer_than_others(text):
+    # Seconds at most; a scan that starts again at every quote would take hours.
+    with pytest.raises(PlanError, match="not JSON at character"):
+        parse_object(text)

@@ -1,0 +1,167 @@
+"""kMeansDecoder (the paper's Algorithm 4): two oracles in, k centers out.
+
+    f̃, ṽ -> T = BuildTree(f̃) -> centers c' of S_T in the projected space by any solver 𝒜
+    -> φ: each leaf to its closest c'_j -> ṽ^j = Σ ṽ_z, ñ^j = Σ f̃_z over the leaves of part j
+    -> c_j = ṽ^j / max{1, ñ^j}, drawn back to the unit ball
+
+With strays at 0 this is the paper's decoder to the letter: all leaves count, ñ unclamped. With strays > 0
+(`constants="practical"`) frequencies that noise alone explains count as zero, expansions that lost their
+people are undone (`coterie.tree.prune`), and only the leaves above the floor are pooled: hundreds of empty
+leaves would bury ñ and ṽ under their noise. All of it is post-processing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+
+from coterie.coreset.cost import nearest
+from coterie.coreset.points import WeightedPointSet
+from coterie.coreset.representative import representative_point_set
+from coterie.errors import DecodeError
+from coterie.geometry.nets import NetFamily
+from coterie.oracles.base import FrequencyOracle, VectorSumOracle
+from coterie.tree.build import BuildParameters, WeighedTree, build_tree
+from coterie.tree.net_tree import NetTree
+from coterie.tree.prune import pruned
+
+
+class Solver(Protocol):
+    """A k-means solver in scikit-learn's manner (𝒜): `KMeans`, `MiniBatchKMeans` and the like."""
+
+    cluster_centers_: NDArray[np.float64]
+
+    def fit(
+        self, X: NDArray[np.float64], y: None = None, sample_weight: NDArray[np.float64] | None = None
+    ) -> object:
+        """Find centers of weighted points."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NetTreeOutcome:
+    """What kMeansDecoder finds.
+
+    Attributes
+    ----------
+    centers : ndarray of float64, shape (k, d)
+        In units of the public ball: inside the unit ball around its center.
+    weights : ndarray of float64, shape (k,)
+        ñ of each part, unclamped.
+    tree : NetTree
+        The tree that was built.
+    coreset : WeightedPointSet
+        S_T in the projected, scaled space.
+    projected_centers : ndarray of float64, shape (k, d')
+        What the solver found on the coreset.
+    parts : ndarray of int64, shape (leaves,)
+        φ: the part of each leaf.
+    pooled : ndarray of bool, shape (leaves,)
+        Which leaves were added up; all of them in the paper.
+    """
+
+    centers: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    tree: NetTree
+    coreset: WeightedPointSet
+    projected_centers: NDArray[np.float64]
+    parts: NDArray[np.int64]
+    pooled: NDArray[np.bool_]
+
+    @property
+    def pooled_leaves(self) -> NDArray[np.int64]:  # (k,)
+        """How many leaves were added up in each part."""
+        return np.bincount(self.parts[self.pooled], minlength=len(self.centers))
+
+
+def k_means_decoder(
+    nets: NetFamily,
+    frequencies: FrequencyOracle,
+    vectors: VectorSumOracle,
+    parameters: BuildParameters,
+    *,
+    solver: Solver | None = None,
+    random_state: int | np.random.RandomState | None = None,
+) -> NetTreeOutcome:
+    """Build the tree, cluster its coreset, and average each part in the original space (kMeansDecoder).
+
+    Parameters
+    ----------
+    nets : NetFamily
+        L_0, …, L_T.
+    frequencies, vectors : FrequencyOracle, VectorSumOracle
+        f̃ and ṽ.
+    parameters : BuildParameters
+        k, a, Γ and the strays.
+    solver : Solver, optional
+        𝒜; by default scikit-learn's KMeans with ten starts.
+    random_state : int, RandomState or None
+        The analyst's seed, for the default solver.
+    """
+    weighed = build_tree(nets, frequencies, parameters)
+    if parameters.strays > 0:
+        weighed = pruned(weighed)
+    noisy, weights = weighed.leaf_frequencies(), weighed.leaf_weights()
+    coreset = representative_point_set(weighed.tree, weights)
+    found = _solve(coreset, noisy, parameters.clusters, solver, random_state)
+    parts = nearest(coreset.points, found)
+    pooled = weights > 0 if parameters.strays > 0 else np.ones(len(parts), dtype=np.bool_)
+    count = len(found)
+    part_sums = _part_sums(weighed, vectors, parts, pooled, count)
+    part_weights = np.zeros(count)
+    np.add.at(part_weights, parts[pooled], noisy[pooled])
+    centers = part_sums / np.maximum(1.0, part_weights)[:, None]
+    lengths = np.linalg.norm(centers, axis=1, keepdims=True)
+    centers = centers / np.maximum(1.0, lengths)
+    return NetTreeOutcome(centers, part_weights, weighed.tree, coreset, found, parts, pooled)
+
+
+def _solve(
+    coreset: WeightedPointSet,
+    noisy: NDArray[np.float64],
+    clusters: int,
+    solver: Solver | None,
+    random_state: int | np.random.RandomState | None,
+) -> NDArray[np.float64]:
+    """Return the centers that 𝒜 finds on the coreset, (k', d')."""
+    points, weights = coreset.points, coreset.weights.copy()
+    # 𝒜 needs at least k points: where fewer have weight, the heaviest of the others get next to none.
+    if np.count_nonzero(weights) < clusters:
+        top = np.argsort(-noisy, kind="stable")[:clusters]
+        weights[top] = np.maximum(weights[top], 1e-6)
+    kept = weights > 0
+    if solver is None:
+        clusters = min(clusters, int(kept.sum()))
+        solver = cast("Solver", KMeans(clusters, n_init=10, random_state=random_state))
+    solver.fit(points[kept], sample_weight=weights[kept])
+    found = np.asarray(solver.cluster_centers_, dtype=np.float64)
+    if found.ndim != 2 or found.shape[1] != points.shape[1] or not np.isfinite(found).all():
+        raise DecodeError(
+            f"the solver's cluster_centers_ must be finite, (k, {points.shape[1]}), got {found.shape}"
+        )
+    return found
+
+
+def _part_sums(
+    weighed: WeighedTree,
+    vectors: VectorSumOracle,
+    parts: NDArray[np.int64],
+    pooled: NDArray[np.bool_],
+    count: int,
+) -> NDArray[np.float64]:
+    """Return ṽ^j: the vector sums over the pooled leaves of each part, (count, d)."""
+    total: NDArray[np.float64] | None = None
+    before = 0
+    for number, level, where in weighed.tree.leaves():
+        mine = slice(before, before + len(where))
+        before += len(where)
+        kept = pooled[mine]
+        sums = vectors.part_sums(number, level.paths[where][kept], parts[mine][kept], count)
+        total = sums if total is None else total + sums
+    if total is None:
+        raise DecodeError("a tree without leaves cannot be decoded")
+    return total

@@ -1,0 +1,246 @@
+"""The design of a net-tree plan: the paper's constants, or ones that work at the sizes people have.
+
+*Theory* (the paper's Theorems "thm:net-tree-main-guarantee" and "thm:apx-main"), for a (1+α)-approximation
+with probability 1-β, logarithms of Γ and T to base 2:
+
+    ξ = α/10    θ = 8·√((1+2/ξ)/ξ)    d' = ⌈C·ln(k/(β/10))/(α/10)²⌉    Λ = √(0.01/ln(n/β)·d/d')
+    γ = packing/covering radius    a = ⌈(1+(2+θ)/γ)^d'⌉    Γ = ⌈log n⌉    T = ⌈½·log n⌉
+
+The paper leaves C open (d' is an O(log)); it is shown, and 1 by default. At these values ka exceeds the
+number of nodes of every level, so BuildTree expands all of them and the tree is the complete one: `nodes`
+predicts how many, and a plan that could not be decoded is refused with the numbers.
+
+*Practical* (the default), each number free to be set:
+
+    d' = min(d, 6)       more dimensions have too many cells at level 1 (3,000 at d' = 6, 58,000 at 8)
+    Λ = √(d/d')/1.5      a random projection then keeps two thirds of a point's length on average, and of
+                         points on the sphere one in thirty falls outside at d' = 6. (At c = 2 that is one in
+                         2,000, but clusters share cells: objective 0.19 against 0.03 at d = 100, k = 4,
+                         ε = 4, n = 200,000.) Λ = 1 where nothing is projected
+    a = 1, Γ = ⌈log n⌉   the doubling test works on groups of k nodes
+    T                    the smallest with 3k cells where the data can be: every further level divides the
+                         budget again, and costs more than finer cells gain (docs/theory/net-tree.md)
+    strays = 0.5         frequencies count as zero below a floor that half an empty node a level passes
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from coterie.errors import PlanError
+from coterie.geometry.nets import MAX_LEVELS, MAX_NET_DIMENSION
+from coterie.plan.checks import checked_choice, checked_integer, checked_real
+from coterie.plan.net_tree import MAX_EXPANSION, NetTreeNumbers
+from coterie.privacy.odds import BASE_ODDS, largest_shared_odds
+
+MAX_NODES: Final = 1 << 21  # of a tree that can be decoded
+MAX_ROOT_CHILDREN: Final = 1 << 18
+PRACTICAL_DIMENSION: Final = 6
+PRACTICAL_LEVELS: Final = 6
+PRACTICAL_STRAYS: Final = 0.5
+PRACTICAL_SHRINK: Final = 1.5  # c
+_CELLS_A_CLUSTER: Final = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class TheoryConstants:
+    """The constants of the paper's theorems for one study, and what they come to.
+
+    Examples
+    --------
+    >>> constants = theory_constants(dimension=2, clusters=4, expected_users=200_000, alpha=0.5)
+    >>> constants.levels, constants.rounds, constants.expansion
+    (9, 18, 71736)
+    >>> theory_constants(dimension=100, clusters=8, expected_users=10**6, alpha=0.5).projected
+    100
+    """
+
+    alpha: float
+    beta: float
+    jl_constant: float  # C
+    wanted_dimension: float  # ⌈C·ln(k/β)/α²⌉, before it meets d
+    projected: int  # d'
+    scale: float  # Λ
+    theta: float  # θ
+    packing: float  # γ
+    expansion: float  # a; may be beyond every integer that matters
+    rounds: int  # Γ
+    levels: int  # T
+    nodes: float  # of the tree that BuildTree would make, at most
+
+    def __str__(self) -> str:
+        return (
+            f"alpha={self.alpha:g} beta={self.beta:g} C={self.jl_constant:g}: d'={self.projected} "
+            f"(wanted {self.wanted_dimension:.4g}), scale={self.scale:.3g}, theta={self.theta:.4g}, "
+            f"a={self.expansion:.4g}, rounds={self.rounds}, levels={self.levels}, {self.nodes:.3g} nodes"
+        )
+
+
+def theory_constants(
+    *,
+    dimension: int,
+    clusters: int,
+    expected_users: int,
+    alpha: float = 0.5,
+    beta: float = 0.1,
+    jl_constant: float = 1.0,
+    ratio: int = 2,
+) -> TheoryConstants:
+    """Compute the constants of the theorems from (α, β, n, k, d)."""
+    xi = 0.1 * alpha
+    theta = 8 * math.sqrt((1 + 2 / xi) / xi)
+    wanted = math.ceil(jl_constant * math.log(clusters / (0.1 * beta)) / (0.1 * alpha) ** 2)
+    projected = max(1, min(wanted, dimension))
+    scale = 1.0
+    if projected < dimension:
+        scale = math.sqrt(0.01 / math.log(expected_users / beta) * dimension / projected)
+    packing = math.sqrt(3 / (projected + 2))
+    rounds = max(1, math.ceil(math.log2(expected_users)))
+    levels = max(1, math.ceil(0.5 * math.log2(expected_users)))
+    base = 1 + (2 + theta) / packing
+    digits = projected * math.log10(base)
+    expansion = math.ceil(base**projected) if digits < 15 else 10.0 ** min(digits, 300.0)
+    return TheoryConstants(
+        alpha, beta, jl_constant, wanted, projected, scale, theta, packing, expansion, rounds, levels,
+        predicted_nodes(projected, levels, ratio, clusters * float(expansion) * rounds),
+    )  # fmt: skip
+
+
+def net_points(dimension: int, radius: float, covering: float) -> float:
+    """Return about how many points of a net with this covering radius serve a ball.
+
+    The volume of a ball larger by the covering radius, over the volume of one cell of the scaled lattice.
+    """
+    lattice_covering = math.sqrt(dimension * (dimension + 2) / (12 * (dimension + 1)))
+    log_ball = dimension / 2 * math.log(math.pi) - math.lgamma(dimension / 2 + 1)
+    log_cells = log_ball + 0.5 * math.log(dimension + 1)
+    log_cells += dimension * math.log(lattice_covering * (radius + covering) / covering)
+    return math.exp(min(log_cells, 600.0))
+
+
+def predicted_nodes(dimension: int, levels: int, ratio: int, most_expanded: float) -> float:
+    """Return about how many nodes a tree has that expands at most so many nodes a level."""
+    total = 1.0
+    for level in range(1, levels + 1):
+        complete = net_points(dimension, 1.0, float(ratio) ** -level)
+        children = math.exp(min(dimension * math.log(ratio), 600.0))
+        total += complete if level == 1 else min(complete, most_expanded * children)
+    return total
+
+
+def design_net_tree(
+    *,
+    dimension: int,
+    clusters: int,
+    epsilon: float,
+    expected_users: int,
+    seed: int = 0,
+    constants: str = "practical",
+    alpha: float = 0.5,
+    beta: float = 0.1,
+    jl_constant: float = 1.0,
+    levels: int | None = None,
+    ratio: int = 2,
+    projected: int | None = None,
+    shrink: float = PRACTICAL_SHRINK,
+    expansion: int | None = None,
+    rounds: int | None = None,
+    strays: float | None = None,
+) -> NetTreeNumbers:
+    """Choose the numbers of a net-tree plan.
+
+    Parameters
+    ----------
+    dimension, clusters, epsilon, expected_users, seed
+        The public facts of the study; the seed plays no part in the numbers.
+    constants : {"practical", "theory"}
+        Which set of rules fills what is not given below; see the module's text.
+    alpha, beta, jl_constant : float
+        α, β and C of the theory.
+    levels, ratio, projected, expansion, rounds, strays
+        As in `NetTreeNumbers`; None lets the rules choose.
+    shrink : float
+        c of the practical Λ = √(d/d')/c.
+
+    Raises
+    ------
+    PlanError
+        If no server could decode such a plan; the message has the numbers.
+
+    Examples
+    --------
+    >>> numbers = design_net_tree(dimension=100, clusters=8, epsilon=4.0, expected_users=200_000)
+    >>> numbers.projected, numbers.levels, numbers.report_width
+    (6, 1, 13)
+    """
+    del seed
+    checked_choice("constants", constants, ("practical", "theory"))
+    alpha = checked_real("alpha", alpha, 1e-6, 1.0)
+    beta = checked_real("beta", beta, 1e-12, 0.5)
+    jl_constant = checked_real("jl_constant", jl_constant, 1e-6, 1e6)
+    shrink = checked_real("shrink", shrink, 0.1, 100.0)
+    theory = theory_constants(
+        dimension=dimension, clusters=clusters, expected_users=expected_users,
+        alpha=alpha, beta=beta, jl_constant=jl_constant, ratio=ratio,
+    )  # fmt: skip
+    if constants == "theory":
+        projected = theory.projected if projected is None else projected
+        scale = (
+            theory.scale if projected == theory.projected else _practical_scale(dimension, projected, shrink)
+        )
+        levels = theory.levels if levels is None else levels
+        expansion = int(min(theory.expansion, MAX_EXPANSION)) if expansion is None else expansion
+        strays = 0.0 if strays is None else strays
+    else:
+        projected = min(dimension, PRACTICAL_DIMENSION) if projected is None else projected
+        scale = _practical_scale(dimension, projected, shrink)
+        radius = 1.0 if projected >= dimension else 1 / shrink  # where most people are
+        levels = _practical_levels(clusters, projected, ratio, radius) if levels is None else levels
+        expansion = 1 if expansion is None else expansion
+        strays = PRACTICAL_STRAYS if strays is None else strays
+    rounds = theory.rounds if rounds is None else rounds
+    levels = checked_integer("levels", levels, 1, MAX_LEVELS)
+    _check_decodable(projected, levels, ratio, clusters * expansion * rounds, constants, theory)
+    odds = largest_shared_odds(epsilon, 2 * levels)  # ε/2 for counts, ε/2 for vectors, one T-th a level
+    if odds <= BASE_ODDS:
+        raise PlanError(
+            f"epsilon {epsilon!r} is too small for {levels} levels: every bit would be a fair coin"
+        )
+    return NetTreeNumbers(levels, ratio, projected, scale, odds, odds, expansion, rounds, strays)
+
+
+def _practical_scale(dimension: int, projected: int, shrink: float) -> float:
+    return 1.0 if projected >= dimension else math.sqrt(dimension / projected) / shrink
+
+
+def _practical_levels(clusters: int, projected: int, ratio: int, radius: float) -> int:
+    """Return the smallest T at which a ball of this radius has 3k cells."""
+    for levels in range(1, PRACTICAL_LEVELS):
+        if net_points(projected, radius, float(ratio) ** -levels) >= _CELLS_A_CLUSTER * clusters:
+            return levels
+    return PRACTICAL_LEVELS
+
+
+def _check_decodable(
+    projected: int, levels: int, ratio: int, most_expanded: int, constants: str, theory: TheoryConstants
+) -> None:
+    shown = f" ({theory})" if constants == "theory" else ""
+    if projected > MAX_NET_DIMENSION:
+        raise PlanError(
+            f"nets of {projected} dimensions cannot be built, {MAX_NET_DIMENSION} at most{shown}; "
+            "set projected, or take constants='practical'"
+        )
+    roots = predicted_nodes(projected, 1, ratio, 0.0)
+    if roots > MAX_ROOT_CHILDREN:
+        raise PlanError(
+            f"the root would have about {roots:.3g} children, more than {MAX_ROOT_CHILDREN}, in {projected} "
+            f"dimensions{shown}; project to fewer"
+        )
+    nodes = predicted_nodes(projected, levels, ratio, float(most_expanded))
+    if nodes > MAX_NODES:
+        raise PlanError(
+            f"the tree would have up to {nodes:.3g} nodes, more than {MAX_NODES}{shown}; take fewer "
+            "levels, a smaller expansion, or constants='practical'"
+        )

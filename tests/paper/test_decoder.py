@@ -1,0 +1,129 @@
+"""kMeansDecoder with the oracles' noise switched off, by explicit test doubles (never private)."""
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans, MiniBatchKMeans
+
+from coterie.centers.k_means_decoder import k_means_decoder
+from coterie.coreset import WeightedPointSet
+from coterie.coreset.cost import cost
+from coterie.errors import DecodeError
+from coterie.geometry.nets import NetFamily
+from coterie.geometry.projection import Projection
+from coterie.tree.build import BuildParameters
+
+ALPHA = 0.1  # the decoder's centers may cost this much more than the best ones found
+
+
+class NoiselessOracle:
+    """True frequencies and true vector sums of every node: what the oracles would say without noise."""
+
+    def __init__(self, nets, places, vectors):
+        self.reports = len(places)
+        self._vectors = vectors
+        self._nodes = []
+        paths = nets.paths(nets.representatives(places))
+        for level in range(1, nets.levels + 1):
+            keys, node = np.unique(paths[:, : level + 1], axis=0, return_inverse=True)
+            self._nodes.append(({tuple(key): i for i, key in enumerate(keys.tolist())}, node.reshape(-1)))
+
+    def _indices(self, level, paths):
+        return np.array(
+            [self._nodes[level - 1][0].get(tuple(path), -1) for path in paths.tolist()], dtype=int
+        )
+
+    def frequencies(self, level, paths):
+        indices = self._indices(level, paths)
+        counts = np.bincount(self._nodes[level - 1][1])
+        return np.where(indices >= 0, counts[indices], 0).astype(float)
+
+    def deviation(self, level):
+        return 0.0
+
+    def part_sums(self, level, paths, parts, count):
+        part_of_node = np.full(len(self._nodes[level - 1][0]) + 1, -1)
+        part_of_node[self._indices(level, paths)] = parts
+        part_of_node[-1] = -1  # buckets that nobody is in
+        part = part_of_node[self._nodes[level - 1][1]]
+        sums = np.zeros((count, self._vectors.shape[1]))
+        np.add.at(sums, part[part >= 0], self._vectors[part >= 0])
+        return sums
+
+
+def mixture(seed, dimension, clusters, spread, count=900):
+    generator = np.random.default_rng(seed)
+    centers = generator.standard_normal((clusters, dimension))
+    centers *= 0.8 / np.linalg.norm(centers, axis=1, keepdims=True)
+    points = centers[np.arange(count) % clusters] + generator.normal(0, spread, (count, dimension))
+    return points / np.maximum(1, np.linalg.norm(points, axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("dimension", "clusters", "spread"), [(2, 3, 0.05), (2, 4, 0.2), (3, 3, 0.1)])
+def test_noise_free_decoder_is_within_alpha_of_the_best(seed, dimension, clusters, spread):
+    points = mixture(seed, dimension, clusters, spread)
+    nets = NetFamily.from_key(seed.to_bytes(16, "big"), dimension, levels=6)
+    oracle = NoiselessOracle(nets, points, points)
+    outcome = k_means_decoder(
+        nets, oracle, oracle, BuildParameters(clusters, expansion=4, rounds=10), random_state=0
+    )
+    people = WeightedPointSet(points, np.ones(len(points)))
+    best = KMeans(clusters, n_init=30, random_state=1).fit(points).inertia_
+    assert cost(people, outcome.centers) <= (1 + ALPHA) * best
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_free_decoder_with_a_projection(seed):
+    # The tree lives in 3 of 20 dimensions; the centers come from the sums in all 20.
+    points = mixture(seed, 20, 3, 0.02)
+    scale = np.sqrt(20 / 3) / 2
+    places, _ = Projection.from_key(seed.to_bytes(16, "big"), 20, 3, scale).apply(points)
+    nets = NetFamily.from_key(bytes(16), 3, levels=5)
+    oracle = NoiselessOracle(nets, places, points)
+    outcome = k_means_decoder(nets, oracle, oracle, BuildParameters(3, 4, 10), random_state=0)
+    best = KMeans(3, n_init=30, random_state=1).fit(points).inertia_
+    assert cost(WeightedPointSet(points, np.ones(len(points))), outcome.centers) <= (1 + ALPHA) * best
+
+
+def test_any_solver_in_scikit_learns_manner_will_do():
+    points = mixture(0, 2, 3, 0.05)
+    nets = NetFamily.from_key(bytes(16), 2, levels=5)
+    oracle = NoiselessOracle(nets, points, points)
+    parameters = BuildParameters(3, 4, 10)
+    outcome = k_means_decoder(
+        nets, oracle, oracle, parameters, solver=MiniBatchKMeans(3, n_init=5, random_state=0)
+    )
+    best = KMeans(3, n_init=30, random_state=1).fit(points).inertia_
+    assert cost(WeightedPointSet(points, np.ones(len(points))), outcome.centers) <= 1.3 * best
+
+
+def test_a_solver_with_foreign_centers_is_refused():
+    class Broken:
+        def fit(self, X, y=None, sample_weight=None):
+            self.cluster_centers_ = np.full((2, 2), np.nan)
+
+    points = mixture(0, 2, 2, 0.05)
+    nets = NetFamily.from_key(bytes(16), 2, levels=2)
+    oracle = NoiselessOracle(nets, points, points)
+    with pytest.raises(DecodeError, match="cluster_centers_ must be finite"):
+        k_means_decoder(nets, oracle, oracle, BuildParameters(2, 1, 3), solver=Broken())
+
+
+def test_centers_stay_in_the_ball_and_empty_parts_at_zero():
+    points = mixture(0, 2, 2, 0.05)
+    nets = NetFamily.from_key(bytes(16), 2, levels=3)
+    oracle = NoiselessOracle(nets, points, 5 * points)  # sums five times too long
+    outcome = k_means_decoder(nets, oracle, oracle, BuildParameters(2, 1, 3), random_state=0)
+    assert np.linalg.norm(outcome.centers, axis=1) == pytest.approx(1.0)
+
+
+def test_partition_and_means_are_the_papers():
+    # c_j is the mean of exactly the people whose leaf is closest to c'_j.
+    points = mixture(4, 2, 3, 0.1)
+    nets = NetFamily.from_key(bytes(16), 2, levels=4)
+    oracle = NoiselessOracle(nets, points, points)
+    outcome = k_means_decoder(nets, oracle, oracle, BuildParameters(3, 2, 10), random_state=0)
+    part = outcome.parts[outcome.tree.representative_indices(points)]
+    for j in range(3):
+        assert outcome.centers[j] == pytest.approx(points[part == j].mean(axis=0))
+        assert outcome.weights[j] == np.sum(part == j)

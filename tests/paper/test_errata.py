@@ -1,0 +1,159 @@
+"""Where the paper must be read with care: a test for each entry of docs/theory/errata.md."""
+
+import math
+
+import numpy as np
+import pytest
+
+from coterie.coreset import WeightedPointSet
+from coterie.coreset.cost import partition_cost
+from coterie.coreset.transport import transport_cost
+from coterie.errors import PlanError
+from coterie.geometry.nets import NetFamily
+from coterie.geometry.projection import Projection
+from coterie.oracles.explicit_hist import ExplicitHist
+from coterie.oracles.signs import PathMasks
+from coterie.plan.net_tree_design import PRACTICAL_SHRINK, design_net_tree, theory_constants
+from coterie.randomizers.response import BinaryResponse
+from coterie.randomizers.sphere import djw_norm
+from coterie.tree.build import BuildParameters, build_tree, compute_threshold
+
+
+class Noisy:
+    """An oracle of pure noise around nothing."""
+
+    reports = 1000
+
+    def frequencies(self, level, paths):
+        return np.random.default_rng(level).normal(0, 50, len(paths))
+
+    def deviation(self, level):
+        return 50.0
+
+
+def test_e1_the_threshold_groups_by_ka_not_by_m_over_k_times_a():
+    # ⌊m/ka⌋ is ⌊m/(ka)⌋: read as ⌊(m/k)·a⌋ the loop would ask for sums of a negative number of nodes.
+    frequencies = np.sort(np.random.default_rng(0).uniform(0, 9, 10))
+    k, a = 2, 4
+    assert math.floor(len(frequencies) / k * a) * k * a > len(frequencies)
+    assert compute_threshold(frequencies, k * a, 50) in (0, 10)
+
+
+def test_e2_the_threshold_reads_noisy_frequencies_and_sums_stay_unclamped():
+    nets = NetFamily.from_key(bytes(16), 2, 3)
+    weighed = build_tree(nets, Noisy(), BuildParameters(2, 8, 5))
+    clamped = np.maximum(weighed.leaf_frequencies(), 0).sum()
+    unclamped = weighed.leaf_frequencies().sum()
+    leaves = weighed.tree.leaf_count
+    # Clamping a sum over L empty leaves adds 0.4·σ·L to what should be about zero.
+    assert clamped > 0.3 * 50 * leaves
+    assert abs(unclamped) < 5 * 50 * math.sqrt(leaves)
+
+
+def test_e3_logarithms_are_to_base_two():
+    # T and Γ must satisfy 2^(-2T) ≤ 1/n and n/2^Γ ≤ 1, which the proof uses; natural logarithms do not.
+    n = 200_000
+    constants = theory_constants(dimension=2, clusters=4, expected_users=n)
+    assert 2.0 ** (-2 * constants.levels) <= 1 / n
+    assert n / 2**constants.rounds <= 1
+    assert 2.0 ** (-2 * math.ceil(0.5 * math.log(n))) > 1 / n
+    assert n / 2 ** math.ceil(math.log(n)) > 1
+
+
+def test_e4_the_roots_frequency_is_not_encoded():
+    class Refusing(Noisy):
+        def frequencies(self, level, paths):
+            assert level >= 1
+            return np.zeros(len(paths))
+
+    nets = NetFamily.from_key(bytes(16), 2, 3)
+    assert len(build_tree(nets, Refusing(), BuildParameters(1, 1, 2)).tree.levels) == 2
+
+
+@pytest.mark.parametrize("dimension", [3, 30, 100])
+def test_e5_the_footnotes_norm_is_constant_in_the_dimension(dimension):
+    footnote = (
+        math.pi
+        * math.sqrt(dimension)
+        * math.exp(math.lgamma((dimension + 1) / 2) - math.lgamma(dimension / 2 + 1))
+    )
+    assert footnote == pytest.approx(math.pi * math.sqrt(2), rel=0.2)  # Θ(1), so the answer would be biased
+    assert djw_norm(dimension, 1.0) == pytest.approx(math.sqrt(math.pi * dimension / 2), rel=0.1)  # Θ(√d)
+
+
+def test_e6_representatives_of_lattice_nets_leave_the_ball():
+    # The paper's nets lie in the ball, a lattice's points need not: up to Σρ_j, not only ρ_1, outside.
+    nets = NetFamily.from_key(bytes(16), 6, 4)
+    generator = np.random.default_rng(0)
+    points = generator.standard_normal((200_000, 6))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    lengths = np.linalg.norm(nets.points(1, nets.representatives(points)[0]), axis=1)
+    assert lengths.max() > 1.5  # beyond 1 + ρ_1: taking only those as the root's children would lose people
+    assert lengths.max() <= 2
+
+
+def test_e7_the_constant_four_needs_points_of_the_ball():
+    # One unmatched unit at distance 2 + ρ from the center costs (2+ρ)², more than the lemma's 4.
+    outside = WeightedPointSet.of([[1.5]], [1.0])
+    nothing = WeightedPointSet.of([[0.0]], [0.0])
+    center, xi = np.array([[-1.0]]), 1.0
+    transport = transport_cost(nothing.points, nothing, outside)
+    target = partition_cost(outside, np.array([0]), center)
+    source = partition_cost(nothing, np.array([0]), center)
+    assert target > (1 + xi) * source + 4 * transport
+    assert target <= (1 + xi) * source + (2 + 0.5) ** 2 * transport
+
+
+def test_e8_theorys_constants_expand_every_node():
+    constants = theory_constants(dimension=2, clusters=4, expected_users=200_000, alpha=1.0)
+    nets = NetFamily.from_key(bytes(16), 2, 4)
+    finest = nets.ratio ** (2 * 9) * 2
+    assert 4 * constants.expansion * constants.rounds > finest  # Γka exceeds the whole last level
+    with pytest.raises(PlanError, match="cannot be built"):
+        design_net_tree(
+            dimension=500, clusters=8, epsilon=1.0, expected_users=10**6, constants="theory", jl_constant=0.01
+        )
+
+
+def test_e9_the_papers_scale_empties_the_upper_levels():
+    # Λ of the theorem shrinks a unit vector to about 0.1/√log(n/β); the practical one to two thirds.
+    n, d, projected = 10**6, 1000, 10
+    points = np.random.default_rng(0).standard_normal((500, d))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    theory = math.sqrt(0.01 / math.log(n / 0.1) * d / projected)
+    shrunk, _ = Projection.from_key(bytes(16), d, projected, theory).apply(points)
+    practical, outside = Projection.from_key(
+        bytes(16), d, projected, math.sqrt(d / projected) / PRACTICAL_SHRINK
+    ).apply(points)
+    assert np.linalg.norm(shrunk, axis=1).mean() < 0.03  # five levels deep before anyone is told apart
+    assert np.linalg.norm(practical, axis=1).mean() == pytest.approx(1 / PRACTICAL_SHRINK, abs=0.04)
+    assert outside <= 20
+
+
+def test_e10_projection_costs_shrink_by_the_smaller_over_the_larger_dimension():
+    # The proof of the main theorem has (d/d')·cost_S(φ); a projection lowers costs, so it is d'/d.
+    generator = np.random.default_rng(2)
+    points = WeightedPointSet(generator.standard_normal((300, 40)) / 10, np.ones(300))
+    parts = np.arange(300) % 3
+    basis = Projection.from_key(bytes(16), 40, 8, 1.0).basis
+    low = partition_cost(WeightedPointSet(points.points @ basis, np.ones(300)), parts)
+    assert low / partition_cost(points, parts) == pytest.approx(8 / 40, rel=0.2)
+
+
+def test_e11_a_level_of_its_own_is_better_by_the_root_of_t():
+    # Pooling nT answers as the lemma does, against reading a level off its own n.
+    generator = np.random.default_rng(3)
+    people, levels = 2000, 9
+    response = BinaryResponse.for_epsilon(0.2)
+    path = np.array([[5, 3]])
+    own, pooled = [], []
+    for _ in range(200):
+        noise = generator.choice(np.array([-1, 1], dtype=np.int8), levels * people)
+        masks = PathMasks(
+            generator.integers(0, 16, levels * people), generator.integers(0, 16, (levels * people, 1))
+        )
+        everything = ExplicitHist(noise[None], masks, response, 4)
+        pooled.append(everything.frequencies(1, path)[0])
+        level = ExplicitHist(noise[None, :people], masks.slice(slice(people)), response, 4)
+        own.append(level.frequencies(1, path)[0])
+    assert np.std(pooled) / np.std(own) == pytest.approx(math.sqrt(levels), rel=0.2)

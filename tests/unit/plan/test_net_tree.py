@@ -1,0 +1,124 @@
+import dataclasses
+import math
+
+import pytest
+
+from coterie.errors import PlanError
+from coterie.plan import Plan
+from coterie.plan.net_tree import NetTreeNumbers
+from coterie.plan.net_tree_design import design_net_tree, net_points, theory_constants
+from coterie.privacy.odds import BASE_ODDS
+
+
+def design(dimension=2, clusters=4, epsilon=1.0, users=200_000, **options):
+    return design_net_tree(
+        dimension=dimension, clusters=clusters, epsilon=epsilon, expected_users=users, **options
+    )
+
+
+@pytest.mark.parametrize(
+    ("levels", "width"), [(1, 13), (4, 13), (5, 14), (8, 14), (9, 15), (12, 15), (16, 16), (24, 18)]
+)
+def test_a_report_is_an_id_and_two_bits_a_level(levels, width):
+    numbers = NetTreeNumbers(levels, 2, 2, 1.0, BASE_ODDS + 1, BASE_ODDS + 1, 1, 1, 0.0)
+    assert numbers.report_width == width
+
+
+def test_a_plan_round_trips_through_json():
+    plan = Plan.design(100, 8, 1.0, 10**6, protocol="net-tree", levels=3, ratio=2)
+    assert Plan.from_json(plan.to_json()) == plan
+    assert plan.guarantee.spent <= 1.0
+    assert plan.numbers.projected == 6
+    assert plan.public_key("net") != plan.public_key("subspace")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"levels": 0}, "levels must be in"),
+        ({"ratio": 5}, "ratio must be in"),
+        ({"projected": 16}, "projected must be in"),
+        ({"scale": 0.0}, "scale must be in"),
+        ({"count_odds": BASE_ODDS}, "count_odds must be in"),
+        ({"vector_odds": 1.5}, "vector_odds must be an integer"),
+        ({"expansion": 0}, "expansion must be in"),
+        ({"rounds": 65}, "rounds must be in"),
+        ({"strays": -0.1}, "strays must be in"),
+        ({"layout": 2}, "layout must be in"),
+        ({"ratio": 4, "projected": 12}, "children"),
+    ],
+)
+def test_numbers_are_valid_once_built(change, message):
+    with pytest.raises(PlanError, match=message):
+        dataclasses.replace(design(), **change)
+
+
+def test_unknown_and_missing_fields_are_refused():
+    fields = design().to_dict()
+    with pytest.raises(PlanError, match="unknown field"):
+        NetTreeNumbers.from_dict({**fields, "floor": 1})
+    fields.pop("levels")
+    with pytest.raises(PlanError, match="lacks the field"):
+        NetTreeNumbers.from_dict(fields)
+
+
+def test_the_projection_must_fit_the_dimension():
+    with pytest.raises(PlanError, match="at most the dimension"):
+        Plan.design(2, 2, 1.0, 1000, protocol="net-tree", projected=3, shrink=1.0)
+
+
+def test_practical_choices():
+    assert (design().projected, design().scale, design().levels) == (2, 1.0, 2)
+    high = design(dimension=100, clusters=8)
+    assert (high.projected, high.levels, high.expansion) == (6, 1, 1)
+    assert high.scale == pytest.approx(math.sqrt(100 / 6) / 1.5)
+    assert high.count_odds == high.vector_odds
+    assert design(dimension=1, clusters=50).levels == 6  # never more than six
+
+
+def test_theory_computes_every_constant():
+    constants = theory_constants(dimension=2, clusters=4, expected_users=200_000, alpha=0.5, beta=0.1)
+    xi = 0.05
+    assert constants.theta == pytest.approx(8 * math.sqrt((1 + 2 / xi) / xi))
+    assert constants.packing == pytest.approx(math.sqrt(3 / 4))
+    assert constants.expansion == math.ceil((1 + (2 + constants.theta) / constants.packing) ** 2)
+    assert (constants.levels, constants.rounds) == (9, 18)
+    assert constants.wanted_dimension == math.ceil(math.log(4 / 0.01) / 0.05**2)
+    assert constants.scale == 1.0  # nothing is projected
+    projected = theory_constants(dimension=10**6, clusters=8, expected_users=10**6, alpha=0.5)
+    assert projected.projected == projected.wanted_dimension
+    assert projected.scale == pytest.approx(
+        math.sqrt(0.01 / math.log(10**6 / 0.1) * 10**6 / projected.projected)
+    )
+    assert "theta=" in str(constants)
+
+
+def test_theory_builds_where_it_can_and_refuses_with_the_numbers_where_not():
+    numbers = design(constants="theory", users=20_000)
+    assert (numbers.levels, numbers.rounds, numbers.strays, numbers.expansion) == (8, 15, 0.0, 71736)
+    with pytest.raises(PlanError, match=r"nets of 100 dimensions cannot be built.*theta=.*nodes"):
+        design(dimension=100, constants="theory")
+    with pytest.raises(PlanError, match=r"the tree would have up to .* nodes.*theta="):
+        design(dimension=5, constants="theory")
+    with pytest.raises(PlanError, match="the root would have about"):
+        design(dimension=15, projected=15)
+    assert design(dimension=100, constants="theory", projected=3, levels=3).projected == 3
+
+
+def test_options_are_checked():
+    with pytest.raises(PlanError, match="constants must be one of"):
+        design(constants="magic")
+    with pytest.raises(PlanError, match="alpha must be in"):
+        design(constants="theory", alpha=2.0)
+    with pytest.raises(PlanError, match="too small"):
+        design(epsilon=1e-7)
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        Plan.design(2, 2, 1.0, 1000, protocol="net-tree", flavour="sweet")
+
+
+def test_a_nets_size_is_predicted():
+    from coterie.geometry.nets import NetFamily
+
+    for dimension in (2, 5, 6):
+        found = len(NetFamily.from_key(bytes(16), dimension, 1).roots_children())
+        assert net_points(dimension, 1.0, 0.5) == pytest.approx(found, rel=0.35)
