@@ -35,7 +35,7 @@ from coterie.plan.vector_sums import (
     likely_group,
 )
 from coterie.privacy.amplification import largest_local_epsilon
-from coterie.privacy.renyi import Curve, distributed_curve, gaussian_curve, least_scale
+from coterie.privacy.renyi import Curve, Influence, distributed_curve, gaussian_curve, least_scale
 from coterie.randomizers.split_and_mix import SMALLEST_GROUP, shares_needed
 from coterie.randomizers.vector_sums import modulus_for
 
@@ -50,7 +50,8 @@ _AMPLIFIED_VIEWS: Final = (CrossPolytope(MANY_CELLS // 2, 3), CrossPolytope(MANY
 _SHARES_PART: Final = 0.01  # of δ
 _CELL_COUNT_SHARE: Final = 0.7  # b where counting is free: 4a² ≥ 2 still decides the influence
 _COLUMN_COUNT_SHARE: Final = 0.2
-_CELLS_PER_CLUSTER: Final = 4  # of each of the two views of a column plan
+_CELLS_PER_CLUSTER: Final = 4  # of each of the two views of a column plan, at least
+_QUIET_COLUMN: Final = 0.03  # error of a center, by noise, that more cells of a column plan may cost
 
 
 def design_amplified(
@@ -117,7 +118,9 @@ def design_vector_sums(
     """
     noise = "curator" if model == "central" else noise or "everyone"
     batch = _smallest_batch(expected_users, minimum_batch)
-    views = _views(layout, dimension, clusters, cells, seed)
+    if cells is None and layout == "column":
+        cells = _column_cells(dimension, clusters, epsilon, delta, expected_users)
+    views = _views(layout, dimension, cells or (MANY_CELLS if dimension > NET_DIMENSION else NET_CELLS), seed)
     rows = sum(view.cells for view in views)
     buckets = 0
     if layout == "hashed":
@@ -180,20 +183,32 @@ def _with_shares(draft: VectorSumNumbers, epsilon: float, delta: float, largest:
     return dataclasses.replace(draft, modulus=modulus, shares=shares)
 
 
-def _views(layout: str, dimension: int, clusters: int, cells: int | None, seed: int) -> tuple[View, ...]:
-    wanted = cells or (
-        _power_of_two_at_least(max(_CELLS_PER_CLUSTER * clusters, 8))
-        if layout == "column"
-        else MANY_CELLS
-        if dimension > NET_DIMENSION
-        else NET_CELLS
-    )
+def _views(layout: str, dimension: int, wanted: int, seed: int) -> tuple[View, ...]:
     if wanted & (wanted - 1) or not 2 <= wanted <= 1 << 15:
         raise PlanError(f"cells must be a power of two in [2, 32768], got {wanted}")
     copies = 2 if layout == "column" else 1
     if dimension <= NET_DIMENSION:
         return tuple(Net(spread_points(wanted, dimension, seed + copy)) for copy in range(copies))
     return tuple(CrossPolytope(wanted // 2) for _ in range(copies))
+
+
+def _column_cells(dimension: int, clusters: int, epsilon: float, delta: float, users: int) -> int:
+    """Return the cells of each of two views: 4k, and more for as long as the noise of all rows stays small.
+
+    The center of n/k people is off by k·√(rows·σ²·D + n)/n, in units of the radius.
+    """
+    width = dimension + EXTRA_COORDINATES  # D
+    influence = Influence(4, width)
+    scale = float(least_scale(lambda s: gaussian_curve(influence, s), epsilon, delta, parts=SCALE_PARTS))
+
+    def error(cells: int) -> float:
+        return clusters * math.sqrt(2 * cells * scale**2 * width + users) / users
+
+    cells = _power_of_two_at_least(max(_CELLS_PER_CLUSTER * clusters, 8))
+    most = NET_CELLS if dimension <= NET_DIMENSION else MANY_CELLS
+    while 2 * cells <= most and error(2 * cells) <= _QUIET_COLUMN:
+        cells *= 2
+    return cells
 
 
 def _smallest_batch(expected_users: int, minimum_batch: int | None) -> int:
