@@ -9,6 +9,7 @@
     ├── FileError          (ValueError)    a file is truncated, foreign, of another version or corrupt
     ├── AggregateError     (ValueError)    tables cannot be merged or hold what they must not
     ├── DecodeError        (ValueError)    a table cannot be turned into centers
+    ├── SettingError       (ValueError)    a setting, of a call or of the environment, is none there is
     ├── LedgerError                        the device's memory of its answer is unusable
     └── MissingExtraError  (ImportError)   an optional dependency is not installed
 
@@ -80,6 +81,10 @@ class AggregateError(CoterieError, ValueError):
 
 class DecodeError(CoterieError, ValueError):
     """A table cannot be turned into centers."""
+
+
+class SettingError(CoterieError, ValueError):
+    """A setting, of a call or of the environment, is none there is."""
 
 
 class LedgerError(CoterieError):

@@ -24,6 +24,7 @@ def test_every_error_hangs_on_the_root_and_is_drawn():
         (errors.FileError, ValueError),
         (errors.AggregateError, ValueError),
         (errors.DecodeError, ValueError),
+        (errors.SettingError, ValueError),
         (errors.MissingExtraError, ImportError),
     ],
 )

@@ -89,5 +89,7 @@ def check_output(path: Path | None, force: bool, inputs: Iterable[Path] = ()) ->
         raise FileNotFoundError(f"{path.parent} is no folder; make it first")
     if any(path.resolve() == source.resolve() for source in inputs):
         raise FileExistsError(f"{path} is an input of the same command; choose another name")
+    if path.exists() and not path.is_file():  # renaming over a device or a pipe would put a file in its place
+        raise FileExistsError(f"{path} is no ordinary file; choose another name")
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists already; --force replaces it")

@@ -281,7 +281,7 @@ class Plan:
         if data.get("format") != FORMAT:
             raise PlanError(f"format must be {FORMAT!r}, got {shown(data.get('format'))}: this is no plan")
         version = data.get("version")
-        if isinstance(version, bool) or version != VERSION:
+        if type(version) is not int or version != VERSION:
             raise PlanError(
                 f"version must be {VERSION}, got {shown(version)}; update coterie to read newer plans"
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any, Final
 
@@ -51,11 +52,12 @@ def checked_public_part(
 
 
 def _checked_epsilon(epsilon: object) -> float:
-    value = checked_real("epsilon", epsilon, 0.0, MAX_EPSILON)
-    if value == 0:
-        raise PlanError(
-            f"epsilon must be in (0, {MAX_EPSILON:g}], got 0: nothing can be learned from such reports"
+    value = checked_real("epsilon", epsilon, -math.inf, math.inf)
+    if not 0 < value <= MAX_EPSILON:
+        why = (
+            "nothing can be learned from such reports" if value <= 0 else "such reports hide next to nothing"
         )
+        raise PlanError(f"epsilon must be in (0, {MAX_EPSILON:g}], got {value!r}: {why}")
     return value
 
 

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Final, Literal, TypeVar, cast
 
-from coterie.errors import MissingExtraError
+from coterie.errors import MissingExtraError, SettingError
 
 Kernels = Literal["numpy", "numba", "auto"]
 VARIABLE: Final = "COTERIE_KERNELS"
@@ -47,7 +47,7 @@ def kernels_of(room: str, kernels: Kernels | None, reports: int) -> ModuleType:
     """
     chosen = kernels or os.environ.get(VARIABLE, "auto")
     if chosen not in ("numpy", "numba", "auto"):
-        raise ValueError(f"kernels (or {VARIABLE}) must be numpy, numba or auto, got {chosen[:20]!r}")
+        raise SettingError(f"kernels (or {VARIABLE}) must be numpy, numba or auto, got {chosen[:20]!r}")
     if chosen == "auto":
         chosen = "numba" if reports >= _COMPILING_PAYS and find_spec("numba") else "numpy"
     elif chosen == "numba" and not find_spec("numba"):

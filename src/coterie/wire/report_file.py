@@ -34,7 +34,7 @@ MAGIC: Final = b"COTERIE-REPORTS\n"
 VERSION: Final = 1
 HEADER: Final = struct.Struct(">16sHHIQ32s")
 DIGEST_BYTES: Final = 32
-CHUNK: Final = 1 << 17  # reports read at a time unless told otherwise
+CHUNK_BYTES: Final = 1 << 21  # reports of so many bytes are read at a time unless told otherwise
 
 _OFFSETS: Final = {"magic": 0, "version": 16, "width": 18, "reserved": 20, "count": 24, "plan": 32}
 _READ_BYTES: Final = 1 << 20
@@ -118,12 +118,14 @@ class ReportFile:
         """The 64 bytes that open the file."""
         return HEADER.pack(self.magic, VERSION, self.width, 0, self.count, self.plan_id)
 
-    def chunks(self, reports_per_chunk: int = CHUNK) -> Iterator[NDArray[np.uint8]]:
+    def chunks(self, reports_per_chunk: int | None = None) -> Iterator[NDArray[np.uint8]]:
         """Yield the reports, (m, width) at a time, and check the digest after the last.
 
         If this ends in a FileError, nothing of what it yielded may count: `verify` first, or collect into
         something that can be thrown away.
         """
+        if reports_per_chunk is None:  # by bytes: a foreign header may claim a width of 65,535
+            reports_per_chunk = max(1, CHUNK_BYTES // self.width)
         if reports_per_chunk < 1:
             raise ValueError(f"reports_per_chunk must be at least 1, got {reports_per_chunk}")
         with self.path.open("rb") as file:

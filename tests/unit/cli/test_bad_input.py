@@ -1,5 +1,7 @@
 """Every bad input ends in exit code 1 and one line that says what to do; nothing is written or lost."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -122,6 +124,20 @@ def test_outputs_are_not_overwritten(study):
     assert (study.folder / "r.coterie").read_bytes() != before
     line = study.fails("encode", "--plan", "plan.json", "points.npy", "--out", "points.npy", "--force")
     assert "is an input of the same command" in line
+
+
+def test_pipes_and_devices_stay_what_they_are(study):
+    pipe = study.folder / "pipe"
+    os.mkfifo(pipe)
+    line = study.fails("encode", "--plan", "plan.json", "points.npy", "--out", "pipe", "--force")
+    assert "pipe is no ordinary file; choose another name" in line
+    assert pipe.is_fifo()
+
+
+def test_an_unknown_kernel_in_the_environment(study, monkeypatch):
+    monkeypatch.setenv("COTERIE_KERNELS", "cuda")
+    line = study.fails("encode", "--plan", "plan.json", "points.npy", "--out", "r.coterie")
+    assert "COTERIE_KERNELS) must be numpy, numba or auto" in line
 
 
 def test_reports_that_must_not_count(study):

@@ -7,7 +7,7 @@ import pytest
 
 from coterie.errors import FileError, ReportError
 from coterie.plan import Plan
-from coterie.wire.report_file import ReportFile, write_reports
+from coterie.wire.report_file import CHUNK_BYTES, HEADER, MAGIC, ReportFile, write_reports
 
 PLAN = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
 OTHER = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=101)
@@ -141,6 +141,15 @@ def test_a_file_exchanged_after_opening_is_refused(path):
     path.write_bytes(good[:70])
     with pytest.raises(FileError, match="byte 70: expected 124 more bytes, found the end of the file"):
         file.read_all()
+
+
+def test_chunks_are_small_however_wide_a_foreign_file_says_its_reports_are(tmp_path):
+    wide, count = 65_535, 100
+    header = HEADER.pack(MAGIC, 1, wide, 0, count, bytes(32))
+    (tmp_path / "wide").write_bytes(signed(header + bytes(wide * count)))
+    sizes = [chunk.nbytes for chunk in ReportFile.open(tmp_path / "wide").chunks()]
+    assert sum(sizes) == wide * count
+    assert max(sizes) <= CHUNK_BYTES
 
 
 def test_a_chunk_has_at_least_one_report(path):
