@@ -64,8 +64,8 @@ def run(name: str, users: int, seed: int) -> dict[str, Any]:
 def table(results: dict[str, dict[str, Any]]) -> str:
     """Return the results as a table in Markdown."""
     lines = [
-        "| n | | median | mean | worst | at most | messages | bytes a person | ε₀ if mixing fails | s |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "| n | | seeds | median | mean | worst | at most | messages | bytes | ε₀ if mixing fails | s |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     groups: dict[tuple[int, str], list[dict[str, Any]]] = {}
     for key, result in results.items():
@@ -77,8 +77,8 @@ def table(results: dict[str, dict[str, Any]]) -> str:
         left = runs[0]["local_epsilon"]
         promise = "1 (local)" if name == "local" else "none" if left is None else f"{left:.2f}"
         lines.append(
-            f"| {users:,} | {name} | {median(values):.5f} | {mean(values):.5f} | {max(values):.5f} | "
-            f"{AT_MOST.get((name, users), '')} | {runs[0]['messages']:,} | {runs[0]['bytes']:,} | "
+            f"| {users:,} | {name} | {len(values)} | {median(values):.5f} | {mean(values):.5f} | "
+            f"{max(values):.5f} | {AT_MOST.get((name, users), '')} | {runs[0]['messages']:,} | {runs[0]['bytes']:,} | "
             f"{promise} | {median(each['seconds'] for each in runs):.1f} |"
         )
     return "\n".join(lines)
