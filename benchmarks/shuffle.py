@@ -78,7 +78,8 @@ def table(results: dict[str, dict[str, Any]]) -> str:
         promise = "1 (local)" if name == "local" else "none" if left is None else f"{left:.2f}"
         lines.append(
             f"| {users:,} | {name} | {len(values)} | {median(values):.5f} | {mean(values):.5f} | "
-            f"{max(values):.5f} | {AT_MOST.get((name, users), '')} | {runs[0]['messages']:,} | {runs[0]['bytes']:,} | "
+            f"{max(values):.5f} | {AT_MOST.get((name, users), '')} | {runs[0]['messages']:,} | "
+            f"{runs[0]['bytes']:,} | "
             f"{promise} | {median(each['seconds'] for each in runs):.1f} |"
         )
     return "\n".join(lines)
