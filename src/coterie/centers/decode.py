@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from coterie.aggregate import Aggregate
 from coterie.centers.codeword import decode_codeword
+from coterie.centers.lsh_tree import decode_lsh_tree
 from coterie.centers.net_tree import decode_net_tree
 from coterie.centers.result import Result
 from coterie.centers.vector_sums import decode_vector_sums
@@ -21,6 +22,7 @@ DECODERS: Final[dict[str, Decoder]] = {
     "codeword": decode_codeword,
     "net-tree": decode_net_tree,
     "shuffle": decode_vector_sums,
+    "lsh-tree": decode_lsh_tree,
 }
 
 

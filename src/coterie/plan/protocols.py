@@ -14,6 +14,7 @@ from coterie.plan.base import Numbers
 from coterie.plan.codeword import CodewordNumbers
 from coterie.plan.design import design_codeword
 from coterie.plan.design_shuffle import design_amplified, design_vector_sums
+from coterie.plan.lsh_tree import LshTreeNumbers, design_lsh_tree
 from coterie.plan.net_tree import NetTreeNumbers
 from coterie.plan.net_tree_design import design_net_tree
 from coterie.plan.vector_sums import VectorSumNumbers
@@ -26,10 +27,12 @@ NUMBERS: Final[dict[str, type[Any]]] = {
     "codeword": CodewordNumbers,
     "net-tree": NetTreeNumbers,
     "shuffle": VectorSumNumbers,
+    "lsh-tree": LshTreeNumbers,
 }
 DESIGNERS: Final[dict[str, Designer]] = {
     "codeword": design_codeword,
     "net-tree": design_net_tree,
+    "lsh-tree": design_lsh_tree,
 }
 
 

@@ -1,0 +1,175 @@
+"""The `lsh-tree` table: for every level and mask, sums of answers, in integers of a size the plan fixes.
+
+For each answer of a report, regenerate its level, mask, flips and vector v from the id; with y the histogram
+bit and t the vector's,
+
+    counts[row] += y·(-1)^flip    sums[row] += t·(-1)^flip·v    reports[row] += 1    row = (level, mask)
+
+v is the public direction scaled to length 2^15 - 1 and rounded (djw), or the ±1 codeword that was named
+(privunit, t = 1). The masks' signs are characters of the codes' group, so these few rows are all that any
+frequency or vector sum of any node can ask for: one Walsh-Hadamard transform a level answers for all nodes.
+Sums are exact, order-free and mergeable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from coterie.errors import AggregateError
+from coterie.plan import Plan
+from coterie.plan.codeword import ID_BYTES
+from coterie.plan.lsh_tree import LshTreeNumbers
+from coterie.wire.lsh_tree import LshTreeStream, check_reports, lsh_tree_numbers, unpack_bits
+from coterie.wire.stream import signs_of
+
+LENGTH: Final = (1 << 15) - 1  # of a direction, in integer steps
+MAX_COUNT: Final = 1 << 46
+
+_REPORTS_AT_A_TIME: Final = 1 << 13
+
+
+@dataclass(slots=True, eq=False)
+class LshTreeTable:
+    """Sums of answers by level and mask.
+
+    Examples
+    --------
+    >>> plan = Plan.design(dimension=2, clusters=2, epsilon=2.0, expected_users=10**5, protocol="lsh-tree")
+    >>> table = LshTreeTable.zero(plan)
+    >>> table.add(np.zeros((3, plan.report_width), dtype=np.uint8))
+    >>> table.count, table.sums.shape  # 2 + 4 + 8 + 16 masks, d + 1 coordinates
+    (3, (30, 3))
+    """
+
+    plan: Plan
+    sums: NDArray[np.int64]  # (rows, D), or (rows, P) for privunit
+    counts: NDArray[np.int64]  # (rows,)
+    reports: NDArray[np.int64]  # (rows,)
+
+    @classmethod
+    def zero(cls, plan: Plan) -> Self:
+        """Return the table of no reports."""
+        numbers = lsh_tree_numbers(plan)
+        width = numbers.embedding or numbers.lifted(plan.dimension)
+        rows = numbers.rows
+        return cls(
+            plan,
+            np.zeros((rows, width), dtype=np.int64),
+            np.zeros(rows, dtype=np.int64),
+            np.zeros(rows, dtype=np.int64),
+        )
+
+    @property
+    def numbers(self) -> LshTreeNumbers:
+        """The numbers of the table's plan."""
+        return lsh_tree_numbers(self.plan)
+
+    @property
+    def count(self) -> int:
+        """Number of reports added."""
+        return int(self.reports.sum()) // self.numbers.answers
+
+    def add(self, reports: NDArray[np.uint8]) -> None:
+        """Add reports, (n, width): all of them or, if one is malformed, none."""
+        check_reports(reports, self.numbers)
+        stream = LshTreeStream(self.plan)
+        for start in range(0, len(reports), _REPORTS_AT_A_TIME):
+            self._add_piece(reports[start : start + _REPORTS_AT_A_TIME], stream)
+
+    def merge(self, other: LshTreeTable) -> None:
+        """Add another table of the same plan."""
+        if other.plan.id_bytes != self.plan.id_bytes:
+            raise AggregateError(
+                f"tables of different plans cannot be merged: {self.plan.id[:12]}… and {other.plan.id[:12]}…"
+            )
+        for mine, theirs in zip(self.arrays().values(), other.arrays().values(), strict=True):
+            mine += theirs
+
+    def arrays(self) -> dict[str, NDArray[np.int64]]:
+        """Return the arrays by name, in the order of the file format; not copies."""
+        return {"sums": self.sums, "counts": self.counts, "reports": self.reports}
+
+    @classmethod
+    def shapes(cls, plan: Plan, size: int) -> dict[str, tuple[int, ...]]:
+        """Return the arrays' shapes, which the plan fixes."""
+        del size
+        return {name: array.shape for name, array in cls.zero(plan).arrays().items()}
+
+    @classmethod
+    def from_arrays(cls, plan: Plan, arrays: Mapping[str, NDArray[np.int64]]) -> Self:
+        """Return the table with these arrays; AggregateError if no reports can have made them."""
+        table = cls.zero(plan)
+        expected = table.arrays()
+        if arrays.keys() != expected.keys():
+            names = f"the arrays {', '.join(expected)}, got {', '.join(arrays)}"
+            raise AggregateError(f"a table of this plan has {names}")
+        for name, zeros in expected.items():
+            if arrays[name].shape != zeros.shape or arrays[name].dtype != np.int64:
+                raise AggregateError(
+                    f"array {name} must be int64 of shape {zeros.shape}, "
+                    f"got {arrays[name].dtype} of shape {arrays[name].shape}"
+                )
+            zeros += arrays[name]
+        table._check_possible()
+        return table
+
+    def _check_possible(self) -> None:
+        """Refuse arrays that no set of reports can sum to."""
+        most, numbers = self.reports, self.numbers
+        if (most < 0).any() or most.max() > MAX_COUNT:
+            raise AggregateError("the array reports holds a number below 0 or beyond 2^46")
+        longest = 1 if numbers.embedding else LENGTH
+        counted = np.abs(self.counts) <= (0 if numbers.joint else most)
+        if not counted.all() or (np.abs(self.sums) > longest * most[:, None]).any():
+            raise AggregateError(
+                "sums, counts and reports contradict each other: no reports make such a table"
+            )
+        each = [
+            int(most[first : first + (1 << level)].sum())
+            for level, first in ((level, numbers.first_row(level)) for level in numbers.answered_levels)
+        ]
+        if numbers.split == "budget" and len(set(each)) > 1:
+            raise AggregateError("every report answers for all levels, but the levels have unequal numbers")
+
+    def _add_piece(self, reports: NDArray[np.uint8], stream: LshTreeStream) -> None:
+        numbers, people = self.numbers, len(reports)
+        ids = np.ascontiguousarray(reports[:, :ID_BYTES])
+        bits = unpack_bits(reports, numbers)
+        firsts = np.array([0, *(numbers.first_row(level) for level in range(1, numbers.levels + 1))])
+        for answer in range(numbers.answers):
+            choices = stream.choices(ids, answer)
+            rows = firsts[choices.levels] + choices.masks
+            signs = choices.vector_signs.astype(np.float64)
+            if numbers.randomizer == "privunit":
+                indices = reports[:, ID_BYTES + numbers.bit_bytes + answer].astype(np.int64)
+                vectors = signs_of(stream.chosen(ids, answer, indices)).astype(np.float64)
+            else:
+                signs *= bits[:, -numbers.answers + answer]
+                vectors = scaled_directions(stream.directions(ids, answer))
+            # float64 holds these integer sums exactly: at most 2^13 terms of 2^15
+            scatter = csr_array((signs, (rows, np.arange(people))), shape=(numbers.rows, people))
+            self.sums += np.rint(np.asarray(scatter @ vectors)).astype(np.int64)
+            self.reports += np.bincount(rows, minlength=numbers.rows)
+            if not numbers.joint:
+                told = (bits[:, answer] * choices.count_signs).astype(np.float64)
+                self.counts += np.bincount(rows, weights=told, minlength=numbers.rows).astype(np.int64)
+
+
+def scaled_directions(directions: NDArray[np.int16]) -> NDArray[np.float64]:
+    """Return directions as integer vectors of length 2^15 - 1, rounded: (n, D) -> (n, D).
+
+    Examples
+    --------
+    >>> scaled_directions(np.array([[3, 4]], dtype=np.int16)).tolist()
+    [[19660.0, 26214.0]]
+    """
+    vectors = directions.astype(np.float64)
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))  # of exact integers
+    vectors *= (LENGTH / np.maximum(lengths, 1.0))[:, None]
+    return np.rint(vectors, out=vectors)

@@ -1,0 +1,52 @@
+"""A plain decoder of `codeword` tables, for the ablation: what each of its parts buys.
+
+    leaves above the noise -> means by the counting coordinate -> weighted k-means++ -> pooled means
+
+What `coterie.centers.solve` adds can be put in one at a time: shrinkage of leaves and centers by their known
+noise ("plain"), and shrinkage that knows the subspace of the centers from the second moment ("blocks"). Not
+here: counting by length, and centers and cells that settle together.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.aggregate.codeword import CodewordTable
+from coterie.centers.leaves import Lift, significant_leaves
+from coterie.centers.solution import into_ball, weighted_kmeans
+from coterie.centers.subspace import shrink_in_blocks, signal_subspace
+from coterie.geometry.ball import SCALE
+from coterie.geometry.lift import point_weight
+from coterie.oracles.leaf_sums import leaf_sums
+from coterie.oracles.second_moment import second_moment
+
+Shrinkage = Literal["none", "plain", "blocks"]
+
+
+def decode_simply(
+    table: CodewordTable, generator: np.random.Generator, *, shrinkage: Shrinkage
+) -> NDArray[np.float64]:
+    """Return the centers of a codeword table in the unit ball, (k, d)."""
+    clusters, dimension, weight = table.plan.clusters, table.plan.dimension, table.numbers.count_weight
+    lift = Lift(point_weight(weight), weight / SCALE, dimension)
+    leaves = significant_leaves(leaf_sums(table), lift, at_least=clusters)
+    kept, variances = leaves.kept, leaves.variances[leaves.kept]
+    shares = np.maximum(leaves.vectors[kept, dimension], np.sqrt(variances)) / lift.count  # (m,)
+    sums = leaves.vectors[kept, :dimension] / lift.point  # (m, d)
+    people = leaves.people[kept]
+    target = people * shares @ (sums / shares[:, None]) / (people @ shares)
+    moment = second_moment(table) if shrinkage == "blocks" else None
+    basis = None if moment is None else signal_subspace(moment, dimension)
+
+    def estimate(means: NDArray[np.float64], noise: NDArray[np.float64]) -> NDArray[np.float64]:
+        return into_ball(means if shrinkage == "none" else shrink_in_blocks(means, noise, target, basis))
+
+    points = estimate(sums / shares[:, None], variances / (lift.point * shares) ** 2)
+    labels = weighted_kmeans(points, shares * people, clusters, generator)
+    members = np.zeros((clusters, len(labels)))
+    members[labels, np.arange(len(labels))] = people
+    held = np.maximum(members @ shares, 1e-9)  # (k,)
+    return estimate(members @ sums / held[:, None], members**2 @ variances / (lift.point * held) ** 2)
