@@ -17,12 +17,22 @@ if TYPE_CHECKING:
     from coterie.aggregate import Aggregate
     from coterie.centers import Result, decode
     from coterie.encode import Client
-    from coterie.estimators import LocalKMeans
+    from coterie.estimators import LocalKMeans, ShuffleKMeans
     from coterie.plan import Plan
 
 __version__ = "0.1.0"
 
-__all__ = ["Aggregate", "Client", "LocalKMeans", "Plan", "Result", "__version__", "decode", "errors"]
+__all__ = [
+    "Aggregate",
+    "Client",
+    "LocalKMeans",
+    "Plan",
+    "Result",
+    "ShuffleKMeans",
+    "__version__",
+    "decode",
+    "errors",
+]
 
 _ROOM_OF = {
     "Aggregate": "coterie.aggregate",
@@ -30,6 +40,7 @@ _ROOM_OF = {
     "LocalKMeans": "coterie.estimators",
     "Plan": "coterie.plan",
     "Result": "coterie.centers",
+    "ShuffleKMeans": "coterie.estimators",
     "decode": "coterie.centers",
 }
 

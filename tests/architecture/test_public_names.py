@@ -6,7 +6,17 @@ import pytest
 
 import coterie
 
-PUBLIC = ["Aggregate", "Client", "LocalKMeans", "Plan", "Result", "__version__", "decode", "errors"]
+PUBLIC = [
+    "Aggregate",
+    "Client",
+    "LocalKMeans",
+    "Plan",
+    "Result",
+    "ShuffleKMeans",
+    "__version__",
+    "decode",
+    "errors",
+]
 
 
 def test_exactly_the_public_names_are_exported():

@@ -90,7 +90,7 @@ class Aggregate:
         ReportError
             If the bytes are no whole number of reports, or a report does not fit the plan.
         """
-        rows = as_rows(reports, self.plan.report_width)
+        rows = as_rows(reports, self.plan.message_width)
         self._check_room(len(rows))
         self.table.add(rows)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from coterie.aggregate.codeword import CodewordTable
 from coterie.aggregate.lsh_tree import LshTreeTable
 from coterie.aggregate.net_tree import NetTreeTable
+from coterie.aggregate.vector_sums import VectorSumTable
 from coterie.plan import Plan
 
 
@@ -53,5 +54,6 @@ class Table(Protocol):
 TABLES: Final[dict[str, type[Any]]] = {
     "codeword": CodewordTable,
     "net-tree": NetTreeTable,
+    "shuffle": VectorSumTable,
     "lsh-tree": LshTreeTable,
 }

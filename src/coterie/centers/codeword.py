@@ -21,6 +21,7 @@ from coterie.oracles.leaf_sums import leaf_sums
 from coterie.oracles.second_moment import second_moment
 from coterie.plan import Plan
 from coterie.plan.codeword import Net
+from coterie.privacy import Guarantee
 
 _FAR_FROM_PLANNED: Final = 0.5  # share of the expected users below which the result says so
 
@@ -54,7 +55,7 @@ def result_of(solution: Solution, aggregate: Aggregate) -> Result:
         supported=supported,
         notes=_notes(plan, aggregate.count, supported, solution),
         count=aggregate.count,
-        guarantee=plan.guarantee,
+        guarantee=_promise(plan, aggregate.count),
         plan_id=plan.id,
         coreset=Coreset(
             _original(solution.points, plan), solution.weights, solution.deviations * plan.radius
@@ -68,6 +69,11 @@ def _original(points: NDArray[np.float64], plan: Plan) -> NDArray[np.float64]:
     return moved
 
 
+def _promise(plan: Plan, count: int) -> Guarantee:
+    """Return what may be claimed: the planned promise only if as many people came as it was made for."""
+    return plan.guarantee if count >= plan.minimum_batch else plan.guarantee_for(count)
+
+
 def _notes(plan: Plan, count: int, supported: int, solution: Solution) -> tuple[str, ...]:
     notes = []
     if supported < plan.clusters:
@@ -78,8 +84,14 @@ def _notes(plan: Plan, count: int, supported: int, solution: Solution) -> tuple[
         )
     if count < _FAR_FROM_PLANNED * plan.expected_users:
         notes.append(
-            f"The plan was designed for {plan.expected_users} reports and {count} came: privacy is as "
-            "promised, accuracy is lower than planned."
+            f"The plan was designed for {plan.expected_users} reports and {count} came: "
+            + ("privacy is as promised, " if count >= plan.minimum_batch else "")
+            + "accuracy is lower than planned."
+        )
+    if count < plan.minimum_batch:
+        notes.append(
+            f"The plan releases no batch of fewer than {plan.minimum_batch} people and {count} are in: the "
+            f"promise that holds is epsilon {_promise(plan, count).epsilon:.4g}, not {plan.epsilon:g}."
         )
     if supported and float(np.median(solution.errors[solution.supported])) > 0.5:
         notes.append(

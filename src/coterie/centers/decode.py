@@ -13,6 +13,7 @@ from coterie.centers.codeword import decode_codeword
 from coterie.centers.lsh_tree import decode_lsh_tree
 from coterie.centers.net_tree import decode_net_tree
 from coterie.centers.result import Result
+from coterie.centers.vector_sums import decode_vector_sums
 from coterie.errors import DecodeError
 
 Decoder = Callable[[Aggregate, np.random.Generator], Result]
@@ -20,6 +21,7 @@ Decoder = Callable[[Aggregate, np.random.Generator], Result]
 DECODERS: Final[dict[str, Decoder]] = {
     "codeword": decode_codeword,
     "net-tree": decode_net_tree,
+    "shuffle": decode_vector_sums,
     "lsh-tree": decode_lsh_tree,
 }
 

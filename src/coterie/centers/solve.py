@@ -13,16 +13,19 @@ The same for every model that can sum vectors over cells: only the noise level d
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.centers.factors import amounts
 from coterie.centers.leaves import Leaves, Lift, significant_leaves
 from coterie.centers.settle import Problem
 from coterie.centers.shrinkage import shrink, shrink_factors
 from coterie.centers.solution import Solution, into_ball, weighted_kmeans
 from coterie.centers.subspace import error_in_blocks, shrink_in_blocks, signal_subspace
 from coterie.centers.support import groups_worth_keeping, mean_of_everybody, stands_clear
+from coterie.centers.unmix import explaining, pure_directions, pure_looseness
 from coterie.oracles.leaf_sums import LeafSums
 from coterie.oracles.second_moment import SecondMoment
 
@@ -33,9 +36,16 @@ def solve(
     lift: Lift,
     clusters: int,
     rng: np.random.Generator,
+    *,
+    unmix: bool = False,
 ) -> Solution:
-    """Find `clusters` centers from the vector sums of the cells of one or more views."""
+    """Find `clusters` centers from the vector sums of the cells of one or more views.
+
+    With `unmix`, centers may also start from differences of leaves: for little noise and two views or more.
+    """
     leaves = significant_leaves(views, lift, at_least=clusters)
+    if unmix:
+        leaves = replace(leaves, looseness=pure_looseness(leaves, lift))
     basis = None if moment is None else signal_subspace(moment, lift.dimension)
     means, noise = _leaf_means(leaves, lift)
     kept = np.flatnonzero(leaves.kept)
@@ -50,6 +60,12 @@ def solve(
     found[kept, labels] = leaves.lengths[kept]
     problem = Problem(leaves, lift, target, basis)
     state = problem.swap(problem.settle(problem.state_of(found)), kept, points)
+    if unmix:
+        pool, whole = pure_directions(leaves, lift)
+        if len(pool) >= clusters:
+            start = amounts(leaves, explaining(leaves, pool, whole, clusters))
+            other = problem.swap(problem.settle(problem.state_of(start)), kept, points)
+            state = min(state, other, key=problem.cost)
     held = np.maximum((state.found * leaves.people[:, None]).sum(axis=0), 1e-12)
     groups = groups_worth_keeping(state.raw, state.variances, held)
     if len(np.unique(groups)) < clusters:

@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say
+from coterie.errors import ReportError
 from coterie.plan import Plan
 from coterie.wire.report_file import ReportFile
+from coterie.wire.shuffled_file import ShuffledFile
 
 
 def run(
@@ -28,6 +30,9 @@ def run(
 
     check_output(out, force, (*reports, plan))
     contract = Plan.load(plan)
+    if contract.model == "shuffle":
+        _add_batches(reports, contract, out, json)
+        return
     total = sum(ReportFile.open(path, contract).count for path in reports)
     table = Aggregate(contract)
     with progress("verifying and adding", total) as advance, take_in(reports, contract) as intake:
@@ -55,4 +60,29 @@ def run(
             "client); of each such id the smallest report was kept"
         )
     say(f"added {table.count:,} reports of {counts.files} files; {counts.duplicates:,} repeats left out")
+    say(f"wrote {out}")
+
+
+def _add_batches(paths: list[Path], contract: Plan, out: Path, json: bool) -> None:
+    """Add up what a shuffler released; unmixed report files are refused."""
+    from coterie.aggregate import Aggregate
+
+    files = [ShuffledFile.open(path, contract) for path in paths]
+    digests = [path.read_bytes()[-32:] for path in paths]
+    if len(set(digests)) < len(digests):
+        raise ReportError("the same shuffled file is given twice; each batch counts once")
+    table = Aggregate(contract)
+    with progress("verifying and adding", 2 * sum(file.count for file in files)) as advance:
+        for verified in (False, True):
+            for file in files:
+                for chunk in file.chunks():
+                    if verified:
+                        table.add(chunk)
+                    advance(len(chunk))
+    table.save(out)
+    facts = {"out": str(out), "plan_id": contract.id, "files": len(files), "count": table.count}
+    if json:
+        print_json(facts)
+        return
+    say(f"added {len(files)} shuffled batches of {table.count:,} people in all")
     say(f"wrote {out}")

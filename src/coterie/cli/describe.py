@@ -7,6 +7,7 @@ from typing import Any
 from rich.table import Table
 
 from coterie.plan import Plan
+from coterie.plan.vector_sums import VectorSumNumbers
 
 _SHOWN_COORDINATES = 4
 
@@ -26,10 +27,24 @@ def _plan_rows(plan: Plan) -> list[tuple[str, str]]:
         ("plan", plan.id),
         ("asks for", f"{plan.clusters:,} centers of points with {plan.dimension:,} coordinates"),
         ("of", f"about {plan.expected_users:,} people, one report each"),
-        ("report", f"{plan.report_width} bytes, whatever the point ({plan.protocol} protocol)"),
+        ("report", f"{_report_words(plan)} ({plan.protocol} protocol)"),
+        *([("batch", _batch_words(plan))] if plan.model == "shuffle" else []),
         ("ball", f"radius {plan.radius:g} around {_center_words(plan)}; points outside are clipped to it"),
         ("seed", f"{plan.seed} (public)"),
     ]
+
+
+def _report_words(plan: Plan) -> str:
+    if isinstance(plan.numbers, VectorSumNumbers):
+        if plan.model == "central":
+            return "the point itself, to a trusted curator"
+        cost = plan.numbers.cost
+        return f"{cost.messages:,} messages, {cost.bytes:,} bytes in all, whatever the point"
+    return f"{plan.report_width} bytes, whatever the point"
+
+
+def _batch_words(plan: Plan) -> str:
+    return f"at least {plan.minimum_batch:,} people, mixed by `coterie shuffle` before anyone reads them"
 
 
 def _center_words(plan: Plan) -> str:
@@ -54,5 +69,6 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "center": None if plan.center is None else list(plan.center),
         "seed": plan.seed,
         "report_bytes": plan.report_width,
+        "minimum_batch": plan.minimum_batch,
         "promise": str(plan.guarantee),
     }

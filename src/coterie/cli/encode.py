@@ -14,6 +14,8 @@ from coterie.errors import PointError
 from coterie.plan import Plan
 from coterie.wire.report_file import write_reports
 
+_MIXED = {"shuffle": ", once the reports are mixed"}
+
 
 def run(
     points: Annotated[Path, typer.Argument(help="Points, one row a person: .npy, .csv or .parquet.")],
@@ -37,7 +39,8 @@ def run(
     source = open_points(points, contract.dimension, header)
     caution(
         "many points in one file is a simulation or a bulk test. Without a ledger epsilon "
-        f"{contract.epsilon:g} holds for each call: encoding the same people again spends it again"
+        f"{contract.epsilon:g} holds for each call{_MIXED.get(contract.model, '')}: encoding the same people "
+        "again spends it again"
     )
     with progress("encoding", source.total) as advance, write_reports(out, contract) as writer:
         for chunk, done in source.chunks():

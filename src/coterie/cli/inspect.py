@@ -14,13 +14,15 @@ from coterie.errors import FileError
 from coterie.plan import Plan
 from coterie.wire.report_file import MAGIC as REPORTS_MAGIC
 from coterie.wire.report_file import ReportFile
+from coterie.wire.shuffled_file import MAGIC as SHUFFLED_MAGIC
+from coterie.wire.shuffled_file import ShuffledFile
 
 _TABLE_MAGIC = b"COTERIE-TABLE\n"
 _LOOKED_AT = 64  # bytes, enough for every magic
 
 
 def run(
-    file: Annotated[Path, typer.Argument(help="A plan, a report file or a table.")],
+    file: Annotated[Path, typer.Argument(help="A plan, a report file, a shuffled file or a table.")],
     plan: Annotated[
         Path | None, typer.Option(help="For report files, which name their plan only: the plan itself.")
     ] = None,
@@ -32,12 +34,14 @@ def run(
         start = opened.read(_LOOKED_AT)
     if start.startswith(REPORTS_MAGIC):
         _reports(file, contract, json)
+    elif start.startswith(SHUFFLED_MAGIC):
+        _shuffled(file, contract, json)
     elif start.startswith(_TABLE_MAGIC):
         _table(file, contract, json)
     elif start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
         _plan(file, json)
     else:
-        raise FileError(file, 0, "the start of a plan, a report file or a table")
+        raise FileError(file, 0, "the start of a plan, a report file, a shuffled file or a table")
 
 
 def _plan(file: Path, json: bool) -> None:
@@ -69,6 +73,26 @@ def _reports(file: Path, contract: Plan | None, json: bool) -> None:
     if contract is None:
         out.print(f"They answer the plan {plan_id}.", soft_wrap=True)
         out.print("The promise stands in that plan: add --plan plan.json to read it here.")
+    else:
+        _promise(contract)
+
+
+def _shuffled(file: Path, contract: Plan | None, json: bool) -> None:
+    messages = ShuffledFile.open(file, contract)
+    messages.verify()
+    plan_id = messages.plan_id.hex()
+    if json:
+        facts = {"kind": "shuffled", "count": messages.count, "message_bytes": messages.width, "intact": True}
+        print_json({**facts, "plan_id": plan_id, **({} if contract is None else plan_facts(contract))})
+        return
+    _say(
+        file,
+        f"{messages.count:,} mixed messages of {messages.width} bytes, released by a shuffler as one batch, "
+        "intact (the digest matches).\nThey lie in the order of their bytes, which says nothing of who sent "
+        "them.\n",
+    )
+    if contract is None:
+        out.print(f"They answer the plan {plan_id}: add --plan plan.json for the promise.", soft_wrap=True)
     else:
         _promise(contract)
 

@@ -29,7 +29,19 @@ def run(
     ] = None,
     seed: Annotated[int, typer.Option(help="Public; another seed gives other public randomness.")] = 0,
     protocol: Annotated[str, typer.Option(help="The construction.")] = "codeword",
-    model: Annotated[str, typer.Option(help="Whom people have to trust: local (nobody).")] = "local",
+    model: Annotated[
+        str, typer.Option(help="Whom people have to trust: local (nobody), shuffle (a mixer), central.")
+    ] = "local",
+    delta: Annotated[
+        float, typer.Option(help="Chance that the promise may fail; 0 in the local model.")
+    ] = 0.0,
+    minimum_batch: Annotated[
+        int | None, typer.Option(help="Shuffle: the fewest people to be released together.")
+    ] = None,
+    local_cap: Annotated[
+        float | None, typer.Option(help="Shuffle, codeword: the largest epsilon of a single report.")
+    ] = None,
+    layout: Annotated[str | None, typer.Option(help="Protocol shuffle: cells, column or hashed.")] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -48,6 +60,16 @@ def run(
         center=None if center is None else _numbers(center),
         radius=radius,
         seed=seed,
+        delta=delta,
+        **{
+            name: value
+            for name, value in {
+                "minimum_batch": minimum_batch,
+                "local_cap": local_cap,
+                "layout": layout,
+            }.items()
+            if value is not None
+        },
     )
     plan.save(out)
     if json:

@@ -12,6 +12,7 @@ from coterie.coins import Coins
 from coterie.encode.codeword import CodewordEncoder
 from coterie.encode.lsh_tree import LshTreeEncoder
 from coterie.encode.net_tree import NetTreeEncoder
+from coterie.encode.vector_sums import VectorSumEncoder
 from coterie.plan import Plan
 
 
@@ -28,5 +29,6 @@ class Encoder(Protocol):
 ENCODERS: Final[dict[str, Callable[[Plan], Encoder]]] = {
     "codeword": CodewordEncoder,
     "net-tree": NetTreeEncoder,
+    "shuffle": VectorSumEncoder,
     "lsh-tree": LshTreeEncoder,
 }

@@ -53,11 +53,16 @@ class Client:
         if not isinstance(plan, Plan):
             raise PlanError(f"a client needs a Plan, got {type(plan).__name__}; Plan.load reads one")
         plan.numbers.check_odds(plan.epsilon)
-        self.plan = plan
+        self._plan = plan
         self.clipped = 0
         self._ledger = None if ledger is None else Ledger(ledger)
         self._encoder = ENCODERS[plan.protocol](plan)
         self._coins = SystemCoins()
+
+    @property
+    def plan(self) -> Plan:
+        """The plan that is answered; fixed, since odds and ledger go by it."""
+        return self._plan
 
     def encode(self, x: ArrayLike) -> bytes:
         """Return the report of one point.

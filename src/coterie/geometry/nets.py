@@ -38,7 +38,7 @@ from coterie.geometry.lattice import DualRootLattice
 from coterie.geometry.public_bytes import public_bytes
 
 RATIOS: Final = (2, 3, 4)  # q; the paper takes 2
-MAX_TABLE: Final = 1 << 20  # entries of the offset table, q^d
+MAX_TABLE: Final = 1 << 16  # entries of the offset table, q^d: a device builds it in about 0.1 GB
 MAX_LEVELS: Final = 24
 ROOT_BITS: Final = 4  # a coordinate of w in a path's first number
 MAX_NET_DIMENSION: Final = 15  # of a net with paths: so many coordinates of four bits fit a signed word

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+
+from coterie.privacy import Guarantee
 
 
 class Numbers(Protocol):
@@ -37,4 +39,17 @@ class Numbers(Protocol):
     @classmethod
     def from_dict(cls, data: object) -> Self:
         """Read the JSON form; PlanError for anything unknown, missing or out of range."""
+        ...
+
+
+@runtime_checkable
+class MixedNumbers(Protocol):
+    """What the numbers add where the promise is made by mixing or by a curator, and has a δ."""
+
+    def check_promise(self, *, model: str, epsilon: float, delta: float) -> None:
+        """Raise PlanError unless the smallest batch allowed is (ε, δ)-private in the plan's model."""
+        ...
+
+    def guarantee(self, *, model: str, epsilon: float, delta: float, people: int | None = None) -> Guarantee:
+        """Return the promise: the plan's, or what it comes to for a batch of so many people."""
         ...

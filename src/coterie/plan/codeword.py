@@ -131,7 +131,7 @@ class CodewordNumbers:
             ("odds", odds),
             ("embedding", embedding),
             ("count_weight", count_weight),
-            ("views", _checked_views(self.views)),
+            ("views", checked_views(self.views)),
         ):
             object.__setattr__(self, name, value)
         _ = self.randomizer  # checks the three against each other
@@ -187,7 +187,7 @@ class CodewordNumbers:
             "odds": self.odds,
             "embedding": self.embedding,
             "count_weight": self.count_weight,
-            "views": [_view_to_dict(view) for view in self.views],
+            "views": [view_to_dict(view) for view in self.views],
         }
 
     @classmethod
@@ -196,11 +196,12 @@ class CodewordNumbers:
         names = ("codewords", "cap", "odds", "embedding", "count_weight", "views")
         fields = checked_fields("numbers", data, names)
         listed = checked_list("views", fields["views"])
-        views = tuple(_view_from_dict(f"views[{i}]", view) for i, view in enumerate(listed))
+        views = tuple(view_from_dict(f"views[{i}]", view) for i, view in enumerate(listed))
         return cls(**{**fields, "views": views})
 
 
-def _checked_views(views: object) -> tuple[View, ...]:
+def checked_views(views: object) -> tuple[View, ...]:
+    """Return public partitions that one table can hold, or raise PlanError."""
     views = tuple(checked_list("views", views))
     if not views:
         raise PlanError("a plan needs at least one view")
@@ -218,13 +219,15 @@ def _checked_views(views: object) -> tuple[View, ...]:
     return views
 
 
-def _view_to_dict(view: View) -> dict[str, Any]:
+def view_to_dict(view: View) -> dict[str, Any]:
+    """Return the JSON form of a public partition."""
     if isinstance(view, CrossPolytope):
         return {"cells": "cross-polytope", "size": view.size, "weight": view.weight}
     return {"cells": "net", "points": [list(point) for point in view.points], "weight": view.weight}
 
 
-def _view_from_dict(where: str, data: object) -> View:
+def view_from_dict(where: str, data: object) -> View:
+    """Read the JSON form of a public partition."""
     kind = data.get("cells") if isinstance(data, dict) else None
     if checked_choice(f"{where}.cells", kind, ("cross-polytope", "net")) == "net":
         fields = checked_fields(where, data, ("cells", "points", "weight"))

@@ -18,13 +18,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
 from coterie.errors import PlanError
-from coterie.plan.base import Numbers
+from coterie.plan.base import MixedNumbers, Numbers
 from coterie.plan.canonical import MAX_BYTES, canonical_bytes, parse_object, shown
-from coterie.plan.checks import checked_choice, checked_fields, checked_real
+from coterie.plan.checks import checked_choice, checked_fields, checked_integer, checked_real
 from coterie.plan.files import read_bounded, replacing
-from coterie.plan.protocols import DESIGNERS, NUMBERS
+from coterie.plan.protocols import NUMBERS, design_numbers, numbers_class
 from coterie.plan.public import checked_public_part
-from coterie.privacy import Guarantee
+from coterie.privacy import MODELS, Guarantee
 
 FORMAT: Final = "coterie-plan"
 VERSION: Final = 1
@@ -116,13 +116,16 @@ class Plan:
         object.__setattr__(self, "delta", checked_real("delta", self.delta, 0.0, 1.0))
         if self.model == "local" and self.delta != 0:
             raise PlanError(f"delta must be 0 in the local model, got {self.delta!r}")
-        if not isinstance(self.numbers, expected := NUMBERS[self.protocol]):
+        if not isinstance(self.numbers, expected := numbers_class(self.protocol, self.model)):
             raise PlanError(
-                f"numbers of protocol {self.protocol} are {expected.__name__}, got {shown(self.numbers)}"
+                f"numbers of protocol {self.protocol} in the {self.model} model are {expected.__name__}, "
+                f"got {shown(self.numbers)}"
             )
         if self.model not in self.numbers.models:
             raise PlanError(f"protocol {self.protocol} does not run in the {self.model} model")
         self.numbers.check_plan(dimension=self.dimension, epsilon=self.epsilon)
+        if isinstance(self.numbers, MixedNumbers):
+            self.numbers.check_promise(model=self.model, epsilon=self.epsilon, delta=self.delta)
         object.__setattr__(self, "id_bytes", hashlib.sha256(canonical_bytes(self.to_dict())).digest())
 
     @classmethod
@@ -138,6 +141,7 @@ class Plan:
         center: Sequence[float] | None = None,
         radius: float = 1.0,
         seed: int = 0,
+        delta: float = 0.0,
         **options: Any,
     ) -> Self:
         """Choose the protocol's numbers from the public facts of a study and freeze the plan.
@@ -160,8 +164,10 @@ class Plan:
             Radius of the public ball. Choose it without looking at the data.
         seed : int
             0 to 2^53-1, public. Another seed gives other public randomness.
+        delta : float
+            0 in the local model; in the others the chance that the promise may fail, say 1e-6.
         **options
-            What the protocol's design takes besides; see its function in `coterie.plan.protocols.DESIGNERS`.
+            What the protocol's design takes besides; see its function in `coterie.plan.protocols`.
 
         Returns
         -------
@@ -183,15 +189,8 @@ class Plan:
             radius=radius,
             seed=seed,
         )
-        numbers = DESIGNERS[public["protocol"]](
-            dimension=public["dimension"],
-            clusters=public["clusters"],
-            epsilon=public["epsilon"],
-            expected_users=public["expected_users"],
-            seed=public["seed"],
-            **options,
-        )
-        return cls(**public, delta=0.0, numbers=numbers)
+        delta = checked_real("delta", delta, 0.0, 1.0)
+        return cls(**public, delta=delta, numbers=design_numbers(public, delta, options))
 
     @property
     def id(self) -> str:
@@ -201,9 +200,35 @@ class Plan:
     @property
     def guarantee(self) -> Guarantee:
         """The privacy promise, in numbers and (as a string) in plain words."""
+        if isinstance(self.numbers, MixedNumbers):
+            return self.numbers.guarantee(model=self.model, epsilon=self.epsilon, delta=self.delta)
         return Guarantee(
             epsilon=self.epsilon, delta=self.delta, spent=self.numbers.spent_epsilon(), model=self.model
         )
+
+    def guarantee_for(self, people: int) -> Guarantee:
+        """Return what the promise comes to for one batch of so many people, recomputed for that number.
+
+        In the local model it does not depend on the others. Where reports are mixed, fewer people than
+        planned hide each other less: the planned promise must not be claimed for them. Several batches do
+        not add up: people are hidden in their own.
+        """
+        people = checked_integer("people", people, 1, 1 << 40)
+        if isinstance(self.numbers, MixedNumbers):
+            return self.numbers.guarantee(
+                model=self.model, epsilon=self.epsilon, delta=self.delta, people=people
+            )
+        return self.guarantee
+
+    @property
+    def minimum_batch(self) -> int:
+        """The fewest people whose reports may be released together; 1 where nothing is mixed."""
+        return getattr(self.numbers, "minimum_batch", 1)
+
+    @property
+    def message_width(self) -> int:
+        """Bytes of one row that a table takes: a report or, where reports are split up, one mixed message."""
+        return getattr(self.numbers, "message_width", self.report_width)
 
     @property
     def report_width(self) -> int:
@@ -263,8 +288,9 @@ class Plan:
             )
         fields = checked_fields("plan", data, ("format", "version", *_FIELDS))
         protocol = checked_choice("protocol", fields["protocol"], NUMBERS)
+        model = checked_choice("model", fields["model"], MODELS)
         known = {name: fields[name] for name in _FIELDS}
-        return cls(**{**known, "numbers": NUMBERS[protocol].from_dict(fields["numbers"])})
+        return cls(**{**known, "numbers": numbers_class(protocol, model).from_dict(fields["numbers"])})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the canonical JSON to a file, whole or not at all; `sha256sum` of the file is the id."""

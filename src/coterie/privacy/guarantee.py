@@ -7,6 +7,7 @@ same plan twice with fresh coins spends 2ε.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Final
@@ -19,6 +20,11 @@ _TRUST: Final = {
     "local": "nobody: the report is private when it leaves the device",
     "shuffle": "that reports are mixed with other people's before anyone reads them",
     "central": "a curator who sees the points and releases only noisy results",
+}
+_MEANS: Final = {
+    "local": "exact odds spend",
+    "shuffle": "mechanism spends",
+    "central": "mechanism spends",
 }
 _SEEN: Final = {"local": "any report", "shuffle": "any mixed batch", "central": "any release"}
 
@@ -50,6 +56,10 @@ class Guarantee:
         What is protected.
     conditions : tuple of str
         What has to hold outside the mathematics for the promise to hold.
+    local_epsilon : float, optional
+        The loss if mixing fails: what one report promises by itself. None where nothing is mixed.
+    people : int, optional
+        The size of batch for which `spent` was computed, where it depends on that.
 
     Examples
     --------
@@ -68,6 +78,8 @@ class Guarantee:
     model: str
     unit: str = "one person's single report"
     conditions: tuple[str, ...] = CONDITIONS
+    local_epsilon: float | None = None  # what a report promises without mixing; infinity is nothing
+    people: int | None = None  # size of the batch that `spent` was computed for
 
     def __post_init__(self) -> None:
         if self.model not in MODELS:
@@ -81,16 +93,29 @@ class Guarantee:
         epsilon, delta = _digits(self.epsilon), _digits(self.delta)
         pure = "pure: delta = 0" if self.delta == 0 else f"delta = {delta}"
         but_for = "" if self.delta == 0 else f", but for a chance of {delta}"
+        batch = "" if self.people is None else f" in a batch of {self.people} people"
         lines = [
             f"Privacy: {epsilon}-differential privacy of {self.unit} ({pure}).",
             f"Whatever a person's point is, {_SEEN[self.model]} is at most e^{epsilon} "
             f"(under {_factor(self.epsilon)}) times as likely as with any other point{but_for}.",
-            f"The exact odds spend {_digits(self.spent)} of the promised {epsilon}.",
+            f"The {_MEANS[self.model]} {_digits(self.spent)} of the promised {epsilon}{batch}.",
             f"Trust needed: {_TRUST[self.model]}.",
+            *self._without_mixing(),
             "It holds when:",
             *(f"- {condition}" for condition in self.conditions),
         ]
         return "\n".join(lines)
+
+    def _without_mixing(self) -> list[str]:
+        """Say what is left of the promise when the mixing fails."""
+        if self.local_epsilon is None or self.model != "shuffle":
+            return []
+        if self.local_epsilon == math.inf:
+            return ["If the mixing fails there is no promise: unmixed shares add up to the person's vector."]
+        return [
+            f"If the mixing fails, {_digits(self.local_epsilon)}-differential privacy is left: a report may "
+            f"be {_factor(self.local_epsilon)} times as likely with one point as with another."
+        ]
 
 
 def _digits(value: float) -> str:

@@ -20,7 +20,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final, Self
+from typing import BinaryIO, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,14 @@ class ReportFile:
     count: int
     plan_id: bytes
 
+    magic: ClassVar[bytes] = MAGIC
+    kind: ClassVar[str] = "a report file"
+
+    @classmethod
+    def width_of(cls, plan: Plan) -> int:
+        """Return the bytes of one row of such a file of a plan."""
+        return plan.report_width
+
     @classmethod
     def open(cls, path: str | os.PathLike[str], plan: Plan | None = None) -> Self:
         """Check a file's header and length, and that it answers `plan` if one is given.
@@ -81,8 +89,8 @@ class ReportFile:
         with Path(path).open("rb") as file:
             header = file.read(HEADER.size)
             size = file.seek(0, os.SEEK_END)
-        if header[: len(MAGIC)] != MAGIC[: len(header)]:
-            raise FileError(path, _OFFSETS["magic"], f"{MAGIC!r}, the start of a report file")
+        if header[: len(cls.magic)] != cls.magic[: len(header)]:
+            raise FileError(path, _OFFSETS["magic"], f"{cls.magic!r}, the start of {cls.kind}")
         if len(header) < HEADER.size:
             raise FileError(path, len(header), f"a header of {HEADER.size} bytes", "the end of the file")
         _, version, width, reserved, count, plan_id = HEADER.unpack(header)
@@ -92,8 +100,8 @@ class ReportFile:
             raise FileError(path, _OFFSETS["reserved"], "four zero bytes", f"{reserved:#010x}")
         if plan is not None and plan_id != plan.id_bytes:
             raise FileError(path, _OFFSETS["plan"], f"reports of plan {plan.id}", f"plan {plan_id.hex()}")
-        if width == 0 or (plan is not None and width != plan.report_width):
-            wanted = "1 or more" if plan is None else plan.report_width
+        if width == 0 or (plan is not None and width != cls.width_of(plan)):
+            wanted = "1 or more" if plan is None else cls.width_of(plan)
             raise FileError(path, _OFFSETS["width"], f"a report width of {wanted}", str(width))
         expected = HEADER.size + count * width + DIGEST_BYTES
         if size != expected:
@@ -108,7 +116,7 @@ class ReportFile:
     @property
     def header(self) -> bytes:
         """The 64 bytes that open the file."""
-        return HEADER.pack(MAGIC, VERSION, self.width, 0, self.count, self.plan_id)
+        return HEADER.pack(self.magic, VERSION, self.width, 0, self.count, self.plan_id)
 
     def chunks(self, reports_per_chunk: int | None = None) -> Iterator[NDArray[np.uint8]]:
         """Yield the reports, (m, width) at a time, and check the digest after the last.
@@ -167,22 +175,23 @@ class ReportFile:
 class ReportWriter:
     """Appends reports to a file that is being written; made by `write_reports`."""
 
-    def __init__(self, file: BinaryIO, plan: Plan) -> None:
+    def __init__(self, file: BinaryIO, plan: Plan, kind: type[ReportFile] = ReportFile) -> None:
         self._file = file
+        self._magic, self._width = kind.magic, kind.width_of(plan)
         self._plan = plan
         self.count = 0  # reports appended so far
         file.write(bytes(HEADER.size))  # the place of the header, which needs the count
 
     def append(self, reports: Reports) -> None:
         """Append reports of the plan, back to back: bytes or an (n, width) array of uint8."""
-        rows = as_rows(reports, self._plan.report_width)
+        rows = as_rows(reports, self._width)
         self._file.write(np.ascontiguousarray(rows).data)
         self.count += len(rows)
 
     def finish(self) -> None:
         """Fill in the header, then the digest of all that was written."""
         self._file.seek(0)
-        header = HEADER.pack(MAGIC, VERSION, self._plan.report_width, 0, self.count, self._plan.id_bytes)
+        header = HEADER.pack(self._magic, VERSION, self._width, 0, self.count, self._plan.id_bytes)
         self._file.write(header)
         self._file.seek(0)
         digest = hashlib.sha256()
@@ -192,7 +201,9 @@ class ReportWriter:
 
 
 @contextlib.contextmanager
-def write_reports(path: str | os.PathLike[str], plan: Plan) -> Iterator[ReportWriter]:
+def write_reports(
+    path: str | os.PathLike[str], plan: Plan, kind: type[ReportFile] = ReportFile
+) -> Iterator[ReportWriter]:
     """Write a report file; it appears under its name, complete, when the block ends without an error.
 
     Examples
@@ -204,6 +215,6 @@ def write_reports(path: str | os.PathLike[str], plan: Plan) -> Iterator[ReportWr
     1
     """
     with replacing(path) as file:
-        writer = ReportWriter(file, plan)
+        writer = ReportWriter(file, plan, kind)
         yield writer
         writer.finish()

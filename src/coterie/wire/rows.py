@@ -11,12 +11,21 @@ The weights sum to W and all cell counts are powers of two, so no value is favou
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.plan.codeword import CodewordNumbers
+from coterie.plan.codeword import View
+
+
+class HasViews(Protocol):
+    """Numbers of a protocol whose rows are those of public views."""
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """The public partitions."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +46,7 @@ class Rows:
     firsts: NDArray[np.int64]  # (V + 1,): first row of each view, then the number of rows
 
     @classmethod
-    def of(cls, numbers: CodewordNumbers) -> Self:
+    def of(cls, numbers: HasViews) -> Self:
         """Lay the rows of a plan's views out, one view after the other."""
         cells = np.array([view.cells for view in numbers.views], dtype=np.int64)
         weights = [view.weight for view in numbers.views]

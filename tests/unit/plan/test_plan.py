@@ -122,7 +122,8 @@ def test_doubles_beyond_the_integers_survive():
         ({"version": 1.0}, r"version must be 1, got 1\.0"),
         ({"protocol": "telepathy"}, "protocol must be one of codeword"),
         ({"protocol": ["codeword"]}, "protocol must be one of codeword"),
-        ({"model": "shuffle"}, "protocol codeword does not run in the shuffle model"),
+        ({"model": "shuffle"}, "numbers lacks the field 'local_epsilon'"),
+        ({"model": "central"}, "protocol codeword does not run in the central model"),
         ({"model": "magic"}, "model must be one of local, shuffle, central"),
         ({"dimension": 0}, r"dimension must be in \[1, 3000\], got 0"),
         ({"dimension": 3001}, r"dimension must be in \[1, 3000\]"),
@@ -204,5 +205,7 @@ def test_design_refuses(arguments, message):
 
 
 def test_the_numbers_must_be_the_protocols(plan):
-    with pytest.raises(PlanError, match="numbers of protocol codeword are CodewordNumbers"):
+    with pytest.raises(
+        PlanError, match="numbers of protocol codeword in the local model are CodewordNumbers"
+    ):
         dataclasses.replace(plan, numbers=None)

@@ -107,7 +107,7 @@ class LocalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "epsilon": [Interval(Real, 0, MAX_EPSILON, closed="right")],
-        "protocol": [StrOptions(set(NUMBERS))],
+        "protocol": [StrOptions({name for name in NUMBERS if "local" in NUMBERS[name].models})],
         "radius": [Interval(Real, 0, None, closed="neither"), None],
         "center": ["array-like", None],
         "random_state": ["random_state"],
@@ -151,21 +151,8 @@ class LocalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
             raise PlanError(f"n_samples={len(points)} must be at least n_clusters={self.n_clusters}")
         center, radius = self._ball(points)
         coins, plan_seed, decoder = _sources(self.random_state)
-        plan = Plan.design(
-            points.shape[1],
-            self.n_clusters,
-            float(self.epsilon),
-            len(points),
-            protocol=self.protocol,
-            center=center,
-            radius=radius,
-            seed=plan_seed,
-        )
-        table = Aggregate(plan)
-        clipped = 0
-        for chunk in encode_in_chunks(plan, points, coins):
-            table.add(chunk.reports)
-            clipped += chunk.clipped
+        plan = self._design(points, center, radius, plan_seed)
+        table, clipped = self._collect(plan, points, coins)
         self.plan_ = plan
         self.guarantee_ = plan.guarantee
         self.n_clipped_ = clipped
@@ -173,6 +160,27 @@ class LocalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         self.cluster_centers_ = self.result_.centers
         self.labels_ = nearest(points, self.cluster_centers_)[0]
         return self
+
+    def _design(self, points: NDArray[Any], center: list[float] | None, radius: float, seed: int) -> Plan:
+        return Plan.design(
+            points.shape[1],
+            self.n_clusters,
+            float(self.epsilon),
+            len(points),
+            protocol=self.protocol,
+            center=center,
+            radius=radius,
+            seed=seed,
+        )
+
+    def _collect(self, plan: Plan, points: NDArray[Any], coins: Coins) -> tuple[Aggregate, int]:
+        """Return everybody's reports, added up, and how many points were clipped."""
+        table = Aggregate(plan)
+        clipped = 0
+        for chunk in encode_in_chunks(plan, points, coins):
+            table.add(chunk.reports)
+            clipped += chunk.clipped
+        return table, clipped
 
     def predict(self, X: ArrayLike) -> NDArray[np.int32]:
         """Return the index of each row's nearest center: (n, d) -> (n,). A look at the rows: not private."""

@@ -1,0 +1,130 @@
+"""The `shuffle` table: sums of mixed shares modulo a prime, by row and coordinate.
+
+    sums[address] += share (mod q)        messages[address] += 1
+
+Addition modulo q has no order, so any split and any order of merging give the same bits. What the table holds
+when all messages are in is noisy already: reading it costs no privacy. A person's shares of one address are
+all in one batch, so `messages` must be a multiple of the shares a person sends, the same for all coordinates
+of a row; `coterie.oracles.mixed_sums` refuses to read a table where shares are missing or doubled.
+
+In the central model the curator fills in sums and people, and nothing is modulo anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.errors import AggregateError, PlanError, ReportError
+from coterie.plan.plan import Plan
+from coterie.plan.vector_sums import VectorSumNumbers
+
+
+@dataclass(slots=True, eq=False)
+class VectorSumTable:
+    """Sums modulo q and numbers of messages.
+
+    Examples
+    --------
+    >>> plan = Plan.design(2, 2, 1.0, 100, protocol="shuffle", model="shuffle", delta=1e-6, cells=4)
+    >>> table = VectorSumTable.zero(plan)
+    >>> table.sums.shape, table.count
+    ((4, 4), 0)
+    """
+
+    plan: Plan
+    sums: NDArray[np.int64]  # (rows, D), in [0, q)
+    messages: NDArray[np.int64]  # (rows, D)
+
+    @classmethod
+    def zero(cls, plan: Plan) -> Self:
+        """Return the table of no messages."""
+        numbers = numbers_of(plan)
+        shape = (numbers.rows, numbers.coordinates)
+        return cls(plan, np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64))
+
+    @property
+    def numbers(self) -> VectorSumNumbers:
+        """The plan's numbers."""
+        return numbers_of(self.plan)
+
+    @property
+    def count(self) -> int:
+        """Number of people whose messages are in; meaningful once all of a batch are."""
+        first = self.messages[:, 0]
+        seen = int(first.sum()) if self.numbers.layout == "column" else int(first[0])
+        return seen // max(self.numbers.shares, 1)
+
+    def add(self, reports: NDArray[np.uint8]) -> None:
+        """Add mixed messages, (k, message width): all of them or, if one is malformed, none."""
+        numbers = self.numbers
+        if numbers.noise == "curator":
+            raise ReportError("a central plan has no messages: its curator fills the table")
+        if reports.ndim != 2 or reports.shape[1] != numbers.message_width or reports.dtype != np.uint8:
+            raise ReportError(
+                f"messages must be uint8 of shape (k, {numbers.message_width}), one message a row, "
+                f"got {reports.dtype} of shape {reports.shape}"
+            )
+        sums = numbers.sums()
+        addresses, shares = sums.read(reports)
+        if addresses.size and addresses.max() >= self.sums.size:
+            wrong = int((addresses >= self.sums.size).argmax())
+            raise ReportError(
+                f"message {wrong} of {len(reports)} is for entry {addresses[wrong]}, but the table has "
+                f"{self.sums.size}; none of these messages was added"
+            )
+        new = sums.mixer.add_up(shares, addresses, self.sums.size).reshape(self.sums.shape)
+        self.sums = (self.sums + new) % numbers.modulus
+        self.messages += np.bincount(addresses, minlength=self.sums.size).reshape(self.sums.shape)
+
+    def merge(self, other: VectorSumTable) -> None:
+        """Add another table of the same plan."""
+        if other.plan.id_bytes != self.plan.id_bytes:
+            raise AggregateError(
+                f"tables of different plans cannot be merged: {self.plan.id[:12]}… and {other.plan.id[:12]}…"
+            )
+        if self.numbers.noise == "curator":
+            raise AggregateError("a curator's table is noisy once and whole: two of them are not merged")
+        self.sums = (self.sums + other.sums) % self.numbers.modulus
+        self.messages += other.messages
+
+    def arrays(self) -> dict[str, NDArray[np.int64]]:
+        """Return the arrays by name, in the order of the file format; not copies."""
+        return {"sums": self.sums, "messages": self.messages}
+
+    @classmethod
+    def shapes(cls, plan: Plan, size: int) -> dict[str, tuple[int, ...]]:
+        """Return the arrays' shapes, which the plan fixes."""
+        del size
+        return {name: array.shape for name, array in cls.zero(plan).arrays().items()}
+
+    @classmethod
+    def from_arrays(cls, plan: Plan, arrays: Mapping[str, NDArray[np.int64]]) -> Self:
+        """Return the table with these arrays; AggregateError if no messages can have made them."""
+        table = cls.zero(plan)
+        if arrays.keys() != table.arrays().keys():
+            raise AggregateError(f"a table of this plan has sums and messages, got {', '.join(arrays)}")
+        for name, zeros in table.arrays().items():
+            if arrays[name].shape != zeros.shape or arrays[name].dtype != np.int64:
+                raise AggregateError(
+                    f"array {name} must be int64 of shape {zeros.shape}, "
+                    f"got {arrays[name].dtype} of shape {arrays[name].shape}"
+                )
+            zeros += arrays[name]
+        modulus = table.numbers.modulus
+        if (table.messages < 0).any() or (
+            modulus and ((table.sums < 0).any() or (table.sums >= modulus).any())
+        ):
+            raise AggregateError("sums outside the field, or negative numbers of messages")
+        return table
+
+
+def numbers_of(plan: Plan) -> VectorSumNumbers:
+    """Return the numbers of a `shuffle` plan, or say that it is none."""
+    if not isinstance(plan.numbers, VectorSumNumbers):
+        raise PlanError(f"this table needs a plan of protocol shuffle, got {plan.protocol}")
+    return plan.numbers

@@ -1,0 +1,99 @@
+"""The decoder of `shuffle`: weighted k-means on cells whose sums are nearly exact.
+
+With all cells at hand and little noise, each cell is a point (its mean) with a weight (its count), and a
+cluster's center is the sum of its cells' vectors over the sum of their counts: the paper's kMeansDecoder,
+with cells for the leaves of its tree. Cells that noise alone explains are left out.
+
+By column there is more noise, and two views that can tell apart what shares a cell: there the decoder of
+`codeword` is used. (With little noise its mixtures of clusters in a cell would follow the shape of broad
+clusters instead, and pull the centers outwards.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.aggregate import Aggregate
+from coterie.aggregate.vector_sums import VectorSumTable
+from coterie.centers.codeword import result_of
+from coterie.centers.leaves import Leaves, Lift, significant_leaves
+from coterie.centers.result import Result
+from coterie.centers.shrinkage import shrink
+from coterie.centers.solution import Solution
+from coterie.centers.solve import solve
+from coterie.errors import DecodeError
+from coterie.geometry.ball import SCALE
+from coterie.geometry.lift import point_weight
+from coterie.oracles.mixed_sums import mixed_leaf_sums
+
+_RESTARTS = 20  # of k-means++ on the cells
+_SUPPORTED = 5.0  # deviations by which a cluster's count must stand above noise
+
+
+def decode_vector_sums(aggregate: Aggregate, rng: np.random.Generator) -> Result:
+    """Find the centers of a `shuffle` aggregate."""
+    table, plan = aggregate.table, aggregate.plan
+    if not isinstance(table, VectorSumTable):
+        raise DecodeError(f"this decoder needs a table of vector sums, got {type(table).__name__}")
+    weight = table.numbers.count_weight
+    lift = Lift(point_weight(weight), weight / SCALE, plan.dimension)
+    views = mixed_leaf_sums(table)
+    if table.numbers.layout == "column":
+        return result_of(solve(views, None, lift, plan.clusters, rng, unmix=True), aggregate)
+    leaves = significant_leaves(views, lift, at_least=plan.clusters)
+    return result_of(pooled_centers(leaves, lift, plan.clusters, rng), aggregate)
+
+
+def pooled_centers(
+    leaves: Leaves,
+    lift: Lift,
+    clusters: int,
+    rng: np.random.Generator,
+    frequencies: NDArray[np.float64] | None = None,
+) -> Solution:
+    """Cluster the kept cells by their means and pool each cluster's sums: its center is sum over count.
+
+    Counts come from the sums' own counting coordinate or, (cells,) as shares of all people, from a histogram.
+    """
+    from sklearn.cluster import KMeans
+
+    kept = np.flatnonzero(leaves.kept)
+    sums = leaves.vectors[kept, : lift.dimension] / lift.point  # (cells, d)
+    deviation = np.sqrt(leaves.variances[kept])
+    counted = leaves.vectors[:, lift.dimension] / lift.count if frequencies is None else frequencies
+    counts = np.maximum(counted[kept], deviation)  # (cells,), shares
+    means = sums / counts[:, None]
+    noise = (deviation / (lift.point * counts)) ** 2  # of each coordinate of a mean
+    total = counts.sum()
+    middle = sums.sum(axis=0) / total
+    points = _into_ball(shrink(means, noise, middle))
+    # A mean is worth its count, less where noise moves it as far as the ball is wide.
+    weights = counts / (1 + lift.dimension * noise)
+    solver = KMeans(min(clusters, len(kept)), n_init=_RESTARTS, random_state=int(rng.integers(1 << 31)))
+    labels = solver.fit(points, sample_weight=weights).labels_
+
+    held = np.bincount(labels, counts, minlength=clusters)  # (k,)
+    spread = np.bincount(labels, deviation**2, minlength=clusters)
+    pooled = np.zeros((clusters, lift.dimension))
+    np.add.at(pooled, labels, sums)
+    alive = held > 0
+    centers = np.tile(middle, (clusters, 1))
+    centers[alive] = pooled[alive] / held[alive, None]
+    errors = np.zeros(clusters)
+    errors[alive] = np.sqrt(lift.dimension * spread[alive]) / (lift.point * held[alive])
+    centers = _into_ball(shrink(centers, (errors**2) / lift.dimension, middle))
+    return Solution(
+        centers=centers,
+        shares=np.maximum(held, 1e-12) / np.maximum(held, 1e-12).sum(),
+        errors=np.minimum(errors, 1.0),
+        supported=held * lift.count > _SUPPORTED * np.sqrt(spread),
+        points=points,
+        weights=counts,
+        deviations=np.sqrt(noise * lift.dimension),
+    )
+
+
+def _into_ball(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    inside: NDArray[np.float64] = points / np.maximum(1.0, np.linalg.norm(points, axis=1))[:, None]
+    return inside

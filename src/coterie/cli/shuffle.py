@@ -1,0 +1,64 @@
+"""`coterie shuffle`: report files in, one mixed batch out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coterie.cli.screen import Force, Json, check_output, print_json, say
+from coterie.plan import Plan
+
+
+def run(
+    reports: Annotated[list[Path], typer.Argument(help="Report files of the plan.")],
+    plan: Annotated[Path, typer.Option(help="A plan of the shuffle model.")],
+    out: Annotated[Path, typer.Option(help="Where to write the shuffled file.")],
+    released: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder that remembers released ids. Default: beside the plan, .released appended."
+        ),
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Mix reports so that nobody can tell who sent which, and release them once.
+
+    Refuses a batch under the plan's minimum and reports that were released before. Interrupted, it leaves no
+    output; run again with the same files, it writes the same bytes.
+    """
+    from coterie.collect.shuffler import default_memory, shuffle_files
+
+    check_output(out, force, (*reports, plan))
+    contract = Plan.load(plan)
+    done = shuffle_files(reports, contract, out, released or default_memory(plan))
+    if json:
+        print_json(
+            {
+                "out": str(out),
+                "plan_id": contract.id,
+                "batch": done.batch,
+                "people": done.people,
+                "messages": done.messages,
+                "duplicates": done.counts.duplicates,
+                "conflicting": done.counts.conflicting,
+                "epsilon": done.guarantee.epsilon,
+                "delta": done.guarantee.delta,
+                "local_epsilon": done.guarantee.local_epsilon,
+                "fresh": done.fresh,
+            }
+        )
+        return
+    say(
+        f"mixed {done.messages:,} messages of {done.people:,} people; "
+        f"{done.counts.duplicates + done.counts.conflicting:,} repeats left out"
+    )
+    if not done.fresh:
+        say("this very batch was released before; the file is the same, byte for byte")
+    say(
+        f"for this many people the promise is epsilon {done.guarantee.epsilon:.6g} at delta "
+        f"{done.guarantee.delta:g} (planned: {contract.epsilon:g})"
+    )
+    say(f"wrote {out}")

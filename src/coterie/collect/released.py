@@ -1,0 +1,115 @@
+"""Which reports have left the shuffler: each enters one batch, ever.
+
+A folder with one file a batch, named by the batch's digest; it holds the sorted 12-byte ids of the batch.
+
+    bytes 0-15 "COTERIE-RELEASED"    16-47 plan id    48-55 number of ids    then the ids    then SHA-256 of
+    all
+
+The entry is written, and flushed to the disk, *before* the batch itself appears. If the machine stops between
+the two, the same reports make the same batch with the same digest, and that one may be finished; a batch that
+shares an id with any other is refused. A damaged entry refuses everything: what was released is then unknown.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.errors import FileError, ReportError
+from coterie.plan import Plan
+from coterie.plan.codeword import ID_BYTES
+from coterie.plan.files import replacing
+
+MAGIC: Final = b"COTERIE-RELEASED"
+SUFFIX: Final = ".released"
+
+_HEADER: Final = struct.Struct(">16s32sQ")
+_DIGEST_BYTES: Final = 32
+_ID: Final = np.dtype((np.void, ID_BYTES))
+
+
+class Released:
+    """The memory of one plan's batches; made by `open_released`, which holds its lock."""
+
+    def __init__(self, folder: Path, plan: Plan) -> None:
+        self._folder = folder
+        self._plan = plan
+
+    def record(self, batch: bytes, ids: NDArray[np.uint8]) -> bool:
+        """Record a batch; return False if this very batch was recorded before.
+
+        Parameters
+        ----------
+        batch : bytes
+            Digest of the batch, 32 bytes.
+        ids : ndarray of uint8, shape (n, 12)
+            Its ids, sorted, each once.
+
+        Raises
+        ------
+        ReportError
+            If an id of another batch is among them; nothing was recorded.
+        """
+        name = batch.hex() + SUFFIX
+        for entry in sorted(self._folder.glob(f"*{SUFFIX}")):
+            others = self._read(entry)
+            if entry.name == name:
+                return False
+            shared = np.isin(_as_ids(ids), others).sum()
+            if shared:
+                raise ReportError(
+                    f"{shared} of {len(ids)} reports were released before, in batch {entry.stem[:12]}…; each "
+                    "report enters one batch, ever: leave the files of that batch out. Nothing was released"
+                )
+        body = _HEADER.pack(MAGIC, self._plan.id_bytes, len(ids)) + ids.tobytes()
+        with replacing(self._folder / name) as file:
+            file.write(body + hashlib.sha256(body).digest())
+        return True
+
+    def _read(self, entry: Path) -> NDArray[np.void]:
+        data = entry.read_bytes()
+        body, digest = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
+        if len(body) < _HEADER.size or hashlib.sha256(body).digest() != digest:
+            raise FileError(
+                entry,
+                len(body),
+                "the SHA-256 of everything before it",
+                "a damaged record of a batch; restore it",
+            )
+        magic, plan_id, count = _HEADER.unpack_from(body)
+        if magic != MAGIC or len(body) != _HEADER.size + count * ID_BYTES:
+            raise FileError(entry, 0, f"{MAGIC!r} and {count} ids")
+        if plan_id != self._plan.id_bytes:
+            raise FileError(entry, 16, f"plan {self._plan.id}", f"plan {plan_id.hex()}")
+        return np.frombuffer(body, dtype=_ID, offset=_HEADER.size)
+
+
+@contextlib.contextmanager
+def open_released(folder: str | os.PathLike[str], plan: Plan) -> Iterator[Released]:
+    """Open the memory of a plan's batches, made if need be; one process at a time holds it.
+
+    Examples
+    --------
+    >>> plan = Plan.design(2, 2, 1.0, 1000, model="shuffle", delta=1e-6)
+    >>> with open_released("released", plan) as released:
+    ...     released.record(bytes(32), np.zeros((1, 12), dtype=np.uint8))
+    True
+    """
+    path = Path(folder)
+    path.mkdir(parents=True, exist_ok=True)
+    with (path / "lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # let go when the file is closed, also by a crash
+        yield Released(path, plan)
+
+
+def _as_ids(ids: NDArray[np.uint8]) -> NDArray[np.void]:
+    return np.ascontiguousarray(ids).view(_ID)[:, 0]

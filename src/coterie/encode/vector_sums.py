@@ -1,0 +1,139 @@
+"""The `shuffle` encoder: a point in, shares of one vector by row out (docs/theory/shuffle.md).
+
+    quantize -> cell -> row and sign -> lift -> coarser grid -> add noise -> split into shares -> id ‖ shares
+
+A report is its id and then the shares, `share_bytes` each, in the order (row, coordinate, share); the rows
+are all rows of the table or, by column, the one that the id names. The shuffler turns it into messages and
+forgets the id. Unmixed, the shares of one report add up to the person's vector: a report of this protocol is
+private only when it is mixed.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from coterie.coins import Coins
+from coterie.errors import PlanError, ReportError
+from coterie.geometry.ball import SCALE, as_points, quantize
+from coterie.geometry.cells import Cells, CrossPolytopeCells, NetCells
+from coterie.geometry.hashing import PairwiseHash
+from coterie.geometry.lift import lift
+from coterie.plan.codeword import ID_BYTES, CrossPolytope
+from coterie.plan.plan import Plan
+from coterie.plan.vector_sums import VectorSumNumbers
+from coterie.randomizers.vector_sums import big_endian
+from coterie.wire.rows import Rows
+from coterie.wire.stream import PublicStream
+
+MOST_BYTES: Final = (1 << 16) - 1  # of a report; what its file's header can say
+
+
+class VectorSumEncoder:
+    """Encodes points under one plan of protocol `shuffle`. Holds no secret and no state.
+
+    Parameters
+    ----------
+    plan : Plan
+        A plan of the `shuffle` protocol.
+
+    Examples
+    --------
+    >>> from coterie.coins import SimulationCoins
+    >>> plan = Plan.design(2, 2, 1.0, 100, protocol="shuffle", model="shuffle", delta=1e-6, cells=4)
+    >>> encoder = VectorSumEncoder(plan)
+    >>> ids = np.zeros((3, 12), dtype=np.uint8)  # a real client's ids are random
+    >>> reports = encoder.encode(np.zeros((3, 2)), ids, SimulationCoins(0))
+    >>> reports.shape == (3, plan.report_width)
+    True
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        numbers = plan.numbers
+        if not isinstance(numbers, VectorSumNumbers):
+            raise PlanError(f"this encoder needs a plan of protocol shuffle, got {plan.protocol}")
+        self._plan = plan
+        self._numbers = numbers
+        self._stream = PublicStream(plan.public_key())
+        self._rows = Rows.of(numbers)
+        self._views: list[Cells] = [
+            CrossPolytopeCells.from_key(plan.public_key(f"view/{number}"), view.size, plan.dimension)
+            if isinstance(view, CrossPolytope)
+            else NetCells.from_points(view.points)
+            for number, view in enumerate(numbers.views)
+        ]
+
+    def encode(
+        self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins, *, noiser: bool = False
+    ) -> NDArray[np.uint8]:
+        """Return one report a point: (n, d), (n, 12) -> (n, width).
+
+        `noiser` is for the one trusted person who adds all the noise, in plans that say so.
+        """
+        return self.encode_counting(points, ids, coins, noiser=noiser)[0]
+
+    def encode_counting(
+        self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins, *, noiser: bool = False
+    ) -> tuple[NDArray[np.uint8], int]:
+        """Return what `encode` does, and how many points were clipped. The count is not private."""
+        numbers = self._numbers
+        if numbers.noise == "curator":
+            raise PlanError(
+                "a central plan has no private reports: its curator sees the points; "
+                "coterie.engines.vector_sums plays that part"
+            )
+        cost = numbers.cost
+        if numbers.report_width > MOST_BYTES:
+            raise PlanError(
+                f"under this plan a person sends {cost.messages:,} messages of {numbers.message_width} bytes "
+                f"({cost.bytes:,} bytes in all; at most {MOST_BYTES:,} bytes of shares are sent): take fewer "
+                "cells, layout='column', or simulate the sums (coterie.engines.vector_sums)"
+            )
+        rows, vectors, clipped = self.contributions(points, ids)
+        sums = numbers.sums(noiser=noiser)
+        if numbers.layout == "column":
+            shares = sums.split_own(vectors, coins)  # (n, D, m)
+        else:
+            shares = sums.split_all(rows, vectors, coins)  # (n, rows, D, m)
+        reports = np.empty((len(ids), numbers.report_width), dtype=np.uint8)
+        reports[:, :ID_BYTES] = ids
+        reports[:, ID_BYTES:] = big_endian(shares.ravel(), sums.mixer.share_bytes).reshape(len(ids), -1)
+        return reports, clipped
+
+    def cells(self, points: ArrayLike) -> NDArray[np.int64]:
+        """Return the cell of each point in the first view: (n, d) -> (n,). Before any noise: not private."""
+        quantized, _ = quantize(as_points(points, self._plan.dimension), self._plan.center, self._plan.radius)
+        return self._views[0].of(quantized)
+
+    def contributions(
+        self, points: ArrayLike, ids: NDArray[np.uint8]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+        """Return the row, the integer vector and how many were clipped: (n, d), (n, 12) -> (n,), (n, D), int.
+
+        A public function of point and id, before any noise: **not private**.
+        """
+        points = as_points(points, self._plan.dimension)
+        if ids.dtype != np.uint8 or ids.shape != (len(points), ID_BYTES):
+            raise ReportError(
+                f"ids must be uint8 of shape ({len(points)}, {ID_BYTES}), one row a point, "
+                f"got {ids.dtype} of shape {ids.shape}"
+            )
+        quantized, clipped = quantize(points, self._plan.center, self._plan.radius)
+        lifted = lift(quantized, self._numbers.count_weight)
+        # A power of two, so the division is exact; towards 0, so that no length grows.
+        vectors = np.trunc(lifted * (self._numbers.grid / SCALE)).astype(np.int64)
+        if self._numbers.layout == "column":
+            rows, _ = self._stream.choices(ids, self._rows)
+            views, masks = self._rows.split(rows)
+            cells = np.empty(len(points), dtype=np.int64)
+            for view in np.unique(views):
+                chosen = np.flatnonzero(views == view)
+                cells[chosen] = self._views[view].of(quantized[chosen])
+            vectors *= (1 - 2 * (np.bitwise_count(cells & masks) & 1).astype(np.int64))[:, None]
+            return rows, vectors, clipped
+        cells = self._views[0].of(quantized)
+        if self._numbers.layout == "hashed":
+            cells = PairwiseHash.from_key(self._plan.public_key(), self._numbers.buckets).of(cells)
+        return cells, vectors, clipped

@@ -1,0 +1,55 @@
+"""The path of the shuffle model by commands."""
+
+import json
+
+import numpy as np
+
+
+def make(terminal, *options, users=400):
+    np.save("points.npy", np.random.default_rng(0).normal(0, 0.3, (users, 2)))
+    terminal.run(
+        "plan", "--dimension", 2, "--clusters", 2, "--epsilon", 2, "--users", users, "--model", "shuffle",
+        "--delta", 1e-6, "--out", "plan.json", *options,
+    )  # fmt: skip
+    terminal.run("encode", "--plan", "plan.json", "points.npy", "--out", "r.coterie")
+
+
+def test_from_points_to_centers_through_the_shuffler(terminal):
+    make(terminal)
+    refused = terminal.fails("aggregate", "--plan", "plan.json", "r.coterie", "--out", "table")
+    assert "a shuffled file (coterie shuffle writes one from report files)" in refused
+    mixed = terminal.json("shuffle", "--plan", "plan.json", "r.coterie", "--out", "s.coterie")
+    assert (mixed["people"], mixed["messages"], mixed["fresh"]) == (400, 400, True)
+    assert mixed["epsilon"] < 2 < mixed["local_epsilon"]
+    assert (terminal.folder / "plan.json.released").is_dir()
+    again = terminal.run("shuffle", "--plan", "plan.json", "r.coterie", "--out", "s2.coterie").stderr
+    assert "released before" in again
+    assert (terminal.folder / "s.coterie").read_bytes() == (terminal.folder / "s2.coterie").read_bytes()
+    assert "given twice" in terminal.fails(
+        "aggregate", "--plan", "plan.json", "s.coterie", "s2.coterie", "--out", "table"
+    )
+    added = terminal.json("aggregate", "--plan", "plan.json", "s.coterie", "--out", "table")
+    assert added["count"] == 400
+    found = terminal.json("decode", "--plan", "plan.json", "table", "--out", "centers.json")
+    assert (found["model"], found["delta"]) == ("shuffle", 1e-6)
+    assert json.loads(terminal.run("inspect", "s.coterie", "--json").stdout)["kind"] == "shuffled"
+    words = terminal.run("inspect", "s.coterie", "--plan", "plan.json").stdout
+    assert "400 mixed messages" in words
+    assert "If the mixing fails" in words
+
+
+def test_shares_go_the_same_way(terminal):
+    make(terminal, "--protocol", "shuffle", "--layout", "column", "--minimum-batch", 1000, users=1000)
+    mixed = terminal.json("shuffle", "--plan", "plan.json", "r.coterie", "--out", "s.coterie")
+    assert mixed["messages"] % 1000 == 0
+    assert mixed["local_epsilon"] is None
+    assert terminal.json("aggregate", "--plan", "plan.json", "s.coterie", "--out", "table")["count"] == 1000
+
+
+def test_a_small_batch_leaves_no_file(terminal):
+    make(terminal)
+    np.save("points.npy", np.zeros((10, 2)))
+    terminal.run("encode", "--plan", "plan.json", "points.npy", "--out", "few.coterie")
+    error = terminal.fails("shuffle", "--plan", "plan.json", "few.coterie", "--out", "s.coterie")
+    assert "10 people and the plan's minimum is 360" in error
+    assert not (terminal.folder / "s.coterie").exists()

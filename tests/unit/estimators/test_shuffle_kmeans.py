@@ -1,0 +1,48 @@
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from coterie import ShuffleKMeans
+from coterie.datasets import gaussian_mixture
+from coterie.metrics import normalized_objective
+
+X, TRUE_CENTERS, _ = gaussian_mixture(20_000, 2, 3, separation=8, random_state=1)
+
+TOO_FEW_PEOPLE = "demands accurate clusters from 50 points; so few people hide each other too little"
+
+
+@pytest.mark.filterwarnings("ignore::coterie.estimators.DataDependentBallWarning")
+@parametrize_with_checks(
+    [ShuffleKMeans(), ShuffleKMeans(variant="central")],
+    expected_failed_checks=lambda _: {"check_clustering": TOO_FEW_PEOPLE},
+    xfail_strict=False,
+)
+def test_scikit_learns_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("options", "at_most"),
+    [
+        ({"variant": "amplified"}, 0.05),
+        ({"variant": "split-and-mix"}, 0.03),
+        ({"variant": "split-and-mix", "layout": "column"}, 0.05),
+        ({"variant": "central"}, 0.03),
+    ],
+)
+def test_groups_are_found(options, at_most):
+    model = ShuffleKMeans(n_clusters=3, epsilon=1.0, delta=1e-6, radius=1.0, random_state=0, **options).fit(X)
+    assert normalized_objective(X, model.cluster_centers_) < at_most  # non-private 0.016, one center 0.75
+    assert model.guarantee_.epsilon == 1.0
+    assert model.guarantee_.model == ("central" if options["variant"] == "central" else "shuffle")
+    assert model.sums_drawn_ == (options["variant"] == "split-and-mix")
+
+
+def test_few_people_really_send_their_shares():
+    options = {"n_clusters": 2, "epsilon": 4.0, "variant": "split-and-mix", "radius": 1.0, "layout": "column"}
+    few = X[:1000]
+    model = ShuffleKMeans(**options, random_state=0).fit(few)
+    assert not model.sums_drawn_
+    assert model.result_.count == 1000
+    again = ShuffleKMeans(**options, random_state=0).fit(few)
+    np.testing.assert_array_equal(model.cluster_centers_, again.cluster_centers_)

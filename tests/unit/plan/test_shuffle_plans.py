@@ -1,0 +1,185 @@
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from coterie.aggregate import Aggregate
+from coterie.centers import decode
+from coterie.coins import SimulationCoins
+from coterie.encode import Client
+from coterie.encode.vector_sums import VectorSumEncoder
+from coterie.engines.vector_sums import drawn_table, sent_table
+from coterie.errors import AggregateError, DecodeError, PlanError, ReportError
+from coterie.plan import Plan
+from coterie.privacy.amplification import amplified_delta
+
+AMPLIFIED = {"model": "shuffle", "delta": 1e-6}
+MIXED = {"protocol": "shuffle", "model": "shuffle", "delta": 1e-6}
+CENTRAL = {"protocol": "shuffle", "model": "central", "delta": 1e-6}
+
+
+@pytest.mark.parametrize("options", [AMPLIFIED, MIXED, {**MIXED, "layout": "column"}, CENTRAL])
+@pytest.mark.parametrize("dimension", [2, 100])
+def test_plans_survive_json_and_keep_their_promise(options, dimension):
+    plan = Plan.design(dimension, 4, 1.0, 20_000, **options)
+    assert Plan.from_json(plan.to_json()) == plan
+    assert plan.guarantee.spent <= plan.guarantee.epsilon == 1.0
+    assert plan.guarantee.delta == 1e-6
+
+
+def test_both_promises_are_said_in_words():
+    words = str(Plan.design(100, 8, 1.0, 100_000, **AMPLIFIED).guarantee)
+    assert "1-differential privacy" in words
+    assert "If the mixing fails, 7.6" in words
+    assert "in a batch of 90000 people" in words
+    assert "collector is the shuffler" in words
+    assert "no promise" in str(Plan.design(2, 2, 1.0, 1000, **MIXED).guarantee)
+
+
+def test_a_smaller_batch_is_never_promised_the_planned_epsilon():
+    for options in (AMPLIFIED, MIXED, {**MIXED, "layout": "column"}):
+        plan = Plan.design(10, 4, 1.0, 20_000, **options)
+        spent = [plan.guarantee_for(people).epsilon for people in (14_000, 18_000, 40_000)]
+        assert spent[0] > 1.0 >= spent[1] >= spent[2]
+        # More people hide more, except by column: there a row's smallest group is all that is enforced.
+        assert (spent[1] > spent[2]) == (options.get("layout") != "column")
+    with pytest.raises(PlanError, match="2000 people are too few to mix shares"):
+        plan.guarantee_for(2_000)
+    local = Plan.design(10, 4, 1.0, 20_000)
+    assert local.guarantee_for(5) == local.guarantee
+    assert (local.minimum_batch, plan.minimum_batch) == (1, 18_000)
+
+
+def test_the_local_epsilon_can_be_capped():
+    free = Plan.design(100, 8, 1.0, 100_000, **AMPLIFIED).numbers
+    capped = Plan.design(100, 8, 1.0, 100_000, **AMPLIFIED, local_cap=4.0).numbers
+    assert (capped.local_epsilon, round(free.local_epsilon, 1)) == (4.0, 7.7)
+    assert capped.spent_epsilon() <= 4.0
+    assert amplified_delta(1.0, free.local_epsilon, free.minimum_batch) <= 1e-6
+
+
+def test_a_plan_edited_by_hand_is_refused():
+    plan = Plan.design(10, 4, 1.0, 20_000, **AMPLIFIED)
+    for change in ({"minimum_batch": 9_000}, {"local_epsilon": 9.0, "odds": plan.numbers.odds * 8}):
+        with pytest.raises(PlanError, match=r"would not keep its promise; do not answer it"):
+            dataclasses.replace(plan, numbers=dataclasses.replace(plan.numbers, **change))
+    with pytest.raises(PlanError, match=r"odds .* exceed"):
+        dataclasses.replace(plan, numbers=dataclasses.replace(plan.numbers, odds=plan.numbers.odds + 1))
+    with pytest.raises(PlanError, match="lacks the field 'minimum_batch'"):
+        Plan.from_json(plan.to_json().replace('"minimum_batch":18000,', ""))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"model": "shuffle"}, r"delta must be in \(0, 1\) in the shuffle model"),
+        ({"model": "local", "delta": 1e-6}, "delta must be 0 in the local model"),
+        ({"protocol": "shuffle"}, "its shares must be mixed"),
+        ({**AMPLIFIED, "minimum_batch": 2000}, "minimum_batch must be in"),
+        ({**AMPLIFIED, "local_cap": 0}, "local_cap must be in"),
+        ({**AMPLIFIED, "cells": 8}, "has no option 'cells'"),
+        ({**MIXED, "cells": 100}, "power of two"),
+        ({**MIXED, "layout": "rows"}, "layout must be one of"),
+        ({**MIXED, "layout": "column", "cells": 64}, "shares need 19 or more"),
+        ({**MIXED, "layout": "hashed", "failure": 0}, "failure must be in"),
+        ({**CENTRAL, "layout": "column"}, "a curator sums whole cells"),
+    ],
+)
+def test_impossible_wishes_get_a_clear_answer(options, message):
+    with pytest.raises(PlanError, match=message):
+        Plan.design(2, 2, 1.0, 1000, **options)
+
+
+def test_the_cost_is_stated_and_absurd_sizes_are_refused_with_it():
+    plan = Plan.design(100, 8, 1.0, 100_000, **MIXED)
+    cost = plan.numbers.cost
+    assert cost.messages == 1024 * 102 * plan.numbers.shares
+    with pytest.raises(PlanError, match=f"a person sends {cost.messages:,} messages .*{cost.bytes:,} bytes"):
+        Client(plan).encode(np.zeros(100))
+    column = Plan.design(100, 8, 1.0, 100_000, **MIXED, layout="column").numbers
+    assert column.cost.messages == 102 * column.shares < 2000
+    assert Plan.design(2, 2, 1.0, 40, **MIXED, layout="hashed", failure=0.5).numbers.rows == 160
+
+
+def test_no_person_can_move_the_table_further_than_stated():
+    rng = np.random.default_rng(0)
+    for options in ({}, {"layout": "column"}):
+        plan = Plan.design(3, 2, 1.0, 5000, **MIXED, cells=8, **options)
+        encoder, allowed = VectorSumEncoder(plan), plan.numbers.influence().squared
+        points = rng.normal(0, 1, (400, 3))
+        points[:200] /= np.linalg.norm(points[:200], axis=1, keepdims=True)
+        points[1::2] = -points[::2]
+        ids = np.repeat(rng.integers(0, 256, (200, 12), dtype=np.uint8), 2, axis=0)
+        rows, vectors, _ = encoder.contributions(points, ids)
+        for one in range(0, 400, 2):
+            table = np.zeros((plan.numbers.rows, 5))
+            table[rows[one]] += vectors[one]
+            table[rows[one + 1]] -= vectors[one + 1]
+            assert (table**2).sum() <= allowed
+        assert (vectors**2).sum(axis=1).max() <= plan.numbers.grid**2
+
+
+def test_the_printed_noise_would_not_be_private():
+    """σ = 20·log(sd/δ)/ε as printed has no 1/η: on a grid of n steps it hides almost nothing."""
+    from fractions import Fraction
+
+    from coterie.privacy.renyi import Influence, gaussian_curve, renyi_epsilon
+
+    people, dimension, delta = 10_000, 10, 1e-6
+    buckets = 2 * people * 10
+    printed = 20 * math.log(buckets * dimension / delta)
+    influence = Influence(math.ceil((2 * (people + math.sqrt(dimension))) ** 2), buckets * dimension)
+    assert renyi_epsilon(gaussian_curve(influence, Fraction(printed)), delta) > 500
+
+
+def test_missing_doubled_and_foreign_messages():
+    plan = Plan.design(2, 2, 2.0, 40, **MIXED, cells=2)
+    ids = np.random.default_rng(0).integers(0, 256, (40, 12), dtype=np.uint8)
+    reports = VectorSumEncoder(plan).encode(np.zeros((40, 2)), ids, SimulationCoins(0))
+    whole = sent_table(plan, reports)
+    assert decode(whole, random_state=0).count == 40
+    from coterie.collect.shuffler import mixed_messages
+
+    messages = np.concatenate(list(mixed_messages(plan, reports)))
+    for wrong in (messages[1:], np.concatenate([messages, messages[:1]])):
+        table = Aggregate(plan)
+        table.add(wrong)
+        with pytest.raises(DecodeError, match=r"row 0, coordinate 0 has .* missing or doubled"):
+            decode(table)
+    foreign = messages[:3].copy()
+    foreign[2, :4] = 255
+    table = Aggregate(plan)
+    with pytest.raises(ReportError, match="message 2 of 3 is for entry"):
+        table.add(foreign)
+    foreign = messages[:3].copy()
+    foreign[1, 4:] = 255
+    with pytest.raises(ReportError, match="share 1 of 3 lies outside the field"):
+        table.add(foreign)
+    assert table.count == 0
+    halves = Aggregate(plan), Aggregate(plan)
+    halves[0].add(messages[::2])
+    halves[1].add(messages[1::2])
+    halves[0].merge(halves[1])
+    assert halves[0] == whole
+    assert Aggregate.from_bytes(whole.to_bytes()) == whole
+
+
+def test_a_curators_table_is_neither_sent_nor_merged():
+    plan = Plan.design(2, 2, 2.0, 40, **CENTRAL)
+    table, _ = drawn_table(plan, np.zeros((40, 2)), SimulationCoins(0))
+    with pytest.raises(ReportError, match="no messages"):
+        table.add(b"")
+    with pytest.raises(AggregateError, match="not merged"):
+        table.merge(table)
+    with pytest.raises(PlanError, match="no private reports"):
+        Client(plan).encode([0.0, 0.0])
+
+
+def test_too_few_people_in_a_table_are_said_and_not_promised():
+    plan = Plan.design(2, 2, 2.0, 2000, **AMPLIFIED)
+    table = Aggregate(plan)
+    table.add(Client(plan).encode_many(np.repeat([[0.8, 0.0], [-0.8, 0.0]], 300, axis=0)))
+    result = decode(table, random_state=0)
+    assert result.guarantee.epsilon > 2.0
+    assert any("the promise that holds is epsilon" in note for note in result.notes)
