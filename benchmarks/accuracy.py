@@ -219,6 +219,31 @@ def table_of(summaries: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def details_of(runs: list[Run]) -> str:
+    """Return what shared cells cost, how long decoding took and how many centers stood, as Markdown."""
+    lines = [
+        "| study | with a shared cell | without | decode, median s | longest s | supported, fewest |",
+        "|---|---|---|---|---|---|",
+    ]
+    for study in GRID:
+        some = [one for one in runs if one.study == study.name]
+        if not some:
+            continue
+        shared, apart = ([one.objective for one in some if one.shared_cell is flag] for flag in (True, False))
+        seconds = [one.decode_seconds for one in some]
+        lines.append(
+            f"| {study.name} | {_range_of(shared)} | {_range_of(apart)} | {median(seconds):.2f} "
+            f"| {max(seconds):.2f} | {min(one.supported for one in some)} of {study.clusters} |"
+        )
+    return "\n".join(lines)
+
+
+def _range_of(objectives: list[float]) -> str:
+    if len(objectives) < 3:
+        return ", ".join(f"{one:.4f}" for one in objectives) or "none"
+    return f"{min(objectives):.4f} to {max(objectives):.4f} ({len(objectives)})"
+
+
 def main() -> None:
     """Run what is missing, print the table, write everything as JSON."""
     parser = argparse.ArgumentParser(
@@ -244,22 +269,28 @@ def main() -> None:
             runs[done.study, done.seed] = done
             print(f"{done.study} seed {done.seed}: {done.objective:.4f}", flush=True)
             _write(options.out, list(runs.values()))
-    summaries = _write(options.out, list(runs.values()))
-    print(table_of(summaries))
+    print(table_of(_summaries(list(runs.values()))))
+    print(details_of(list(runs.values())))
 
 
 def _run_of(job: tuple[Study, int]) -> Run:
     return run(*job)
 
 
-def _write(path: Path, runs: list[Run]) -> list[dict[str, Any]]:
+def _summaries(runs: list[Run]) -> list[dict[str, Any]]:
+    by_study = [(study, [one for one in runs if one.study == study.name]) for study in GRID]
+    return [summary(study, some) for study, some in by_study if some]
+
+
+def _write(path: Path, runs: list[Run]) -> None:
     ordered = sorted(runs, key=lambda one: (one.study, one.seed))
-    by_study = [(study, [one for one in ordered if one.study == study.name]) for study in GRID]
-    summaries = [summary(study, some) for study, some in by_study if some]
     machine = {"machine": platform.machine(), "python": platform.python_version(), "numpy": np.__version__}
-    document = {"machine": machine, "summaries": summaries, "runs": [asdict(one) for one in ordered]}
+    document = {
+        "machine": machine,
+        "summaries": _summaries(ordered),
+        "runs": [asdict(one) for one in ordered],
+    }
     path.write_text(json.dumps(document, indent=1) + "\n")
-    return summaries
 
 
 if __name__ == "__main__":

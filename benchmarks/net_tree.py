@@ -112,7 +112,7 @@ def table_lines(people: int, seeds: int, epsilons: list[float]) -> Iterator[dict
                     name: None if runs[0][name] is None else float(np.mean([run[name] for run in runs]))
                     for name in runs[0]
                 }
-                lucky = float(np.mean(chance <= means["objective"]))
+                lucky = float(np.mean(chance <= (means["objective"] or 0.0)))
                 yield {**line, **means, "chance": float(chance.mean()), "random_as_good": lucky}
 
 

@@ -71,14 +71,14 @@ def table(results: dict[str, dict[str, Any]]) -> str:
     for key, result in results.items():
         users, name, _ = key.split("/")
         groups.setdefault((int(users), name), []).append(result)
-    for users, name in sorted(groups, key=lambda group: (group[0], list(VARIANTS).index(group[1]))):
-        runs = groups[users, name]
+    for people, name in sorted(groups, key=lambda group: (group[0], list(VARIANTS).index(group[1]))):
+        runs = groups[people, name]
         values = [each["objective"] for each in runs]
         left = runs[0]["local_epsilon"]
         promise = "1 (local)" if name == "local" else "none" if left is None else f"{left:.2f}"
         lines.append(
-            f"| {users:,} | {name} | {len(values)} | {median(values):.5f} | {mean(values):.5f} | "
-            f"{max(values):.5f} | {AT_MOST.get((name, users), '')} | {runs[0]['messages']:,} | "
+            f"| {people:,} | {name} | {len(values)} | {median(values):.5f} | {mean(values):.5f} | "
+            f"{max(values):.5f} | {AT_MOST.get((name, people), '')} | {runs[0]['messages']:,} | "
             f"{runs[0]['bytes']:,} | "
             f"{promise} | {median(each['seconds'] for each in runs):.1f} |"
         )
