@@ -1,21 +1,28 @@
 """Where the paper must be read with care: a test for each entry of docs/theory/errata.md."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from coterie.coins import SimulationCoins
 from coterie.coreset import WeightedPointSet
 from coterie.coreset.cost import partition_cost
 from coterie.coreset.transport import transport_cost
+from coterie.datasets import gaussian_mixture
 from coterie.errors import PlanError
 from coterie.geometry.nets import NetFamily
 from coterie.geometry.projection import Projection
+from coterie.geometry.simhash import SimHash
 from coterie.oracles.explicit_hist import ExplicitHist
 from coterie.oracles.signs import PathMasks
+from coterie.plan import Plan
 from coterie.plan.net_tree_design import PRACTICAL_SHRINK, design_net_tree, theory_constants
+from coterie.privacy.renyi import Influence, gaussian_curve, least_scale, renyi_epsilon
 from coterie.randomizers.response import BinaryResponse
 from coterie.randomizers.sphere import djw_norm
+from coterie.randomizers.split_and_mix import SplitAndMix
 from coterie.tree.build import BuildParameters, build_tree, compute_threshold
 
 
@@ -157,3 +164,49 @@ def test_e11_a_level_of_its_own_is_better_by_the_root_of_t():
         level = ExplicitHist(noise[None, :people], masks.slice(slice(people)), response, 4)
         own.append(level.frequencies(1, path)[0])
     assert np.std(pooled) / np.std(own) == pytest.approx(math.sqrt(levels), rel=0.2)
+
+
+def test_e12_levels_are_prefixes_and_centers_lie_inside_by_one_over_r():
+    codes = SimHash.from_key(bytes(16), 6, 5).codes(np.random.default_rng(0).standard_normal((500, 6)))
+    nodes = [len(np.unique(codes >> (5 - level))) for level in range(1, 6)]
+    assert nodes == sorted(set(nodes))  # with g_T on every level all levels would be the same
+    _, centers, _ = gaussian_mixture(80, 50, 8, 100.0, random_state=0)
+    np.testing.assert_allclose(np.linalg.norm(centers, axis=1), 1 - 1 / 100)  # 1 - Θ(r) would be negative
+
+
+def test_e13_the_printed_noise_lacks_the_grid():
+    people, dimension, delta = 10_000, 10, 1e-6
+    buckets = 2 * people * 10
+    influence = Influence(math.ceil((2 * (people + math.sqrt(dimension))) ** 2), buckets * dimension)
+    printed = Fraction(20 * math.log(buckets * dimension / delta))
+    assert renyi_epsilon(gaussian_curve(influence, printed), delta) > 500
+    scaled = least_scale(lambda scale: gaussian_curve(influence, scale), 1.0, delta, parts=1)
+    assert renyi_epsilon(gaussian_curve(influence, scaled), delta) <= 1.0
+    assert scaled > people  # the noise of a grid of n steps is itself thousands of steps
+
+
+def test_e14_flooring_lengthens_and_two_buckets_change():
+    dimension, steps = 64, 1000
+    x = np.full(dimension, -1 / math.sqrt(dimension)) + 1e-9  # on the sphere, every coordinate below zero
+    floored, truncated = np.floor(x * steps), np.trunc(x * steps)
+    assert np.linalg.norm(floored) > steps * np.linalg.norm(x)
+    assert np.linalg.norm(floored) <= steps + math.sqrt(dimension)
+    assert np.linalg.norm(truncated) <= steps
+    plan = Plan.design(10, 4, 1.0, 10_000, protocol="shuffle", model="shuffle", delta=1e-6)
+    # A person may leave one cell and enter another: two vectors of the grid's length, not one.
+    assert plan.numbers.influence().squared >= 2 * plan.numbers.grid**2
+
+
+def test_e15_shares_carry_the_quantized_value_and_sums_are_centered_and_scaled():
+    steps, mixer = 1 << 10, SplitAndMix(modulus=1_000_003, shares=5)
+    values = np.array([-0.731, 0.25, -0.6])
+    quantized = np.trunc(values * steps).astype(np.int64)
+    total = mixer.total(mixer.split(quantized, SimulationCoins(0)).ravel())
+    assert total < 0  # uncentered it would be about p
+    assert total / steps == pytest.approx(values.sum(), abs=len(values) / steps)
+
+
+def test_e16_a_bucket_for_everybody_is_refused_with_the_numbers():
+    options = {"protocol": "shuffle", "model": "shuffle", "delta": 1e-6, "layout": "hashed"}
+    with pytest.raises(PlanError, match=r"20000000"):  # s = 2n/β at β = 0.1
+        Plan.design(100, 8, 1.0, 10**6, **options)

@@ -12,7 +12,7 @@ what shares a cell of the first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Self
 
 from coterie.errors import PlanError
@@ -60,7 +60,7 @@ class CrossPolytope:
 class Net:
     """Cells by the nearest of M public points, integers of scale 2^20 around the center of the ball."""
 
-    points: tuple[tuple[int, ...], ...]  # (M, d)
+    points: tuple[tuple[int, ...], ...] = field(repr=False)  # (M, d)
     weight: int = 1
 
     def __post_init__(self) -> None:
