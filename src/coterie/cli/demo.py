@@ -25,7 +25,7 @@ def run(
     epsilon: Annotated[float, typer.Option(help="Privacy of one report, in (0, 16].")] = 1.0,
     separation: Annotated[
         float, typer.Option(min=1, help="Groups are clouds of expected radius 1/separation.")
-    ] = 8.0,
+    ] = 20.0,
     out: Annotated[
         Path, typer.Option(help="Where to write the page; a page that exists is replaced.")
     ] = PAGE,
