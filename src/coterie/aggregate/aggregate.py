@@ -22,8 +22,8 @@ from typing import BinaryIO, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.aggregate.arrays import MAX_COUNT as MAX_COUNT
 from coterie.aggregate.base import TABLES, Table
-from coterie.aggregate.codeword import MAX_COUNT as MAX_COUNT
 from coterie.errors import AggregateError, FileError, PlanError
 from coterie.plan import Plan
 from coterie.plan.canonical import MAX_BYTES as MAX_PLAN_BYTES

@@ -17,6 +17,7 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.aggregate.arrays import MAX_COUNT, check_same_plan, fill
 from coterie.errors import AggregateError, PlanError, ReportError
 from coterie.plan.codeword import ID_BYTES, CodewordNumbers
 from coterie.plan.plan import Plan
@@ -25,7 +26,6 @@ from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream
 from coterie.wire.workers import default_workers, in_shares
 
-MAX_COUNT: Final = 1 << 46  # reports; sums over all rows stay far below 2^63
 SECOND_MOMENT_LIMIT: Final = 256  # P up to which the second moment is kept
 
 _SIGNS_AT_A_TIME: Final = 1 << 19  # of codewords, a thread: 4,096 reports at P = 128
@@ -109,10 +109,7 @@ class CodewordTable:
 
     def merge(self, other: CodewordTable) -> None:
         """Add another table of the same plan."""
-        if other.plan.id_bytes != self.plan.id_bytes:
-            raise AggregateError(
-                f"tables of different plans cannot be merged: {self.plan.id[:12]}… and {other.plan.id[:12]}…"
-            )
+        check_same_plan(self.plan, other.plan)
         self._add_arrays(other)
 
     def arrays(self) -> dict[str, NDArray[np.int64]]:
@@ -136,19 +133,7 @@ class CodewordTable:
             If an array is missing, foreign, of another shape or type, or impossible.
         """
         table = cls.zero(plan)
-        expected = table.arrays()
-        if arrays.keys() != expected.keys():
-            names = f"the arrays {', '.join(expected)}, got {', '.join(arrays)}"
-            raise AggregateError(f"a table of this plan has {names}")
-        for name, zeros in expected.items():
-            if arrays[name].shape != zeros.shape or arrays[name].dtype != np.int64:
-                raise AggregateError(
-                    f"array {name} must be int64 of shape {zeros.shape}, "
-                    f"got {arrays[name].dtype} of shape {arrays[name].shape}"
-                )
-            if arrays[name].min() < -MAX_COUNT or arrays[name].max() > MAX_COUNT:
-                raise AggregateError(f"the array {name} holds a number beyond 2^46")
-            zeros += arrays[name]
+        fill(table.arrays(), arrays, MAX_COUNT)
         table._check_possible()
         return table
 

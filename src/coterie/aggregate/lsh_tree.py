@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from coterie.aggregate.arrays import MAX_COUNT, check_same_plan, fill
 from coterie.errors import AggregateError
 from coterie.plan import Plan
 from coterie.plan.codeword import ID_BYTES
@@ -29,7 +30,6 @@ from coterie.wire.lsh_tree import LshTreeStream, check_reports, lsh_tree_numbers
 from coterie.wire.stream import signs_of
 
 LENGTH: Final = (1 << 15) - 1  # of a direction, in integer steps
-MAX_COUNT: Final = 1 << 46
 
 _REPORTS_AT_A_TIME: Final = 1 << 13
 
@@ -84,10 +84,7 @@ class LshTreeTable:
 
     def merge(self, other: LshTreeTable) -> None:
         """Add another table of the same plan."""
-        if other.plan.id_bytes != self.plan.id_bytes:
-            raise AggregateError(
-                f"tables of different plans cannot be merged: {self.plan.id[:12]}… and {other.plan.id[:12]}…"
-            )
+        check_same_plan(self.plan, other.plan)
         for mine, theirs in zip(self.arrays().values(), other.arrays().values(), strict=True):
             mine += theirs
 
@@ -105,17 +102,7 @@ class LshTreeTable:
     def from_arrays(cls, plan: Plan, arrays: Mapping[str, NDArray[np.int64]]) -> Self:
         """Return the table with these arrays; AggregateError if no reports can have made them."""
         table = cls.zero(plan)
-        expected = table.arrays()
-        if arrays.keys() != expected.keys():
-            names = f"the arrays {', '.join(expected)}, got {', '.join(arrays)}"
-            raise AggregateError(f"a table of this plan has {names}")
-        for name, zeros in expected.items():
-            if arrays[name].shape != zeros.shape or arrays[name].dtype != np.int64:
-                raise AggregateError(
-                    f"array {name} must be int64 of shape {zeros.shape}, "
-                    f"got {arrays[name].dtype} of shape {arrays[name].shape}"
-                )
-            zeros += arrays[name]
+        fill(table.arrays(), arrays, (LENGTH + 1) * MAX_COUNT)
         table._check_possible()
         return table
 

@@ -14,6 +14,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.aggregate.arrays import check_same_plan
 from coterie.errors import AggregateError, ReportError
 from coterie.plan import Plan
 from coterie.wire.net_tree import check_reports, net_tree_numbers
@@ -67,10 +68,7 @@ class NetTreeTable:
 
     def merge(self, other: NetTreeTable) -> None:
         """Add another table of the same plan."""
-        if other.plan.id_bytes != self.plan.id_bytes:
-            raise AggregateError(
-                f"tables of different plans cannot be merged: {self.plan.id[:12]}… and {other.plan.id[:12]}…"
-            )
+        check_same_plan(self.plan, other.plan)
         self._pieces.append(other.reports)
 
     def arrays(self) -> dict[str, NDArray[np.int64]]:

@@ -19,6 +19,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.aggregate.arrays import check_same_plan, fill
 from coterie.errors import AggregateError, PlanError, ReportError
 from coterie.plan.plan import Plan
 from coterie.plan.vector_sums import VectorSumNumbers
@@ -83,10 +84,7 @@ class VectorSumTable:
 
     def merge(self, other: VectorSumTable) -> None:
         """Add another table of the same plan."""
-        if other.plan.id_bytes != self.plan.id_bytes:
-            raise AggregateError(
-                f"tables of different plans cannot be merged: {self.plan.id[:12]}… and {other.plan.id[:12]}…"
-            )
+        check_same_plan(self.plan, other.plan)
         if self.numbers.noise == "curator":
             raise AggregateError("a curator's table is noisy once and whole: two of them are not merged")
         self.sums = (self.sums + other.sums) % self.numbers.modulus
@@ -106,15 +104,7 @@ class VectorSumTable:
     def from_arrays(cls, plan: Plan, arrays: Mapping[str, NDArray[np.int64]]) -> Self:
         """Return the table with these arrays; AggregateError if no messages can have made them."""
         table = cls.zero(plan)
-        if arrays.keys() != table.arrays().keys():
-            raise AggregateError(f"a table of this plan has sums and messages, got {', '.join(arrays)}")
-        for name, zeros in table.arrays().items():
-            if arrays[name].shape != zeros.shape or arrays[name].dtype != np.int64:
-                raise AggregateError(
-                    f"array {name} must be int64 of shape {zeros.shape}, "
-                    f"got {arrays[name].dtype} of shape {arrays[name].shape}"
-                )
-            zeros += arrays[name]
+        fill(table.arrays(), arrays)
         modulus = table.numbers.modulus
         if (table.messages < 0).any() or (
             modulus and ((table.sums < 0).any() or (table.sums >= modulus).any())
