@@ -72,6 +72,7 @@ class ExplicitHistVector:
             weights = self._weights(level, piece, groups, count)  # (count, n')
             vectors = self.directions(piece, level).astype(np.float32)  # (n', D)
             lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+            lengths[lengths == 0] = 1.0  # six words in 2^16 stand for 0: a direction may be 0, and adds 0
             sums += (weights / lengths).astype(np.float32) @ vectors[:, : self.dimension]
         return self.norm * sums
 

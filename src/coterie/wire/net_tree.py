@@ -18,7 +18,8 @@ Public choices come from the report's stream (`coterie.wire.stream`). Blocks 0, 
 words, d+1 of which are its direction (`coterie.randomizers.sphere.directions_of`).
 
 A hostile sender can choose bits and an id. Each bit is ±1 whoever sent it, and an honest report may carry any
-bits with any id: it moves every estimate by exactly as much as an honest one can.
+bits with any id: it moves every estimate by no more than an honest one can. (An id whose words all stand for
+0 has no direction at a level; its vector bit there adds nothing.)
 """
 
 from __future__ import annotations

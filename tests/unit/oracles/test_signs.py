@@ -5,6 +5,7 @@ import pytest
 
 from coterie.geometry.hadamard import fwht
 from coterie.oracles.explicit_hist import ExplicitHist
+from coterie.oracles.explicit_hist_vector import ExplicitHistVector
 from coterie.oracles.signs import Family, PathMasks
 from coterie.randomizers.response import BinaryResponse
 
@@ -68,3 +69,22 @@ def test_one_digit_at_a_time_is_the_same():
 def test_transform_is_its_own_inverse():
     table = np.arange(8.0)
     assert (fwht(fwht(table)) == 8 * table).all()
+
+
+def test_a_report_without_a_direction_adds_nothing():
+    # An id can be searched whose public direction is the zero vector (6 of 65,536 words stand for 0).
+    generator = np.random.default_rng(3)
+    masks = PathMasks(generator.integers(0, 4, 50), generator.integers(0, 4, (50, 1)))
+    answers = generator.choice(np.array([-1, 1], dtype=np.int8), (1, 50))
+    directions = generator.integers(-9000, 9000, (50, 3)).astype(np.int16)
+    directions[7] = 0
+    paths = np.array([[1, 2], [3, 0]])
+
+    def sums(people):
+        oracle = ExplicitHistVector(
+            answers[:, people], masks.slice(people), 5.0, lambda piece, level: directions[people][piece], 2, 2
+        )
+        return oracle.sums(1, paths)
+
+    others = np.flatnonzero(np.arange(50) != 7)
+    assert np.allclose(sums(slice(0, 50)), sums(others))
