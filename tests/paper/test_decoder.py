@@ -1,5 +1,7 @@
 """kMeansDecoder with the oracles' noise switched off, by explicit test doubles (never private)."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans, MiniBatchKMeans
@@ -10,6 +12,7 @@ from coterie.coreset.cost import cost
 from coterie.errors import DecodeError
 from coterie.geometry.nets import NetFamily
 from coterie.geometry.projection import Projection
+from coterie.plan.approximation import approximation
 from coterie.tree.build import BuildParameters
 
 ALPHA = 0.1  # the decoder's centers may cost this much more than the best ones found
@@ -127,3 +130,21 @@ def test_partition_and_means_are_the_papers():
     for j in range(3):
         assert outcome.centers[j] == pytest.approx(points[part == j].mean(axis=0))
         assert outcome.weights[j] == np.sum(part == j)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_theorem_apx_main_noise_free_decoding_keeps_the_bound_and_it_is_not_empty(seed):
+    # With exact oracles t is the depth's alone: the guarantee must hold, and say more than "one center".
+    points, levels = mixture(seed, 1, 3, 0.15, count=2000), 7
+    nets = NetFamily.from_key(seed.to_bytes(16, "big"), 1, levels)
+    oracle = NoiselessOracle(nets, points, points)
+    outcome = k_means_decoder(nets, oracle, oracle, BuildParameters(3, 1000, 11), random_state=0)
+    shape = SimpleNamespace(
+        levels=levels, ratio=2, projected=1, scale=1.0, expansion=1000, rounds=11, strays=0.0,
+        oracle_errors=lambda **facts: (0.0, 0.0),
+    )  # fmt: skip
+    found = approximation(shape, dimension=1, clusters=3, people=2000, slack=0.5, solver_ratio=1.0)
+    best = KMeans(3, n_init=20, random_state=0).fit(points).inertia_
+    away = np.min((points - outcome.centers[:, 0]) ** 2, axis=1).sum()
+    assert away <= found.ratio * best + found.additive
+    assert found.additive < 0.05 * len(points)

@@ -14,10 +14,12 @@ import pytest
 
 from coterie.coins import SimulationCoins
 from coterie.encode.codeword import CodewordEncoder
+from coterie.engines.inline import play
 from coterie.geometry.ball import SCALE, quantize
 from coterie.geometry.cells import CrossPolytopeCells
 from coterie.geometry.lift import lift
 from coterie.geometry.rotation import Rotation
+from coterie.oracles.leaf_sums import direction_variance, leaf_sums
 from coterie.plan import Plan
 from coterie.plan.codeword import CrossPolytope
 from coterie.privacy.odds import BASE_ODDS, largest_odds
@@ -135,3 +137,31 @@ def test_reports_of_one_point_average_to_the_rotated_point():
     assert abs(square - claimed) < SIGMAS * error + 0.01 * claimed
     for factor in (0.85, 1.15):
         assert abs(square - factor * claimed) > SIGMAS * error + 0.01 * claimed
+
+
+@pytest.mark.parametrize(("dimension", "epsilon"), [(30, 4.0), (30, 1.0), (2, 4.0)])
+def test_noise_is_larger_along_the_people_than_on_average(dimension, epsilon):
+    # Everybody at one point: all cells but one are empty, and their sums lean along everybody's vector.
+    people = 20_000
+    plan = Plan.design(dimension, 2, epsilon, people, seed=3)
+    numbers = plan.numbers
+    point = np.full(dimension, 0.5 / math.sqrt(dimension))
+    table = play(plan, np.tile(point, (people, 1)), SimulationCoins(4)).table
+    lifted = lift(quantize(point[None], None, 1.0)[0], numbers.count_weight)[0] / SCALE
+    along = across = cells = 0.0
+    for view in leaf_sums(table):
+        sums = view.vectors
+        empty = np.arange(len(sums)) != (sums @ lifted).argmax()
+        heights = sums[empty] @ lifted
+        along += float((heights**2).sum()) * view.people
+        across += float((sums[empty] ** 2).sum() - (heights**2).sum()) * view.people
+        cells += empty.sum()
+    stated = direction_variance(numbers, 1, share=1.0)
+    other = direction_variance(numbers, 1, share=0.0)
+    width = dimension + 2
+    noise = SIGMAS * math.sqrt(2 / cells)  # of the mean of so many squared normals
+    assert along / cells == pytest.approx(stated, rel=noise + 0.02)
+    assert across / (cells * (width - 1)) == pytest.approx(other, rel=noise / math.sqrt(width - 1) + 0.05)
+    if epsilon == 4.0:  # the average, taken for the variance of "each" coordinate, is refuted
+        average = direction_variance(numbers, 1, share=1 / width)
+        assert abs(along / cells / average - 1) > noise + 0.02

@@ -8,7 +8,8 @@ signs (-1)^popcount(l & c) therefore keeps the people of cell l, and cancels all
 
 One fast Walsh-Hadamard transform does it for all cells. Every report enters every cell with a sign, so the
 noise is the same for all cells, full or empty: E|Rᵀv|² = D + c₂, hence a variance of (1 + c₂/D)/(κ²n) for a
-coordinate of Y_l, on average over coordinates.
+coordinate of Y_l, on average over coordinates. It is not the same in every direction: along the people's own
+vectors it is larger, up to (1 + c₂)/(κ²n) where all vectors are alike (`direction_variance`).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class LeafSums:
     """Noisy sums of lifted vectors in the cells of one view, as shares of the people of that view."""
 
     vectors: NDArray[np.float64]  # (M, D): Y
-    variance: float  # of each coordinate of each vector: (1 + c₂/D)/(κ²n)
+    variance: float  # of a coordinate, on average over the D of them: (1 + c₂/D)/(κ²n)
     people: int  # n, reports of this view
 
 
@@ -57,6 +58,24 @@ def leaf_sums(table: CodewordTable) -> tuple[LeafSums, ...]:
             sums = fwht(table.sums[rows].T.astype(np.float64)).T  # (M, P)
             views.append(LeafSums(sums @ back / (gain * people), spread / (gain * gain * people), people))
     return tuple(views)
+
+
+def direction_variance(numbers: CodewordNumbers, people: int, share: float) -> float:
+    """Return the variance of Y along a unit vector u, for E⟨w,u⟩² = share over the people's vectors w.
+
+    (1 + c₂·share)/(κ²n), up to terms that fall with P. The mean share of D orthogonal directions is 1/D, and
+    so the mean variance is `LeafSums.variance`.
+
+    Examples
+    --------
+    >>> numbers = Plan.design(dimension=100, clusters=8, epsilon=4.0, expected_users=10**6).numbers
+    >>> along, mean = (direction_variance(numbers, 1000, share) for share in (1.0, 1 / 102))
+    >>> round(along / mean, 1)
+    3.2
+    """
+    randomizer = numbers.randomizer
+    spread = 1 + randomizer.second_gain(numbers.embedding) * share
+    return spread / (randomizer.gain(numbers.embedding) ** 2 * people)
 
 
 def embedding_matrix(plan: Plan, numbers: CodewordNumbers) -> NDArray[np.float64]:

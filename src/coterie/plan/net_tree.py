@@ -12,20 +12,18 @@ it is meant to be decoded. Strays of zero are the paper's decoder to the letter.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Final, Self
 
 from coterie.errors import PlanError
-from coterie.geometry.nets import MAX_LEVELS, MAX_NET_DIMENSION, MAX_TABLE, RATIOS
-from coterie.plan.checks import checked_fields, checked_integer, checked_real
+from coterie.plan.checks import checked_fields, checked_integer
+from coterie.plan.tree_shape import check_fits, checked_shape
 from coterie.privacy.odds import BASE_ODDS, product_allowed, spent_by_product
 from coterie.randomizers.response import BinaryResponse
+from coterie.randomizers.sphere import djw_norm
 
 LAYOUT: Final = 1  # of the report (docs/theory/net-tree.md); another layout gets another number
-MAX_EXPANSION: Final = 1 << 40  # a; larger than every tree, so "expand all"
-MAX_ROUNDS: Final = 64  # Γ
-MAX_SCALE: Final = 1e6  # Λ
-MAX_STRAYS: Final = 1000.0
 MAX_ODDS: Final = 1 << 48
 
 _ID_BYTES: Final = 12
@@ -75,24 +73,13 @@ class NetTreeNumbers:
 
     def __post_init__(self) -> None:
         clean = {
-            "levels": checked_integer("levels", self.levels, 1, MAX_LEVELS),
-            "ratio": checked_integer("ratio", self.ratio, min(RATIOS), max(RATIOS)),
-            "projected": checked_integer("projected", self.projected, 1, MAX_NET_DIMENSION),
-            "scale": checked_real("scale", self.scale, 1 / MAX_SCALE, MAX_SCALE),
+            **checked_shape(self),
             "count_odds": checked_integer("count_odds", self.count_odds, BASE_ODDS + 1, MAX_ODDS),
             "vector_odds": checked_integer("vector_odds", self.vector_odds, BASE_ODDS + 1, MAX_ODDS),
-            "expansion": checked_integer("expansion", self.expansion, 1, MAX_EXPANSION),
-            "rounds": checked_integer("rounds", self.rounds, 1, MAX_ROUNDS),
             "layout": checked_integer("layout", self.layout, LAYOUT, LAYOUT),
-            "strays": checked_real("strays", self.strays, 0.0, MAX_STRAYS),
         }
         for name, value in clean.items():
             object.__setattr__(self, name, value)
-        if self.ratio**self.projected > MAX_TABLE:
-            raise PlanError(
-                f"a node would have {self.ratio}^{self.projected} children, more than {MAX_TABLE}: "
-                "project to fewer dimensions"
-            )
 
     @property
     def count_response(self) -> BinaryResponse:
@@ -129,8 +116,17 @@ class NetTreeNumbers:
     def check_plan(self, *, dimension: int, epsilon: float) -> None:
         """Raise PlanError unless the numbers fit a plan of this dimension and keep its promise."""
         self.check_odds(epsilon)
-        if self.projected > dimension:
-            raise PlanError(f"projected must be at most the dimension {dimension}, got {self.projected}")
+        check_fits(self, dimension)
+
+    def oracle_errors(
+        self, *, dimension: int, people: int, failure: float, nodes: float
+    ) -> tuple[float, float]:
+        """Return η = c·√(2n·ln(2N/β)) and η̃ = (B+1)·√n·(1+√(2·ln(N/β))), half of β for each."""
+        each = failure / 2
+        counts = self.count_response.scale * math.sqrt(2 * people * math.log(2 * nodes / each))
+        norm = djw_norm(dimension + 1, self.vector_response.scale)  # B
+        vectors = (norm + 1) * math.sqrt(people) * (1 + math.sqrt(2 * math.log(nodes / each)))
+        return counts, vectors
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""

@@ -19,7 +19,9 @@ predicts how many, and a plan that could not be decoded is refused with the numb
                          ε = 4, n = 200,000.) Λ = 1 where nothing is projected
     a = 1, Γ = ⌈log n⌉   the doubling test works on groups of k nodes
     T                    the smallest with 3k cells where the data can be: every further level divides the
-                         budget again, and costs more than finer cells gain (docs/theory/net-tree.md)
+                         budget again, and costs more than finer cells gain (docs/theory/net-tree.md). With
+                         many people the noise of a further level is nothing, and T grows with log n: as long
+                         as the noise moves the center of n/k people by 0.03 at most, up to T = 6
     strays = 0.5         frequencies count as zero below a floor that half an empty node a level passes
 """
 
@@ -32,8 +34,10 @@ from typing import Final
 from coterie.errors import PlanError
 from coterie.geometry.nets import MAX_LEVELS, MAX_NET_DIMENSION
 from coterie.plan.checks import checked_choice, checked_integer, checked_real
-from coterie.plan.net_tree import MAX_EXPANSION, NetTreeNumbers
+from coterie.plan.net_tree import NetTreeNumbers
+from coterie.plan.tree_shape import MAX_EXPANSION
 from coterie.privacy.odds import BASE_ODDS, largest_shared_odds
+from coterie.randomizers.sphere import djw_norm
 
 MAX_NODES: Final = 1 << 21  # of a tree that can be decoded
 MAX_ROOT_CHILDREN: Final = 1 << 18
@@ -41,6 +45,7 @@ PRACTICAL_DIMENSION: Final = 6
 PRACTICAL_LEVELS: Final = 6
 PRACTICAL_STRAYS: Final = 0.5
 PRACTICAL_SHRINK: Final = 1.5  # c
+QUIET: Final = 0.03  # radii by which noise may move the center of n/k people before a level is too many
 _CELLS_A_CLUSTER: Final = 3.0
 
 
@@ -87,16 +92,17 @@ def theory_constants(
     beta: float = 0.1,
     jl_constant: float = 1.0,
     ratio: int = 2,
+    projected: int | None = None,
 ) -> TheoryConstants:
-    """Compute the constants of the theorems from (α, β, n, k, d)."""
+    """Compute the constants of the theorems from (α, β, n, k, d), and from d' where it is given."""
     xi = 0.1 * alpha
     theta = 8 * math.sqrt((1 + 2 / xi) / xi)
     wanted = math.ceil(jl_constant * math.log(clusters / (0.1 * beta)) / (0.1 * alpha) ** 2)
-    projected = max(1, min(wanted, dimension))
+    projected = max(1, min(wanted, dimension)) if projected is None else projected
     scale = 1.0
     if projected < dimension:
         scale = math.sqrt(0.01 / math.log(expected_users / beta) * dimension / projected)
-    packing = math.sqrt(3 / (projected + 2))
+    packing = packing_ratio(projected)
     rounds = max(1, math.ceil(math.log2(expected_users)))
     levels = max(1, math.ceil(0.5 * math.log2(expected_users)))
     base = 1 + (2 + theta) / packing
@@ -106,6 +112,17 @@ def theory_constants(
         alpha, beta, jl_constant, wanted, projected, scale, theta, packing, expansion, rounds, levels,
         predicted_nodes(projected, levels, ratio, clusters * float(expansion) * rounds),
     )  # fmt: skip
+
+
+def packing_ratio(dimension: int) -> float:
+    """Return γ, packing over covering radius of the nets' lattice.
+
+    Examples
+    --------
+    >>> packing_ratio(1), round(packing_ratio(2), 4)
+    (1.0, 0.866)
+    """
+    return math.sqrt(3 / (dimension + 2))
 
 
 def net_points(dimension: int, radius: float, covering: float) -> float:
@@ -181,15 +198,14 @@ def design_net_tree(
     beta = checked_real("beta", beta, 1e-12, 0.5)
     jl_constant = checked_real("jl_constant", jl_constant, 1e-6, 1e6)
     shrink = checked_real("shrink", shrink, 0.1, 100.0)
+    if projected is not None:
+        projected = checked_integer("projected", projected, 1, dimension)
     theory = theory_constants(
         dimension=dimension, clusters=clusters, expected_users=expected_users,
-        alpha=alpha, beta=beta, jl_constant=jl_constant, ratio=ratio,
+        alpha=alpha, beta=beta, jl_constant=jl_constant, ratio=ratio, projected=projected,
     )  # fmt: skip
     if constants == "theory":
-        projected = theory.projected if projected is None else projected
-        scale = (
-            theory.scale if projected == theory.projected else _practical_scale(dimension, projected, shrink)
-        )
+        projected, scale = theory.projected, theory.scale
         levels = theory.levels if levels is None else levels
         expansion = int(min(theory.expansion, MAX_EXPANSION)) if expansion is None else expansion
         strays = 0.0 if strays is None else strays
@@ -197,7 +213,12 @@ def design_net_tree(
         projected = min(dimension, PRACTICAL_DIMENSION) if projected is None else projected
         scale = _practical_scale(dimension, projected, shrink)
         radius = 1.0 if projected >= dimension else 1 / shrink  # where most people are
-        levels = _practical_levels(clusters, projected, ratio, radius) if levels is None else levels
+        if levels is None:
+            levels = _practical_levels(clusters, projected, ratio, radius)
+            while levels < PRACTICAL_LEVELS and (
+                _center_noise(dimension, clusters, epsilon, expected_users, levels + 1) <= QUIET
+            ):
+                levels += 1
         expansion = 1 if expansion is None else expansion
         strays = PRACTICAL_STRAYS if strays is None else strays
     rounds = theory.rounds if rounds is None else rounds
@@ -209,6 +230,12 @@ def design_net_tree(
             f"epsilon {epsilon!r} is too small for {levels} levels: every bit would be a fair coin"
         )
     return NetTreeNumbers(levels, ratio, projected, scale, odds, odds, expansion, rounds, strays)
+
+
+def _center_noise(dimension: int, clusters: int, epsilon: float, users: int, levels: int) -> float:
+    """Return k·B/√n: how far noise moves the center of n/k people in one leaf, in radii."""
+    share = epsilon / (2 * levels)
+    return clusters * djw_norm(dimension + 1, 1 / math.tanh(share / 2)) / math.sqrt(users)
 
 
 def _practical_scale(dimension: int, projected: int, shrink: float) -> float:

@@ -11,13 +11,15 @@ it answers. A plan comes from outside: reading one checks every field, and the o
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self
 
 from coterie.errors import PlanError
+from coterie.plan.approximation import Approximation, approximation, approximation_of
 from coterie.plan.base import MixedNumbers, Numbers
 from coterie.plan.canonical import MAX_BYTES, canonical_bytes, parse_object, shown
 from coterie.plan.checks import checked_choice, checked_fields, checked_integer, checked_real
@@ -219,6 +221,53 @@ class Plan:
                 model=self.model, epsilon=self.epsilon, delta=self.delta, people=people
             )
         return self.guarantee
+
+    def approximation(
+        self,
+        *,
+        people: int | None = None,
+        failure: float = 0.1,
+        slack: float = 0.05,
+        solver_ratio: float = 1.0,
+        nodes: float | None = None,
+    ) -> Approximation:
+        """Return what the paper's Theorem 22 guarantees of the centers: cost ≤ ratio·OPT + additive.
+
+        In squared units of the ball, summed over people. See `coterie.plan.approximation` for the options.
+
+        Raises
+        ------
+        PlanError
+            If the protocol states no approximation ratio.
+        """
+        found = approximation(
+            approximation_of(self.numbers, self.protocol),
+            dimension=self.dimension,
+            clusters=self.clusters,
+            people=self.expected_users if people is None else people,
+            failure=failure,
+            slack=slack,
+            solver_ratio=solver_ratio,
+            nodes=nodes,
+        )
+        return replace(found, additive=found.additive * self.radius**2)
+
+    def additive_error(self, **decoder_options: Any) -> float:
+        """Return t of the guarantee cost ≤ ratio·OPT + t, or infinity where no ratio is guaranteed.
+
+        Parameters
+        ----------
+        **decoder_options
+            As for `approximation`: people, failure, slack, solver_ratio, nodes.
+
+        Examples
+        --------
+        >>> plan = Plan.design(2, 4, 1.0, 200_000, protocol="net-tree", constants="theory")
+        >>> plan.additive_error(failure=0.1) > 200_000  # the theorem says nothing at this n
+        True
+        """
+        found = self.approximation(**decoder_options)
+        return found.additive if math.isfinite(found.ratio) else math.inf
 
     @property
     def minimum_batch(self) -> int:

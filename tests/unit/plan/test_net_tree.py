@@ -1,5 +1,6 @@
 import dataclasses
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -63,8 +64,28 @@ def test_unknown_and_missing_fields_are_refused():
 
 
 def test_the_projection_must_fit_the_dimension():
-    with pytest.raises(PlanError, match="at most the dimension"):
+    with pytest.raises(PlanError, match=r"projected must be in \[1, 2\]"):
         Plan.design(2, 2, 1.0, 1000, protocol="net-tree", projected=3, shrink=1.0)
+    with pytest.raises(PlanError, match="at most the dimension"):
+        replace(Plan.design(3, 2, 1.0, 1000, protocol="net-tree", projected=3), dimension=2)
+
+
+def test_theory_follows_a_given_projection():
+    # Λ, γ and a are those of the d' that is played, not of the one the theorem would have liked.
+    numbers = design(dimension=100, constants="theory", projected=3, levels=3)
+    constants = theory_constants(dimension=100, clusters=4, expected_users=200_000, projected=3)
+    assert numbers.scale == constants.scale
+    assert numbers.scale == pytest.approx(math.sqrt(0.01 / math.log(200_000 / 0.1) * 100 / 3))
+    base = 1 + (2 + constants.theta) / math.sqrt(3 / 5)
+    assert numbers.expansion == math.ceil(base**3) == constants.expansion
+
+
+def test_the_depth_grows_with_the_people():
+    depths = [design(users=users).levels for users in (10**4, 2 * 10**5, 2 * 10**7, 10**9, 10**12)]
+    assert depths == sorted(depths)
+    assert (depths[0], depths[1]) == (2, 2)
+    assert depths[2] > 2
+    assert depths[-1] == 6
 
 
 def test_practical_choices():

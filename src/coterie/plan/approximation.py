@@ -1,0 +1,164 @@
+"""What a plan over a net tree guarantees: cost ≤ ratio·OPT + t (the paper's Theorem 22, with its constants).
+
+Read with the corrections of docs/theory/errata.md. Write N for the nodes of the tree, η and η̃ for the errors
+of a count and of a vector sum that no node of the *complete* tree exceeds (the noise chooses the tree, so
+a union over the nodes that it happens to have would not do), q for the ratio of the nets, g = (q/(q-1))², and
+
+    θ = γ·(a^(1/d') - 1) - q/(q-1)      the largest θ that this a serves (Corollary 18)
+
+In the projected space, with S' the people and S_T the leaves, U the unmatched and M the moved part of the
+transport cost (Lemma 16, Lemma 19, Corollary 18):
+
+    U ≤ N·η        M ≤ (2g/θ²)·OPT + m,
+    m = g·(3·N·η/q² + (n/(q²-1) + N·η/q²)/2^Γ + (n + N·η)/q^(2T))
+
+A leaf of our lattice lies within 2 of the origin, not within 1, and so does a center of leaves. Lemma 9 then
+costs 16 and 9 for the unmatched mass in place of 4:
+
+    cost(φ) ≤ (1+ξ)·cost_ST(C') + 16(1+ξ)·U + (1+1/ξ)·M
+    cost_ST(C') ≤ κ·OPT_ST ≤ κ·((1+ξ)·OPT + 9·U + (1+1/ξ)·M)
+
+Back in d dimensions costs are d/(d'Λ²) times as large, up to (1+ξ)² (Theorem 21, for a d' that serves ξ), and
+averaging each part with noisy sums costs 8(η+η̃) a leaf (all parts together: N leaves, where the proof has
+k·N). If ka exceeds every level above the deepest, all nodes are expanded and M has no OPT in it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from coterie.errors import PlanError
+from coterie.plan.checks import checked_real
+from coterie.plan.net_tree_design import net_points, packing_ratio
+from coterie.plan.tree_shape import TreeShape
+
+
+@dataclass(frozen=True, slots=True)
+class Approximation:
+    """cost ≤ ratio·OPT + additive, with probability 1 - failure; in squared radii, summed over people.
+
+    Attributes
+    ----------
+    ratio : float
+        What OPT is multiplied by; infinite where the plan's constants carry no guarantee.
+    additive : float
+        t. Compare it with the number of people: t = n is what one center in the middle costs.
+    failure : float
+        β.
+    count_error, vector_error : float
+        η and η̃, for all nodes of the complete tree at once.
+    nodes : float
+        N, at most so many nodes has the tree.
+    """
+
+    ratio: float
+    additive: float
+    failure: float
+    count_error: float  # η
+    vector_error: float  # η̃
+    nodes: float  # N
+
+
+def approximation(
+    shape: TreeShape,
+    *,
+    dimension: int,
+    clusters: int,
+    people: int,
+    failure: float = 0.1,
+    slack: float = 0.05,
+    solver_ratio: float = 1.0,
+    nodes: float | None = None,
+) -> Approximation:
+    """Compute the guarantee of Theorem 22 for a plan's numbers.
+
+    Parameters
+    ----------
+    shape : TreeShape
+        The plan's numbers.
+    dimension, clusters, people : int
+        d, k and n.
+    failure : float
+        β.
+    slack : float
+        ξ, in (0, 1]; the paper has α/10.
+    solver_ratio : float
+        κ, the approximation ratio of the k-means solver; 1 for a perfect one.
+    nodes : float, optional
+        N where the tree is known; else the most it can have.
+
+    Examples
+    --------
+    >>> from coterie.plan import Plan
+    >>> plan = Plan.design(2, 4, 1.0, 200_000, protocol="net-tree", constants="theory")
+    >>> found = approximation(plan.numbers, dimension=2, clusters=4, people=200_000)
+    >>> round(found.ratio, 3), found.additive > 1e11
+    (1.103, True)
+    """
+    failure = checked_real("failure", failure, 1e-12, 0.999999)
+    xi = checked_real("slack", slack, 1e-9, 1.0)
+    kappa = checked_real("solver_ratio", solver_ratio, 1.0, 1e9)
+    by_level = complete_nodes(shape)
+    group = clusters * shape.expansion
+    most = most_nodes(shape, group, by_level) if nodes is None else float(nodes)
+    projects = shape.projected < dimension
+    # Half of β for the oracles where there is a projection: the rest for the subspace and for ‖x̃‖ ≤ 1/Λ.
+    share = failure / 2 if projects else failure
+    eta, eta_vector = shape.oracle_errors(
+        dimension=dimension, people=people, failure=share, nodes=sum(by_level)
+    )
+    q, depth = shape.ratio, shape.levels
+    g = (q / (q - 1)) ** 2
+    noise = most * eta
+    tail = (people / (q * q - 1) + noise / q**2) / 2.0**shape.rounds
+    moved = g * (3 * noise / q**2 + tail + (people + noise) / float(q) ** (2 * depth))
+    charged = _charged(shape, group, by_level, g)
+    spread = 1 + 1 / xi
+    ratio = (1 + xi) * kappa * (1 + xi) + spread * charged * ((1 + xi) * kappa + 1)
+    additive = noise * (9 * (1 + xi) * kappa + 16 * (1 + xi)) + spread * moved * ((1 + xi) * kappa + 1)
+    if projects:
+        ratio *= (1 + xi) ** 2
+        additive *= (1 + xi) * dimension / (shape.projected * shape.scale**2)
+    additive += 8 * (eta + eta_vector) * most
+    if shape.strays > 0:  # the practical decoder floors, prunes and leaves out: another algorithm
+        ratio = math.inf
+    return Approximation(ratio, additive, failure, eta, eta_vector, most)
+
+
+def complete_nodes(shape: TreeShape) -> list[float]:
+    """Return at most how many nodes each level of the complete tree has, levels 1 to T.
+
+    A representative of level i lies within q^(1-i)/(q-1) of its point, and each node has a lattice cell.
+    """
+    q = float(shape.ratio)
+    return [
+        net_points(shape.projected, 1 + q ** (1 - level) / (q - 1), q**-level)
+        for level in range(1, shape.levels + 1)
+    ]
+
+
+def most_nodes(shape: TreeShape, group: int, by_level: list[float]) -> float:
+    """Return at most how many nodes BuildTree makes, whatever the oracle says."""
+    children = float(shape.ratio) ** shape.projected
+    grown = [min(level, group * shape.rounds * children) for level in by_level[1:]]
+    return 1 + by_level[0] + sum(grown)
+
+
+def _charged(shape: TreeShape, group: int, by_level: list[float], g: float) -> float:
+    """Return 2g/θ², what of the moved mass is charged to OPT; 0 where every node is expanded."""
+    if all(level < group for level in by_level[:-1]):
+        return 0.0
+    q = shape.ratio
+    theta = packing_ratio(shape.projected) * (shape.expansion ** (1 / shape.projected) - 1) - q / (q - 1)
+    return 2 * g / theta**2 if theta > 0 else math.inf
+
+
+def approximation_of(numbers: object, protocol: str) -> TreeShape:
+    """Return the numbers as the shape of a tree, or say that their protocol guarantees no approximation."""
+    if not hasattr(numbers, "oracle_errors"):
+        raise PlanError(
+            f"protocol {protocol} states no approximation ratio; net-tree and net-tree-sums do "
+            "(docs/theory/guarantees.md)"
+        )
+    return numbers  # type: ignore[return-value]  # what has oracle_errors is a TreeShape
