@@ -34,7 +34,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from coterie.aggregate import Aggregate
 from coterie.centers import decode
 from coterie.centers.k_means_decoder import k_means_decoder
-from coterie.centers.net_tree import decode_table, nets_of, oracles_of, result_of
+from coterie.centers.net_tree import nets_of, oracles_of
 from coterie.coins import SimulationCoins, SystemCoins
 from coterie.datasets import gaussian_mixture
 from coterie.encode.net_tree import NetTreeEncoder
@@ -77,8 +77,8 @@ def one_study(
     if kind == "codeword":
         found = decode(table, random_state=seed).centers
     else:
-        outcome = decode_table(table.table, random_state=seed)  # type: ignore[arg-type]
-        found, nodes = result_of(plan, people, outcome).centers, outcome.tree.nodes
+        result = decode(table, random_state=seed)
+        found, nodes = result.centers, result.tree.tree.nodes  # type: ignore[union-attr]
     seconds = time.perf_counter() - start
     objective = normalized_objective(points, found)
     one_center = normalized_objective(points, points.mean(axis=0)[None])

@@ -3,11 +3,16 @@
 import json
 
 import numpy as np
+import pytest
 from typer.testing import CliRunner
 
 from coterie import Aggregate, Client, LocalKMeans, Plan, decode
+from coterie.centers import LocalSearch
 from coterie.cli import app
+from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
+from coterie.engines.inline import play
+from coterie.errors import DecodeError, PlanError
 from coterie.metrics import normalized_objective
 
 
@@ -63,3 +68,35 @@ def test_the_json_form_has_every_number():
         "strays", "layout",
     }  # fmt: skip
     assert np.isclose(numbers["scale"], np.sqrt(100 / 6) / 1.5)
+
+
+def test_every_option_and_any_solver_through_the_estimator():
+    points, _, _ = gaussian_mixture(20_000, 2, 3, 20, random_state=0)
+    model = LocalKMeans(
+        3, epsilon=8.0, protocol="net-tree", protocol_options={"levels": 3, "expansion": 2},
+        solver=LocalSearch(3, random_state=0), radius=1.0, random_state=0,
+    ).fit(points)  # fmt: skip
+    assert (model.plan_.numbers.levels, model.plan_.numbers.expansion) == (3, 2)
+    outcome = model.result_.tree
+    assert outcome.projected_centers.shape == (3, 2)
+    assert outcome.parts.shape == (outcome.tree.leaf_count,)
+    assert normalized_objective(points, model.cluster_centers_) < 0.1
+    with pytest.raises(PlanError, match=r"has no option 'depth'; known: constants"):
+        LocalKMeans(3, protocol="net-tree", protocol_options={"depth": 3}, radius=1.0).fit(points)
+    with pytest.raises(DecodeError, match=r"protocol codeword .* takes no solver"):
+        LocalKMeans(3, solver=LocalSearch(3), radius=1.0).fit(points[:100])
+
+
+def test_the_lsh_tree_takes_a_solver_and_shows_its_leaves():
+    points, _, _ = gaussian_mixture(20_000, 3, 2, 20, random_state=0)
+    table = play(Plan.design(3, 2, 8.0, 20_000, protocol="lsh-tree"), points, SimulationCoins(0))
+    result = decode(table, random_state=0, solver=LocalSearch(2, random_state=0))
+    assert normalized_objective(points, result.centers) < 0.2
+    assert result.tree.parts.shape == result.tree.leaves.weights.shape
+
+    class TooMany:
+        def fit(self, X, y=None, sample_weight=None):
+            self.cluster_centers_ = np.zeros((3, 3))
+
+    with pytest.raises(DecodeError, match="found 3 centers where the plan asks for 2"):
+        decode(table, solver=TooMany())

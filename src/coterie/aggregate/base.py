@@ -56,4 +56,5 @@ TABLES: Final[dict[str, type[Any]]] = {
     "net-tree": NetTreeTable,
     "shuffle": VectorSumTable,
     "lsh-tree": LshTreeTable,
+    "net-tree-sums": VectorSumTable,
 }

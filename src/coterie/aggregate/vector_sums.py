@@ -1,4 +1,4 @@
-"""The `shuffle` table: sums of mixed shares modulo a prime, by row and coordinate.
+"""The table of `shuffle` and `net-tree-sums`: sums of mixed shares modulo a prime, by row and coordinate.
 
     sums[address] += share (mod q)        messages[address] += 1
 
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from coterie.aggregate.arrays import check_same_plan, fill
 from coterie.errors import AggregateError, PlanError, ReportError
 from coterie.plan.plan import Plan
-from coterie.plan.vector_sums import VectorSumNumbers
+from coterie.plan.shares import ShareNumbers
 
 
 @dataclass(slots=True, eq=False)
@@ -49,7 +49,7 @@ class VectorSumTable:
         return cls(plan, np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64))
 
     @property
-    def numbers(self) -> VectorSumNumbers:
+    def numbers(self) -> ShareNumbers:
         """The plan's numbers."""
         return numbers_of(self.plan)
 
@@ -57,7 +57,7 @@ class VectorSumTable:
     def count(self) -> int:
         """Number of people whose messages are in; meaningful once all of a batch are."""
         first = self.messages[:, 0]
-        seen = int(first.sum()) if self.numbers.layout == "column" else int(first[0])
+        seen = int(first.sum()) if self.numbers.by_column else int(first[0])
         return seen // max(self.numbers.shares, 1)
 
     def add(self, reports: NDArray[np.uint8]) -> None:
@@ -113,8 +113,8 @@ class VectorSumTable:
         return table
 
 
-def numbers_of(plan: Plan) -> VectorSumNumbers:
-    """Return the numbers of a `shuffle` plan, or say that it is none."""
-    if not isinstance(plan.numbers, VectorSumNumbers):
-        raise PlanError(f"this table needs a plan of protocol shuffle, got {plan.protocol}")
+def numbers_of(plan: Plan) -> ShareNumbers:
+    """Return the numbers of a plan of vector sums, or say that it is none."""
+    if not isinstance(plan.numbers, ShareNumbers):
+        raise PlanError(f"this table needs a plan of vector sums, got protocol {plan.protocol}")
     return plan.numbers

@@ -4,6 +4,18 @@ All of it is post-processing of private reports and costs no privacy.
 """
 
 from coterie.centers.decode import decode
+from coterie.centers.k_means_decoder import NetTreeOutcome, Solver, k_means_decoder
+from coterie.centers.local_search import LocalSearch
+from coterie.centers.lsh_tree import LshTreeOutcome
 from coterie.centers.result import Coreset, Result
 
-__all__ = ["Coreset", "Result", "decode"]
+__all__ = [
+    "Coreset",
+    "LocalSearch",
+    "LshTreeOutcome",
+    "NetTreeOutcome",
+    "Result",
+    "Solver",
+    "decode",
+    "k_means_decoder",
+]

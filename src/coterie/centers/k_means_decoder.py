@@ -12,6 +12,7 @@ leaves would bury ñ and ṽ under their noise. All of it is post-processing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, cast
 
@@ -77,6 +78,13 @@ class NetTreeOutcome:
         """How many leaves were added up in each part."""
         return np.bincount(self.parts[self.pooled], minlength=len(self.centers))
 
+    def part_noise(self, deviation: Callable[[int], float]) -> NDArray[np.float64]:  # (k,)
+        """Return the deviation of each part's sum, for the deviation of one leaf by its level."""
+        each = [np.full(len(where), deviation(number) ** 2) for number, _, where in self.tree.leaves()]
+        variances = np.concatenate(each)[self.pooled]
+        summed = np.bincount(self.parts[self.pooled], weights=variances, minlength=len(self.centers))
+        return np.sqrt(summed)
+
 
 def k_means_decoder(
     nets: NetFamily,
@@ -138,11 +146,18 @@ def _solve(
         clusters = min(clusters, int(kept.sum()))
         solver = cast("Solver", KMeans(clusters, n_init=10, random_state=random_state))
     solver.fit(points[kept], sample_weight=weights[kept])
+    return checked_centers(solver, points.shape[1], clusters)
+
+
+def checked_centers(solver: Solver, dimension: int, clusters: int) -> NDArray[np.float64]:
+    """Return what a solver found, (k', d) with 1 ≤ k' ≤ k, or raise DecodeError."""
     found = np.asarray(solver.cluster_centers_, dtype=np.float64)
-    if found.ndim != 2 or found.shape[1] != points.shape[1] or not np.isfinite(found).all():
+    if found.ndim != 2 or found.shape[1] != dimension or not np.isfinite(found).all():
         raise DecodeError(
-            f"the solver's cluster_centers_ must be finite, (k, {points.shape[1]}), got {found.shape}"
+            f"the solver's cluster_centers_ must be finite, (k, {dimension}), got {found.shape}"
         )
+    if not 1 <= len(found) <= clusters:
+        raise DecodeError(f"the solver found {len(found)} centers where the plan asks for {clusters}")
     return found
 
 

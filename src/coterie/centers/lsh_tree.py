@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
 from coterie.aggregate.lsh_tree import LshTreeTable
+from coterie.centers.k_means_decoder import Solver, checked_centers
 from coterie.centers.result import Coreset, Result
 from coterie.centers.solution import into_ball, weighted_kmeans
+from coterie.coreset.cost import nearest
 from coterie.oracles.lsh_levels import LevelSums, level_sums
 from coterie.plan import Plan
 from coterie.tree.lsh_tree import lsh_leaves
@@ -36,12 +38,27 @@ class LshLeaves:
     vector_deviations: NDArray[np.float64]  # (m,), root mean square error of the sums
 
 
-def decode_lsh_tree(aggregate: Aggregate, generator: np.random.Generator) -> Result:
-    """Find the centers of an `lsh-tree` aggregate."""
+@dataclass(frozen=True, slots=True, eq=False)
+class LshTreeOutcome:
+    """What the decoder of `lsh-tree` built: its leaves, and which center each went to."""
+
+    leaves: LshLeaves
+    parts: NDArray[np.int64]  # (m,)
+
+
+def decode_lsh_tree(
+    aggregate: Aggregate, generator: np.random.Generator, *, solver: Solver | None = None
+) -> Result:
+    """Find the centers of an `lsh-tree` aggregate; `solver` stands in for the paper's k-means++."""
     table, plan = cast("LshTreeTable", aggregate.table), aggregate.plan
     leaves = leaves_of(level_sums(table), branch_threshold(plan, aggregate.count))
-    labels = weighted_kmeans(*_enough(leaves, plan.clusters), plan.clusters, generator)[: len(leaves.weights)]
-    return _result(aggregate, leaves, labels)
+    points, weights = _enough(leaves, plan.clusters)
+    if solver is None:
+        labels = weighted_kmeans(points, weights, plan.clusters, generator)
+    else:
+        solver.fit(points, sample_weight=weights)
+        labels = nearest(points, checked_centers(solver, plan.dimension, plan.clusters))
+    return _result(aggregate, leaves, labels[: len(leaves.weights)])
 
 
 def branch_threshold(plan: Plan, count: int) -> float:
@@ -101,6 +118,7 @@ def _result(aggregate: Aggregate, leaves: LshLeaves, labels: NDArray[np.int64]) 
             leaves.weights / leaves.weights.sum(),
             plan.radius * leaves.vector_deviations / leaves.weights,
         ),
+        tree=LshTreeOutcome(leaves, labels),
     )
 
 

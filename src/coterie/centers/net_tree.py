@@ -1,26 +1,34 @@
-"""Decoding the `net-tree` protocol: reports to oracles, oracles to centers, centers to a result."""
+"""Decoding protocols over a net tree: a table to oracles, oracles to centers, centers to a result."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Final, cast
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
+from coterie.aggregate.base import Table
 from coterie.aggregate.net_tree import NetTreeTable
+from coterie.aggregate.vector_sums import VectorSumTable
 from coterie.centers.k_means_decoder import NetTreeOutcome, Solver, k_means_decoder
 from coterie.centers.result import Coreset, Result
 from coterie.errors import DecodeError
 from coterie.geometry.nets import NetFamily
 from coterie.geometry.projection import Projection
+from coterie.oracles.base import FrequencyOracle, VectorSumOracle
+from coterie.oracles.confirmed import ConfirmedTreeSums
 from coterie.oracles.explicit_hist import ExplicitHist
 from coterie.oracles.explicit_hist_vector import ExplicitHistVector
 from coterie.oracles.signs import PathMasks
+from coterie.oracles.tree_sums import TreeSums
 from coterie.plan import Plan
 from coterie.plan.codeword import ID_BYTES
+from coterie.plan.tree_shape import TreeShape, shape_of
+from coterie.privacy import Guarantee
 from coterie.randomizers.sphere import djw_norm
 from coterie.tree.build import BuildParameters
 from coterie.wire.net_tree import NetTreeStream, net_tree_numbers, unpack_answers
@@ -29,10 +37,29 @@ _REPORTS_AT_A_TIME: Final = 1 << 16
 _CLEAR: Final = 2.0  # standard deviations by which a part must stand out to be supported
 
 
+class TreeVectorOracle(VectorSumOracle, Protocol):
+    """A vector sum oracle that states its noise."""
+
+    def vector_deviation(self, level: int) -> float:
+        """Return the root mean square length of an empty node's sum."""
+        ...
+
+
+def shape_of_plan(plan: Plan) -> TreeShape:
+    """Return the shape of the plan's tree."""
+    return shape_of(plan.numbers, plan.protocol)
+
+
 def nets_of(plan: Plan) -> NetFamily:
     """Return the plan's nets, the same that its encoder uses."""
-    numbers = net_tree_numbers(plan)
-    return NetFamily.from_key(plan.public_key("net"), numbers.projected, numbers.levels, numbers.ratio)
+    shape = shape_of_plan(plan)
+    return NetFamily.from_key(plan.public_key("net"), shape.projected, shape.levels, shape.ratio)
+
+
+def projection_of(plan: Plan) -> Projection:
+    """Return the plan's public subspace, the same that its encoder uses."""
+    shape = shape_of_plan(plan)
+    return Projection.from_key(plan.public_key("subspace"), plan.dimension, shape.projected, shape.scale)
 
 
 def oracles_of(table: NetTreeTable) -> tuple[ExplicitHist, ExplicitHistVector]:
@@ -67,28 +94,26 @@ def oracles_of(table: NetTreeTable) -> tuple[ExplicitHist, ExplicitHistVector]:
     )
 
 
-def decode_table(
-    table: NetTreeTable,
-    *,
-    parameters: BuildParameters | None = None,
-    solver: Solver | None = None,
-    random_state: int | np.random.RandomState | None = None,
-) -> NetTreeOutcome:
-    """Decode the reports of a table; `parameters` are the plan's unless given."""
-    if not table.count:
-        raise DecodeError("there are no reports to decode")
-    if parameters is None:
-        parameters = parameters_of(table.plan)
-    frequencies, vectors = oracles_of(table)
-    return k_means_decoder(
-        nets_of(table.plan), frequencies, vectors, parameters, solver=solver, random_state=random_state
-    )
+def tree_oracles(table: Table) -> tuple[FrequencyOracle, TreeVectorOracle]:
+    """Return f̃ and ṽ of a table of a protocol over a net tree, as its plan's decoder sees them."""
+    if isinstance(table, NetTreeTable):
+        return oracles_of(table)
+    if isinstance(table, VectorSumTable):
+        sums = TreeSums(table)
+        if shape_of_plan(table.plan).strays > 0:
+            return ConfirmedTreeSums(sums, nets_of(table.plan), projection_of(table.plan)), sums
+        return sums, sums
+    raise DecodeError(f"this decoder needs a table of a net tree, got {type(table).__name__}")
 
 
 def decode_net_tree(
-    aggregate: Aggregate, generator: np.random.Generator, *, solver: Solver | None = None
+    aggregate: Aggregate,
+    generator: np.random.Generator,
+    *,
+    solver: Solver | None = None,
+    parameters: BuildParameters | None = None,
 ) -> Result:
-    """Decode an aggregate of the net-tree protocol.
+    """Decode an aggregate of a protocol over a net tree: `net-tree` or `net-tree-sums`.
 
     Parameters
     ----------
@@ -98,33 +123,54 @@ def decode_net_tree(
         The analyst's seed, for the default solver.
     solver : Solver, optional
         𝒜, any k-means solver in scikit-learn's manner.
+    parameters : BuildParameters, optional
+        Of BuildTree; the plan's by default.
 
     Returns
     -------
     Result
         Its coreset is S_T, the leaves with their shares. After a projection a leaf's point is the one place
-        of the public subspace that projects onto it.
+        of the public subspace that projects onto it. `tree` holds what the decoder built on the way.
     """
-    table = cast("NetTreeTable", aggregate.table)
-    outcome = decode_table(table, solver=solver, random_state=int(generator.integers(1 << 31)))
-    return result_of(aggregate.plan, aggregate.count, outcome)
+    if not aggregate.count:
+        raise DecodeError("there are no reports to decode")
+    plan = aggregate.plan
+    frequencies, vectors = tree_oracles(aggregate.table)
+    outcome = k_means_decoder(
+        nets_of(plan),
+        frequencies,
+        vectors,
+        parameters_of(plan) if parameters is None else parameters,
+        solver=solver,
+        random_state=int(generator.integers(1 << 31)),
+    )
+    return result_of(plan, aggregate.count, outcome, frequencies.deviation, vectors.vector_deviation)
 
 
 def parameters_of(plan: Plan) -> BuildParameters:
     """Return the plan's parameters of BuildTree."""
-    numbers = net_tree_numbers(plan)
-    return BuildParameters(plan.clusters, numbers.expansion, numbers.rounds, numbers.strays)
+    shape = shape_of_plan(plan)
+    return BuildParameters(plan.clusters, shape.expansion, shape.rounds, shape.strays)
 
 
-def result_of(plan: Plan, count: int, outcome: NetTreeOutcome) -> Result:
-    """Put an outcome into the plan's coordinates, with errors and cautions."""
-    numbers = net_tree_numbers(plan)
+def result_of(
+    plan: Plan,
+    count: int,
+    outcome: NetTreeOutcome,
+    count_deviation: Callable[[int], float],
+    vector_deviation: Callable[[int], float],
+) -> Result:
+    """Put an outcome into the plan's coordinates, with errors and cautions.
+
+    The last two are the deviations of one node's count and vector sum, by level.
+    """
     outcome = _with_all_clusters(outcome, plan.clusters)
     middle = np.zeros(plan.dimension) if plan.center is None else np.array(plan.center)
     leaves = outcome.pooled_leaves  # (k,)
     weights = np.maximum(outcome.weights, 0.0)
-    count_noise = numbers.count_response.scale * np.sqrt(count * leaves)
-    vector_noise = djw_norm(plan.dimension + 1, numbers.vector_response.scale) * np.sqrt(count * leaves)
+    count_noise, vector_noise = (
+        outcome.part_noise(deviation) for deviation in (count_deviation, vector_deviation)
+    )
     lengths = np.linalg.norm(outcome.centers, axis=1)
     errors = np.minimum(np.hypot(vector_noise, count_noise * lengths) / np.maximum(weights, 1.0), 2.0)
     supported = int(np.count_nonzero((outcome.weights > _CLEAR * count_noise) & (leaves > 0)))
@@ -134,19 +180,17 @@ def result_of(plan: Plan, count: int, outcome: NetTreeOutcome) -> Result:
         weights=shares,
         errors=plan.radius * errors,
         supported=supported,
-        notes=_notes(plan, supported, errors),
+        notes=(*_notes(plan, supported, errors), *_batch_notes(plan, count)),
         count=count,
-        guarantee=plan.guarantee,
+        guarantee=_promise(plan, count),
         plan_id=plan.id,
         coreset=_coreset_of(plan, count, outcome, middle),
+        tree=outcome,
     )
 
 
 def _coreset_of(plan: Plan, count: int, outcome: NetTreeOutcome, middle: NDArray[np.float64]) -> Coreset:
-    numbers = net_tree_numbers(plan)
-    projection = Projection.from_key(
-        plan.public_key("subspace"), plan.dimension, numbers.projected, numbers.scale
-    )
+    projection = projection_of(plan)
     kept = outcome.coreset.weights > 0
     points = outcome.coreset.points[kept] @ projection.basis.T / projection.scale
     # A leaf's place is public and carries no noise; what is noisy is its weight.
@@ -165,6 +209,20 @@ def _with_all_clusters(outcome: NetTreeOutcome, clusters: int) -> NetTreeOutcome
         outcome,
         centers=np.concatenate([outcome.centers, np.repeat(outcome.centers[[heaviest]], missing, axis=0)]),
         weights=np.concatenate([outcome.weights, np.zeros(missing)]),
+    )
+
+
+def _promise(plan: Plan, count: int) -> Guarantee:
+    """Return the plan's promise, or what it comes to for a batch that should not have been released."""
+    return plan.guarantee if count >= plan.minimum_batch else plan.guarantee_for(count)
+
+
+def _batch_notes(plan: Plan, count: int) -> tuple[str, ...]:
+    if count >= plan.minimum_batch:
+        return ()
+    return (
+        f"the plan releases no batch of fewer than {plan.minimum_batch} people and {count} are in: the "
+        f"promise that holds is epsilon {_promise(plan, count).epsilon:.4g}, not {plan.epsilon:g}",
     )
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.privacy import Guarantee
+
+if TYPE_CHECKING:
+    from coterie.centers.k_means_decoder import NetTreeOutcome
+    from coterie.centers.lsh_tree import LshTreeOutcome
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +50,8 @@ class Result:
         The plan that the reports answered.
     coreset : Coreset
         The cells that stand above the noise, as weighted points.
+    tree : NetTreeOutcome, LshTreeOutcome or None
+        What the tree protocols built on the way: tree, leaves, partition, centers in the projected space.
     """
 
     centers: NDArray[np.float64]
@@ -57,6 +63,7 @@ class Result:
     guarantee: Guarantee
     plan_id: str
     coreset: Coreset
+    tree: NetTreeOutcome | LshTreeOutcome | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain lists and numbers, for JSON."""

@@ -7,7 +7,7 @@ from typing import Any
 from rich.table import Table
 
 from coterie.plan import Plan
-from coterie.plan.vector_sums import VectorSumNumbers
+from coterie.plan.shares import ShareNumbers
 
 _SHOWN_COORDINATES = 4
 
@@ -35,7 +35,7 @@ def _plan_rows(plan: Plan) -> list[tuple[str, str]]:
 
 
 def _report_words(plan: Plan) -> str:
-    if isinstance(plan.numbers, VectorSumNumbers):
+    if isinstance(plan.numbers, ShareNumbers):
         if plan.model == "central":
             return "the point itself, to a trusted curator"
         cost = plan.numbers.cost

@@ -13,6 +13,7 @@ from coterie.cli.screen import Force, Json, check_output, print_json, say
 from coterie.cli.screen import out as screen
 from coterie.errors import PlanError
 from coterie.plan import Plan
+from coterie.plan.canonical import shown
 
 
 def run(
@@ -42,6 +43,13 @@ def run(
         float | None, typer.Option(help="Shuffle, codeword: the largest epsilon of a single report.")
     ] = None,
     layout: Annotated[str | None, typer.Option(help="Protocol shuffle: cells, column or hashed.")] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An option of the protocol's design as name=value, such as levels=3; may be given more than "
+            "once. An unknown name is refused with the list of known ones."
+        ),
+    ] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -70,6 +78,7 @@ def run(
             }.items()
             if value is not None
         },
+        **_options(option or []),
     )
     plan.save(out)
     if json:
@@ -78,6 +87,30 @@ def run(
     screen.print(plan_table(plan))
     screen.print(Text(f"\n{plan.guarantee}"), soft_wrap=True)
     say(f"\nwrote {out}")
+
+
+def _options(given: list[str]) -> dict[str, int | float | str | None]:
+    """Read name=value pairs; a value is an integer, a number, none, or a word."""
+    options: dict[str, int | float | str | None] = {}
+    for pair in given:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise PlanError(f"an option is written name=value, such as levels=3; got {shown(pair)}")
+        if name in options:
+            raise PlanError(f"the option {shown(name)} was given twice")
+        options[name] = _value(value)
+    return options
+
+
+def _value(text: str) -> int | float | str | None:
+    if text.lower() == "none":
+        return None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 def _numbers(text: str) -> list[float]:

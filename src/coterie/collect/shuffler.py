@@ -29,6 +29,7 @@ from coterie.collect.released import open_released
 from coterie.errors import PlanError, ReportError
 from coterie.plan import Plan
 from coterie.plan.codeword import ID_BYTES
+from coterie.plan.shares import ShareNumbers
 from coterie.plan.vector_sums import VectorSumNumbers
 from coterie.privacy import Guarantee
 from coterie.randomizers.vector_sums import VectorSums, from_big_endian
@@ -85,7 +86,7 @@ def shuffle_files(
         digest = hashlib.sha256(b"coterie/1/batch" + plan.id_bytes)
         ids: list[NDArray[np.uint8]] = []
         held: list[NDArray[np.uint8]] = []
-        splits = isinstance(plan.numbers, VectorSumNumbers)
+        splits = isinstance(plan.numbers, ShareNumbers)
         for chunk in intake.chunks():  # sorted by id, each id once
             digest.update(np.ascontiguousarray(chunk).data)
             ids.append(chunk[:, :ID_BYTES].copy())
@@ -119,7 +120,7 @@ def mixed_messages(plan: Plan, reports: NDArray[np.uint8]) -> Iterator[NDArray[n
     Parameters
     ----------
     plan : Plan
-        A plan of protocol `shuffle` in the shuffle model.
+        A plan of protocol `shuffle` or `net-tree-sums` in the shuffle model.
     reports : ndarray of uint8, shape (n, width)
         All reports of one batch, each id once.
 
@@ -128,12 +129,12 @@ def mixed_messages(plan: Plan, reports: NDArray[np.uint8]) -> Iterator[NDArray[n
     ReportError
         If a share lies outside the field, or a row has too few people to mix.
     """
-    numbers = plan.numbers
-    if not isinstance(numbers, VectorSumNumbers):
+    numbers: object = plan.numbers
+    if not isinstance(numbers, ShareNumbers):
         raise PlanError(f"reports of protocol {plan.protocol} are not made of shares")
     sums = numbers.sums()
     size = sums.mixer.share_bytes
-    if numbers.layout == "column":
+    if isinstance(numbers, VectorSumNumbers) and numbers.by_column:
         rows, _ = PublicStream(plan.public_key()).choices(reports[:, :ID_BYTES], Rows.of(numbers))
         _check_groups(rows, numbers)
         for row in np.unique(rows).tolist():

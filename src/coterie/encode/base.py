@@ -12,6 +12,7 @@ from coterie.coins import Coins
 from coterie.encode.codeword import CodewordEncoder
 from coterie.encode.lsh_tree import LshTreeEncoder
 from coterie.encode.net_tree import NetTreeEncoder
+from coterie.encode.net_tree_sums import NetTreeSumEncoder
 from coterie.encode.vector_sums import VectorSumEncoder
 from coterie.plan import Plan
 
@@ -31,4 +32,5 @@ ENCODERS: Final[dict[str, Callable[[Plan], Encoder]]] = {
     "net-tree": NetTreeEncoder,
     "shuffle": VectorSumEncoder,
     "lsh-tree": LshTreeEncoder,
+    "net-tree-sums": NetTreeSumEncoder,
 }

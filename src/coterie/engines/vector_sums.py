@@ -5,7 +5,8 @@ everybody's vectors plus noise. Here the vectors are added up exactly and the no
 out.
 
 - one noiser or a curator: one discrete Gaussian an entry, exactly the law.
-- everyone: a sum of n discrete Gaussians of scale s is drawn as one of scale √n·s (rounded up to a 64th).
+- everyone: a sum of n discrete Gaussians of scale s is drawn as one of scale √n·s (rounded up to a
+  64th, or to a whole step where it is large).
   With s ≥ 2 grid steps the log-ratio of the two laws is below 10·n·exp(-π²s²) an entry: 10⁻¹⁵ at s = 2, n =
   100.
 
@@ -27,10 +28,11 @@ from coterie.aggregate import Aggregate
 from coterie.aggregate.vector_sums import VectorSumTable, numbers_of
 from coterie.coins import Coins
 from coterie.collect.shuffler import mixed_messages
+from coterie.encode.net_tree_sums import NetTreeSumEncoder
 from coterie.encode.vector_sums import VectorSumEncoder
 from coterie.plan import Plan
 from coterie.plan.codeword import ID_BYTES
-from coterie.plan.vector_sums import SCALE_PARTS
+from coterie.plan.shares import SCALE_PARTS
 from coterie.randomizers.discrete_gaussian import DiscreteGaussian
 
 _CHUNK: Final = 1 << 14  # people at a time
@@ -47,7 +49,7 @@ def drawn_table(plan: Plan, points: NDArray[Any], coins: Coins) -> tuple[Aggrega
     100
     """
     numbers = numbers_of(plan)
-    encoder = VectorSumEncoder(plan)
+    encoder = VectorSumEncoder(plan) if plan.protocol == "shuffle" else NetTreeSumEncoder(plan)
     sums = np.zeros((numbers.rows, numbers.coordinates), dtype=np.int64)
     people = np.zeros(numbers.rows, dtype=np.int64)
     clipped = 0
@@ -55,11 +57,13 @@ def drawn_table(plan: Plan, points: NDArray[Any], coins: Coins) -> tuple[Aggrega
         chunk = points[start : start + _CHUNK]
         ids = np.frombuffer(coins.bytes(ID_BYTES * len(chunk)), dtype=np.uint8).reshape(-1, ID_BYTES)
         rows, vectors, outside = encoder.contributions(chunk, ids)
-        members = (np.ones(len(rows), dtype=np.int64), (rows, np.arange(len(rows))))
-        sums += np.asarray(csr_array(members, shape=(numbers.rows, len(rows))) @ vectors, dtype=np.int64)
-        people += np.bincount(rows, minlength=numbers.rows)
+        served = rows.reshape(len(chunk), -1)  # one row a person, or one a level
+        person = np.repeat(np.arange(len(chunk)), served.shape[1])
+        members = (np.ones(served.size, dtype=np.int64), (served.ravel(), person))
+        sums += np.asarray(csr_array(members, shape=(numbers.rows, len(chunk))) @ vectors, dtype=np.int64)
+        people += np.bincount(served.ravel(), minlength=numbers.rows)
         clipped += outside
-    if numbers.layout != "column":
+    if not numbers.by_column:
         people[:] = len(points)
     for count in np.unique(people):
         chosen = np.flatnonzero(people == count)
@@ -87,5 +91,7 @@ def _noise(scale: Fraction, adders: int) -> DiscreteGaussian | None:
         return None
     if adders == 1:
         return DiscreteGaussian(scale)
-    square = scale * scale * adders * SCALE_PARTS**2
-    return DiscreteGaussian(Fraction(math.isqrt(math.ceil(square) - 1) + 1, SCALE_PARTS))
+    # To a 64th of a step, or to a whole step where there are more than 2^17: the sampler's integers.
+    parts = SCALE_PARTS if scale * scale * adders < 1 << 34 else 1
+    square = scale * scale * adders * parts**2
+    return DiscreteGaussian(Fraction(math.isqrt(math.ceil(square) - 1) + 1, parts))

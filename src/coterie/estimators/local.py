@@ -26,9 +26,10 @@ from sklearn.base import (
     ClusterMixin,
     TransformerMixin,
     _fit_context,
+    clone,
 )
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from coterie.aggregate import Aggregate
@@ -61,6 +62,12 @@ class LocalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         Privacy parameter of each person's report, in (0, 16]; smaller is more private.
     protocol : str, default="codeword"
         The construction; see `coterie.Plan`.
+    protocol_options : dict, default=None
+        What the protocol's design takes besides, by name, as `Plan.design` does, say {"levels": 3} for
+        "net-tree". An unknown name is refused with the list of known ones.
+    solver : object, default=None
+        For the tree protocols: a k-means solver in scikit-learn's manner, which clusters the private coreset
+        (`coterie.centers.LocalSearch` has a proved ratio). None is KMeans with ten starts.
     radius : float, default=None
         Radius of the public ball; points outside are drawn back to its surface. Choose it without looking at
         the data. None takes the ball from the data (farthest row from `center`) with a
@@ -108,6 +115,8 @@ class LocalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "epsilon": [Interval(Real, 0, MAX_EPSILON, closed="right")],
         "protocol": [StrOptions({name for name in NUMBERS if "local" in NUMBERS[name].models})],
+        "protocol_options": [dict, None],
+        "solver": [HasMethods("fit"), None],
         "radius": [Interval(Real, 0, None, closed="neither"), None],
         "center": ["array-like", None],
         "random_state": ["random_state"],
@@ -119,6 +128,8 @@ class LocalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         *,
         epsilon: float = 1.0,
         protocol: str = "codeword",
+        protocol_options: dict[str, Any] | None = None,
+        solver: Any = None,
         radius: float | None = None,
         center: ArrayLike | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -126,6 +137,8 @@ class LocalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         self.n_clusters = n_clusters
         self.epsilon = epsilon
         self.protocol = protocol
+        self.protocol_options = protocol_options
+        self.solver = solver
         self.radius = radius
         self.center = center
         self.random_state = random_state
@@ -156,7 +169,8 @@ class LocalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         self.plan_ = plan
         self.guarantee_ = plan.guarantee
         self.n_clipped_ = clipped
-        self.result_ = decode(table, random_state=decoder)
+        solver = None if self.solver is None else clone(self.solver, safe=False)
+        self.result_ = decode(table, random_state=decoder, solver=solver)
         self.cluster_centers_ = self.result_.centers
         self.labels_ = nearest(points, self.cluster_centers_)[0]
         return self
@@ -171,6 +185,7 @@ class LocalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
             center=center,
             radius=radius,
             seed=seed,
+            **(self.protocol_options or {}),
         )
 
     def _collect(self, plan: Plan, points: NDArray[Any], coins: Coins) -> tuple[Aggregate, int]:

@@ -11,16 +11,17 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from coterie.aggregate import Aggregate
 from coterie.coins import Coins
+from coterie.encode.vector_sums import MOST_BYTES
 from coterie.engines.inline import encode_in_chunks
 from coterie.engines.vector_sums import drawn_table, sent_table
 from coterie.estimators.local import LocalKMeans
 from coterie.plan import Plan
 from coterie.plan.design_shuffle import LOCAL_CAP
-from coterie.plan.vector_sums import VectorSumNumbers
+from coterie.plan.shares import ShareNumbers
 from coterie.privacy import MAX_EPSILON
 
 MOST_SENT_PEOPLE: Final = 2000  # up to here shares are really sent, mixed and added up
@@ -29,7 +30,9 @@ MOST_SENT_MESSAGES: Final = 1 << 24
 _VARIANTS: Final = {
     "amplified": {"protocol": "codeword", "model": "shuffle"},
     "split-and-mix": {"protocol": "shuffle", "model": "shuffle"},
+    "net-tree": {"protocol": "net-tree-sums", "model": "shuffle"},
     "central": {"protocol": "shuffle", "model": "central"},
+    "central-net-tree": {"protocol": "net-tree-sums", "model": "central"},
 }
 
 
@@ -44,15 +47,16 @@ class ShuffleKMeans(LocalKMeans):
         Privacy parameter of the mixed batch, in (0, 16]; smaller is more private.
     delta : float, default=1e-6
         The chance that the promise may fail, in (0, 1).
-    variant : {"amplified", "split-and-mix", "central"}, default="amplified"
-        One `codeword` report of 13 bytes a person, hidden among the others; shares of exact vector sums, with
-        nearly the accuracy of a curator and many more bytes; or a trusted curator, as the line to compare
-        with.
+    variant : str, default="amplified"
+        "amplified": one `codeword` report of 13 bytes a person, hidden among the others. "split-and-mix":
+        shares of exact vector sums by cell, with nearly the accuracy of a curator and many more bytes.
+        "net-tree": the same over the paper's net tree, its Theorem 2. "central", "central-net-tree": a
+        trusted curator, as the line to compare with.
     layout : {"cells", "column"}, default="cells"
         For "split-and-mix": shares of all cells, or of one public column a person (far fewer messages).
     local_cap : float, default=10.0
         For "amplified": the largest epsilon to allow a single report if the mixing fails.
-    radius, center, random_state
+    protocol_options, solver, radius, center, random_state
         As in `LocalKMeans`.
 
     Attributes
@@ -60,8 +64,8 @@ class ShuffleKMeans(LocalKMeans):
     guarantee_ : Guarantee
         Both promises: after mixing for the people of this fit, and what is left if the mixing fails.
     sums_drawn_ : bool
-        Whether the sums of "split-and-mix" were drawn from their law instead of sent in shares: so from 2,000
-        people on, where sending would take hours and say nothing else.
+        Whether sums were drawn from their law instead of sent in shares: so from 2,000 people on, or where
+        reports would be too long, where sending would take hours and say nothing else.
     cluster_centers_, labels_, result_, plan_, n_clipped_, n_features_in_, feature_names_in_
         As in `LocalKMeans`.
 
@@ -81,6 +85,8 @@ class ShuffleKMeans(LocalKMeans):
         "variant": [StrOptions(set(_VARIANTS))],
         "layout": [StrOptions({"cells", "column"})],
         "local_cap": [Interval(Real, 0, MAX_EPSILON, closed="right")],
+        "protocol_options": [dict, None],
+        "solver": [HasMethods("fit"), None],
         "radius": [Interval(Real, 0, None, closed="neither"), None],
         "center": ["array-like", None],
         "random_state": ["random_state"],
@@ -95,6 +101,8 @@ class ShuffleKMeans(LocalKMeans):
         variant: str = "amplified",
         layout: str = "cells",
         local_cap: float = LOCAL_CAP,
+        protocol_options: dict[str, Any] | None = None,
+        solver: Any = None,
         radius: float | None = None,
         center: ArrayLike | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -105,6 +113,8 @@ class ShuffleKMeans(LocalKMeans):
         self.variant = variant
         self.layout = layout
         self.local_cap = local_cap
+        self.protocol_options = protocol_options
+        self.solver = solver
         self.radius = radius
         self.center = center
         self.random_state = random_state
@@ -115,6 +125,7 @@ class ShuffleKMeans(LocalKMeans):
             options["local_cap"] = float(self.local_cap)
         elif self.variant == "split-and-mix":
             options["layout"] = self.layout
+        options |= self.protocol_options or {}
         return Plan.design(
             points.shape[1],
             self.n_clusters,
@@ -131,10 +142,11 @@ class ShuffleKMeans(LocalKMeans):
     def _collect(self, plan: Plan, points: NDArray[Any], coins: Coins) -> tuple[Aggregate, int]:
         numbers = plan.numbers
         self.sums_drawn_ = False
-        if not isinstance(numbers, VectorSumNumbers):
+        if not isinstance(numbers, ShareNumbers):
             return super()._collect(plan, points, coins)
         sent = len(points) * numbers.cost.messages
-        if plan.model == "shuffle" and len(points) <= MOST_SENT_PEOPLE and sent <= MOST_SENT_MESSAGES:
+        few = len(points) <= MOST_SENT_PEOPLE and sent <= MOST_SENT_MESSAGES
+        if plan.model == "shuffle" and few and numbers.report_width <= MOST_BYTES:
             chunks = list(encode_in_chunks(plan, points, coins))
             reports = np.concatenate([chunk.reports for chunk in chunks])
             return sent_table(plan, reports), sum(chunk.clipped for chunk in chunks)

@@ -167,6 +167,16 @@ class NetFamily:
             [self.root_words(representatives[0]), *(self.digits(names) for names in representatives)], axis=1
         )
 
+    def names_of(self, paths: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the names u of nodes by their paths, all of one level: (n, level+1) -> (n, d)."""
+        places = ROOT_BITS * np.arange(self.dimension)
+        coarse = (paths[:, :1] >> places & ((1 << ROOT_BITS) - 1)) - (1 << (ROOT_BITS - 1))  # w
+        powers = self.ratio ** np.arange(self.dimension)
+        names = self.ratio * coarse + paths[:, 1:2] // powers % self.ratio
+        for digits in paths[:, 2:].T:
+            names = self.ratio * names + self.offsets[digits]
+        return np.asarray(names)
+
     def reachable(self, level: int, names: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Tell which nodes may be a representative of some point of the unit ball: (m, d) -> (m,).
 

@@ -95,8 +95,9 @@ class ExplicitHistVector:
         """Return the vector sum of each bucket of one level: (m, level+1) -> (m, d)."""
         return self.part_sums(level, paths, np.arange(len(paths)), len(paths))
 
-    def deviation(self) -> float:
-        """Return √n·B: the root mean square length of an empty bucket's sum."""
+    def vector_deviation(self, level: int = 1) -> float:
+        """Return √n·B: the root mean square length of an empty bucket's sum; the same at every level."""
+        del level
         return self.norm * math.sqrt(len(self.masks))
 
     def bound(self, failure: float, buckets: int = 1) -> float:

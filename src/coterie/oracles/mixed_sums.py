@@ -21,6 +21,7 @@ from coterie.errors import DecodeError
 from coterie.geometry.hadamard import fwht
 from coterie.geometry.hashing import PairwiseHash
 from coterie.oracles.leaf_sums import LeafSums
+from coterie.plan.vector_sums import VectorSumNumbers
 from coterie.wire.rows import Rows
 
 
@@ -33,6 +34,8 @@ def mixed_leaf_sums(table: VectorSumTable) -> tuple[LeafSums, ...]:
         If shares are missing or doubled.
     """
     numbers = table.numbers
+    if not isinstance(numbers, VectorSumNumbers):
+        raise DecodeError(f"cells are read off a table of protocol shuffle, got {table.plan.protocol}")
     people = people_by_row(table)  # (rows,)
     sums = (numbers.sums().centered(table.sums) if numbers.modulus else table.sums).astype(np.float64)
     per_person = float(numbers.noise_scale) ** 2
@@ -61,7 +64,7 @@ def people_by_row(table: VectorSumTable) -> NDArray[np.int64]:
     shares = max(numbers.shares, 1)
     people = table.messages[:, :1] // shares
     wrong = table.messages != people * shares
-    if numbers.layout != "column":
+    if not numbers.by_column:
         wrong |= table.messages != table.messages[0, 0]
     if wrong.any():
         row, coordinate = (int(place) for place in np.argwhere(wrong)[0])

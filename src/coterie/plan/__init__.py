@@ -1,9 +1,13 @@
 """The public contract of a study: what is asked, of how many, how privately, with which numbers.
 
 A `Plan` is frozen, has one canonical JSON, and is named by the SHA-256 of it. Clients and server share
-nothing else.
+nothing else. `theory_constants` are those of the paper's theorems; `design_options` lists what a protocol's
+design can be told.
 """
 
+from coterie.plan.approximation import Approximation
+from coterie.plan.net_tree_design import TheoryConstants, theory_constants
 from coterie.plan.plan import Plan
+from coterie.plan.protocols import design_options
 
-__all__ = ["Plan"]
+__all__ = ["Approximation", "Plan", "TheoryConstants", "design_options", "theory_constants"]

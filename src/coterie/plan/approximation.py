@@ -28,7 +28,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from coterie.errors import PlanError
 from coterie.plan.checks import checked_real
 from coterie.plan.net_tree_design import net_points, packing_ratio
 from coterie.plan.tree_shape import TreeShape
@@ -103,8 +102,12 @@ def approximation(
     group = clusters * shape.expansion
     most = most_nodes(shape, group, by_level) if nodes is None else float(nodes)
     projects = shape.projected < dimension
-    # Half of β for the oracles where there is a projection: the rest for the subspace and for ‖x̃‖ ≤ 1/Λ.
+    # Where there is a projection, half of β for the subspace and for ‖x̃‖ ≤ 1/Λ; of the rest, what shared
+    # buckets may spoil, and the noise of the oracles.
     share = failure / 2 if projects else failure
+    shared = shape.shared_chance(people=people, nodes=most)
+    spoiled = shared > share / 2
+    share -= 0.0 if spoiled else shared
     eta, eta_vector = shape.oracle_errors(
         dimension=dimension, people=people, failure=share, nodes=sum(by_level)
     )
@@ -121,7 +124,7 @@ def approximation(
         ratio *= (1 + xi) ** 2
         additive *= (1 + xi) * dimension / (shape.projected * shape.scale**2)
     additive += 8 * (eta + eta_vector) * most
-    if shape.strays > 0:  # the practical decoder floors, prunes and leaves out: another algorithm
+    if shape.strays > 0 or spoiled:  # the practical decoder floors, prunes, leaves out: another algorithm
         ratio = math.inf
     return Approximation(ratio, additive, failure, eta, eta_vector, most)
 
@@ -152,13 +155,3 @@ def _charged(shape: TreeShape, group: int, by_level: list[float], g: float) -> f
     q = shape.ratio
     theta = packing_ratio(shape.projected) * (shape.expansion ** (1 / shape.projected) - 1) - q / (q - 1)
     return 2 * g / theta**2 if theta > 0 else math.inf
-
-
-def approximation_of(numbers: object, protocol: str) -> TreeShape:
-    """Return the numbers as the shape of a tree, or say that their protocol guarantees no approximation."""
-    if not hasattr(numbers, "oracle_errors"):
-        raise PlanError(
-            f"protocol {protocol} states no approximation ratio; net-tree and net-tree-sums do "
-            "(docs/theory/guarantees.md)"
-        )
-    return numbers  # type: ignore[return-value]  # what has oracle_errors is a TreeShape

@@ -19,7 +19,7 @@ import dataclasses
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Final
+from typing import Final, TypeVar
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
@@ -27,13 +27,16 @@ from coterie.plan.amplified import AmplifiedNumbers
 from coterie.plan.codeword import EXTRA_COORDINATES, CrossPolytope, Net, View
 from coterie.plan.design import NET_DIMENSION, design_codeword
 from coterie.plan.net import spread_points
-from coterie.plan.vector_sums import (
-    GROUP_SLACK,
+from coterie.plan.net_tree_design import TreeOptions, design_tree, fewest_levels
+from coterie.plan.net_tree_sums import COUNTING, NetTreeSumNumbers
+from coterie.plan.shares import (
+    MAX_GRID_BITS,
+    MAX_MODULUS,
     SCALE_PARTS,
     SMALLEST_LOCAL_SCALE,
-    VectorSumNumbers,
-    likely_group,
+    ShareNumbers,
 )
+from coterie.plan.vector_sums import GROUP_SLACK, VectorSumNumbers, likely_group
 from coterie.privacy.amplification import largest_local_epsilon
 from coterie.privacy.renyi import Curve, Influence, distributed_curve, gaussian_curve, least_scale
 from coterie.randomizers.split_and_mix import SMALLEST_GROUP, shares_needed
@@ -44,11 +47,18 @@ LOCAL_CAP: Final = 10.0  # ε₀ beyond this buys no accuracy
 MANY_CELLS: Final = 1024
 NET_CELLS: Final = 256
 GRID_BITS: Final = 12
+TABLE_ENTRIES: Final = 5_000_000  # of a tree's table, by default
+TREE_SHRINK: Final = 2.0  # c of Λ = √(d/d')/c: at d' = 6 one point in 2,000 falls outside, and T is deep
+DEEP_DIGITS: Final = 24  # d'·T of a practical tree of sums: more are too many children to look at
+
+Draft = TypeVar("Draft", bound=ShareNumbers)
 
 # So many cells are rarely shared, and what shares one in the first view does not in the second.
 _AMPLIFIED_VIEWS: Final = (CrossPolytope(MANY_CELLS // 2, 3), CrossPolytope(MANY_CELLS // 2, 1))
+_LARGE_PARTS: Final = 1 << 24
 _SHARES_PART: Final = 0.01  # of δ
 _CELL_COUNT_SHARE: Final = 0.7  # b where counting is free: 4a² ≥ 2 still decides the influence
+_TREE_COUNT_SHARE: Final = 0.7072  # b > 1/√2: then 2 decides the influence, not 4a²
 _COLUMN_COUNT_SHARE: Final = 0.2
 _CELLS_PER_CLUSTER: Final = 4  # of each of the two views of a column plan, at least
 _QUIET_COLUMN: Final = 0.03  # error of a center, by noise, that more cells of a column plan may cost
@@ -151,36 +161,126 @@ def design_vector_sums(
         modulus=0 if noise == "curator" else 2,
         shares=0 if noise == "curator" else 2,
     )
-    draft = _with_noise(draft, epsilon, delta * (1 - (noise != "curator") * _SHARES_PART))
-    return draft if noise == "curator" else _with_shares(draft, epsilon, delta, largest)
+    return calibrated(draft, epsilon, delta, largest)
 
 
-def _with_noise(draft: VectorSumNumbers, epsilon: float, delta: float) -> VectorSumNumbers:
+def design_net_tree_sums(
+    *,
+    dimension: int,
+    clusters: int,
+    epsilon: float,
+    delta: float,
+    expected_users: int,
+    seed: int,
+    model: str,
+    constants: str = "practical",
+    alpha: float = 0.5,
+    beta: float = 0.1,
+    jl_constant: float = 1.0,
+    levels: int | None = None,
+    ratio: int = 2,
+    projected: int | None = None,
+    shrink: float = TREE_SHRINK,
+    expansion: int | None = None,
+    rounds: int | None = None,
+    strays: float | None = None,
+    buckets: int | None = None,
+    noise: str | None = None,
+    minimum_batch: int | None = None,
+) -> NetTreeSumNumbers:
+    """Choose the numbers of a plan of vector sums over a net tree.
+
+    Parameters
+    ----------
+    constants, alpha, beta, jl_constant, levels, ratio, projected, shrink, expansion, rounds, strays
+        As in `coterie.plan.net_tree_design.TreeOptions`. The practical depth is ⌈½·log₂ n⌉ where the tree is
+        narrow and less where a node has many children.
+    buckets : int, optional
+        s of each level; the paper's 2n/β, or as many as keep the table below five million entries.
+    noise, minimum_batch
+        As in `design_vector_sums`.
+    """
+    del seed
+    noise = "curator" if model == "central" else noise or "everyone"
+    batch = _smallest_batch(expected_users, minimum_batch)
+    if noise != "curator" and batch < SMALLEST_GROUP:
+        raise PlanError(f"shares need {SMALLEST_GROUP} people or more to mix, got a batch of {batch}")
+    options = TreeOptions(
+        constants, alpha, beta, jl_constant, levels, ratio, projected, shrink, expansion, rounds, strays
+    )
+
+    def depth(onto: int, radius: float) -> int:
+        least = fewest_levels(clusters, onto, ratio, radius)
+        return max(least, min(math.ceil(0.5 * math.log2(expected_users)), DEEP_DIGITS // onto))
+
+    shape = design_tree(options, depth, dimension=dimension, clusters=clusters, expected_users=expected_users)
+    width = dimension + COUNTING
+    if buckets is None:
+        room = TABLE_ENTRIES // (shape["levels"] * width)
+        buckets = max(min(math.ceil(2 * expected_users / beta), room), 1)
+    draft = NetTreeSumNumbers(
+        **shape,
+        buckets=buckets,
+        coordinates=width,
+        grid_bits=_fine_grid(expected_users),
+        count_weight=int(_TREE_COUNT_SHARE * SCALE),
+        noise=noise,
+        noise_parts=1,
+        minimum_batch=batch,
+        group=batch,
+        modulus=0 if noise == "curator" else 2,
+        shares=0 if noise == "curator" else 2,
+    )
+    return calibrated(draft, epsilon, delta, 2 * expected_users)
+
+
+def _fine_grid(users: int) -> int:
+    """Return grid bits with 1/G ≤ 1/n, the paper's η, where the modulus has room for it: 12 to 20."""
+    bits = (users - 1).bit_length()
+    return max(GRID_BITS, min(bits, MAX_GRID_BITS, MAX_MODULUS.bit_length() - 4 - bits))
+
+
+def calibrated(draft: Draft, epsilon: float, delta: float, largest: int) -> Draft:
+    """Return a draft with the noise, the modulus and the shares that make it (ε, δ)-private.
+
+    `largest` is the most people whose vectors one entry has room for.
+    """
+    curator = draft.noise == "curator"
+    draft = _with_noise(draft, epsilon, delta * (1 - (not curator) * _SHARES_PART))
+    return draft if curator else _with_shares(draft, epsilon, delta, largest)
+
+
+def _with_noise(draft: Draft, epsilon: float, delta: float) -> Draft:
     """Return the draft with the smallest noise that is (ε, δ)-private, on a fine enough grid."""
     while True:
         scale = least_scale(_curves(draft), epsilon, delta, parts=SCALE_PARTS)
         if scale >= SMALLEST_LOCAL_SCALE:
-            return dataclasses.replace(draft, scale=int(scale * SCALE_PARTS))
-        draft = dataclasses.replace(draft, grid_bits=draft.grid_bits + 1)
+            if scale * SCALE_PARTS > _LARGE_PARTS:
+                scale = Fraction(math.ceil(scale))  # the sampler's integers have no room for 64ths of it
+            return _changed(draft, **{draft.noise_field: int(scale * SCALE_PARTS)})
+        draft = _changed(draft, grid_bits=draft.grid_bits + 1)
 
 
-def _curves(draft: VectorSumNumbers) -> Callable[[Fraction], Curve]:
+def _changed(draft: Draft, **fields: int) -> Draft:
+    return dataclasses.replace(draft, **fields)  # type: ignore[type-var]  # both are frozen dataclasses
+
+
+def _curves(draft: ShareNumbers) -> Callable[[Fraction], Curve]:
     """Return the Rényi curve of the draft's table as a function of the noise's scale."""
     influence = draft.influence()
     if draft.noise != "everyone":
         return lambda scale: gaussian_curve(influence, scale)
-    adders = draft.group if draft.layout == "column" else draft.minimum_batch
+    adders = draft.group if draft.by_column else draft.minimum_batch
     return lambda scale: distributed_curve(influence, scale, adders)
 
 
-def _with_shares(draft: VectorSumNumbers, epsilon: float, delta: float, largest: int) -> VectorSumNumbers:
+def _with_shares(draft: Draft, epsilon: float, delta: float, largest: int) -> Draft:
     """Return the draft with a modulus for `largest` people a row and as many shares as the group needs."""
     total = float(draft.noise_scale) * (math.sqrt(largest) if draft.noise == "everyone" else 1.0)
     modulus = modulus_for(largest, draft.grid, total)
-    touched = draft.coordinates * (1 if draft.layout == "column" else 2)
-    bits = math.log2(touched * (1 + math.exp(epsilon)) / (_SHARES_PART * delta)) + 1e-6
+    bits = math.log2(draft.touched * (1 + math.exp(epsilon)) / (_SHARES_PART * delta)) + 1e-6
     shares = shares_needed(bits, modulus, draft.group)
-    return dataclasses.replace(draft, modulus=modulus, shares=shares)
+    return _changed(draft, modulus=modulus, shares=shares)
 
 
 def _views(layout: str, dimension: int, wanted: int, seed: int) -> tuple[View, ...]:

@@ -128,6 +128,11 @@ class NetTreeNumbers:
         vectors = (norm + 1) * math.sqrt(people) * (1 + math.sqrt(2 * math.log(nodes / each)))
         return counts, vectors
 
+    def shared_chance(self, *, people: int, nodes: float) -> float:
+        """Return 0: every node has its own signs."""
+        del people, nodes
+        return 0.0
+
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
         return {item.name: getattr(self, item.name) for item in fields(self)}

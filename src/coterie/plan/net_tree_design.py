@@ -28,14 +28,15 @@ predicts how many, and a plan that could not be decoded is refused with the numb
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from coterie.errors import PlanError
-from coterie.geometry.nets import MAX_LEVELS, MAX_NET_DIMENSION
+from coterie.geometry.nets import MAX_LEVELS, MAX_NET_DIMENSION, RATIOS
 from coterie.plan.checks import checked_choice, checked_integer, checked_real
 from coterie.plan.net_tree import NetTreeNumbers
-from coterie.plan.tree_shape import MAX_EXPANSION
+from coterie.plan.tree_shape import MAX_EXPANSION, MAX_ROUNDS
 from coterie.privacy.odds import BASE_ODDS, largest_shared_odds
 from coterie.randomizers.sphere import djw_norm
 
@@ -147,6 +148,84 @@ def predicted_nodes(dimension: int, levels: int, ratio: int, most_expanded: floa
     return total
 
 
+@dataclass(frozen=True, slots=True)
+class TreeOptions:
+    """What a designer of a plan over a net tree may be told; None lets its rules choose.
+
+    Attributes
+    ----------
+    constants : {"practical", "theory"}
+        Which set of rules fills what is not given; see the module's text.
+    alpha, beta, jl_constant : float
+        α, β and C of the theory.
+    levels, ratio, projected, expansion, rounds, strays
+        As in `NetTreeNumbers`.
+    shrink : float
+        c of the practical Λ = √(d/d')/c.
+    """
+
+    constants: str = "practical"
+    alpha: float = 0.5
+    beta: float = 0.1
+    jl_constant: float = 1.0
+    levels: int | None = None
+    ratio: int = 2
+    projected: int | None = None
+    shrink: float = PRACTICAL_SHRINK
+    expansion: int | None = None
+    rounds: int | None = None
+    strays: float | None = None
+
+
+DepthRule = Callable[[int, float], int]  # (d', radius where most people are) -> T
+
+
+def design_tree(
+    options: TreeOptions, depth: DepthRule, *, dimension: int, clusters: int, expected_users: int
+) -> dict[str, Any]:
+    """Choose the shape of a tree: levels, ratio, projected, scale, expansion, rounds, strays.
+
+    Raises
+    ------
+    PlanError
+        If no server could decode such a plan; the message has the numbers.
+    """
+    checked_choice("constants", options.constants, ("practical", "theory"))
+    alpha = checked_real("alpha", options.alpha, 1e-6, 1.0)
+    beta = checked_real("beta", options.beta, 1e-12, 0.5)
+    jl_constant = checked_real("jl_constant", options.jl_constant, 1e-6, 1e6)
+    shrink = checked_real("shrink", options.shrink, 0.1, 100.0)
+    ratio = checked_integer("ratio", options.ratio, min(RATIOS), max(RATIOS))
+    projected, levels, expansion = options.projected, options.levels, options.expansion
+    if projected is not None:
+        projected = checked_integer("projected", projected, 1, dimension)
+    theory = theory_constants(
+        dimension=dimension, clusters=clusters, expected_users=expected_users,
+        alpha=alpha, beta=beta, jl_constant=jl_constant, ratio=ratio, projected=projected,
+    )  # fmt: skip
+    if options.constants == "theory":
+        projected, scale = theory.projected, theory.scale
+        levels = theory.levels if levels is None else levels
+        expansion = int(min(theory.expansion, MAX_EXPANSION)) if expansion is None else expansion
+        strays = 0.0 if options.strays is None else options.strays
+    else:
+        projected = min(dimension, PRACTICAL_DIMENSION) if projected is None else projected
+        scale = _practical_scale(dimension, projected, shrink)
+        radius = 1.0 if projected >= dimension else 1 / shrink  # where most people are
+        levels = depth(projected, radius) if levels is None else levels
+        expansion = 1 if expansion is None else expansion
+        strays = PRACTICAL_STRAYS if options.strays is None else options.strays
+    rounds = theory.rounds if options.rounds is None else options.rounds
+    levels = checked_integer("levels", levels, 1, MAX_LEVELS)
+    expansion = checked_integer("expansion", expansion, 1, MAX_EXPANSION)
+    rounds = checked_integer("rounds", rounds, 1, MAX_ROUNDS)
+    _check_decodable(projected, levels, ratio, clusters * expansion * rounds, options.constants, theory)
+    return {
+        "levels": levels, "ratio": ratio, "projected": projected, "scale": scale,
+        "expansion": expansion, "rounds": rounds, "strays": strays,
+    }  # fmt: skip
+
+
 def design_net_tree(
     *,
     dimension: int,
@@ -172,14 +251,8 @@ def design_net_tree(
     ----------
     dimension, clusters, epsilon, expected_users, seed
         The public facts of the study; the seed plays no part in the numbers.
-    constants : {"practical", "theory"}
-        Which set of rules fills what is not given below; see the module's text.
-    alpha, beta, jl_constant : float
-        α, β and C of the theory.
-    levels, ratio, projected, expansion, rounds, strays
-        As in `NetTreeNumbers`; None lets the rules choose.
-    shrink : float
-        c of the practical Λ = √(d/d')/c.
+    constants, alpha, beta, jl_constant, levels, ratio, projected, shrink, expansion, rounds, strays
+        As in `TreeOptions`.
 
     Raises
     ------
@@ -193,43 +266,25 @@ def design_net_tree(
     (6, 1, 13)
     """
     del seed
-    checked_choice("constants", constants, ("practical", "theory"))
-    alpha = checked_real("alpha", alpha, 1e-6, 1.0)
-    beta = checked_real("beta", beta, 1e-12, 0.5)
-    jl_constant = checked_real("jl_constant", jl_constant, 1e-6, 1e6)
-    shrink = checked_real("shrink", shrink, 0.1, 100.0)
-    if projected is not None:
-        projected = checked_integer("projected", projected, 1, dimension)
-    theory = theory_constants(
-        dimension=dimension, clusters=clusters, expected_users=expected_users,
-        alpha=alpha, beta=beta, jl_constant=jl_constant, ratio=ratio, projected=projected,
-    )  # fmt: skip
-    if constants == "theory":
-        projected, scale = theory.projected, theory.scale
-        levels = theory.levels if levels is None else levels
-        expansion = int(min(theory.expansion, MAX_EXPANSION)) if expansion is None else expansion
-        strays = 0.0 if strays is None else strays
-    else:
-        projected = min(dimension, PRACTICAL_DIMENSION) if projected is None else projected
-        scale = _practical_scale(dimension, projected, shrink)
-        radius = 1.0 if projected >= dimension else 1 / shrink  # where most people are
-        if levels is None:
-            levels = _practical_levels(clusters, projected, ratio, radius)
-            while levels < PRACTICAL_LEVELS and (
-                _center_noise(dimension, clusters, epsilon, expected_users, levels + 1) <= QUIET
-            ):
-                levels += 1
-        expansion = 1 if expansion is None else expansion
-        strays = PRACTICAL_STRAYS if strays is None else strays
-    rounds = theory.rounds if rounds is None else rounds
-    levels = checked_integer("levels", levels, 1, MAX_LEVELS)
-    _check_decodable(projected, levels, ratio, clusters * expansion * rounds, constants, theory)
-    odds = largest_shared_odds(epsilon, 2 * levels)  # ε/2 for counts, ε/2 for vectors, one T-th a level
+    options = TreeOptions(
+        constants, alpha, beta, jl_constant, levels, ratio, projected, shrink, expansion, rounds, strays
+    )
+
+    def depth(onto: int, radius: float) -> int:
+        chosen = fewest_levels(clusters, onto, ratio, radius)
+        while chosen < PRACTICAL_LEVELS and (
+            _center_noise(dimension, clusters, epsilon, expected_users, chosen + 1) <= QUIET
+        ):
+            chosen += 1
+        return chosen
+
+    shape = design_tree(options, depth, dimension=dimension, clusters=clusters, expected_users=expected_users)
+    odds = largest_shared_odds(epsilon, 2 * shape["levels"])  # ε/2 for counts, ε/2 for vectors, T parts each
     if odds <= BASE_ODDS:
         raise PlanError(
-            f"epsilon {epsilon!r} is too small for {levels} levels: every bit would be a fair coin"
+            f"epsilon {epsilon!r} is too small for {shape['levels']} levels: every bit would be a fair coin"
         )
-    return NetTreeNumbers(levels, ratio, projected, scale, odds, odds, expansion, rounds, strays)
+    return NetTreeNumbers(**shape, count_odds=odds, vector_odds=odds)
 
 
 def _center_noise(dimension: int, clusters: int, epsilon: float, users: int, levels: int) -> float:
@@ -242,7 +297,7 @@ def _practical_scale(dimension: int, projected: int, shrink: float) -> float:
     return 1.0 if projected >= dimension else math.sqrt(dimension / projected) / shrink
 
 
-def _practical_levels(clusters: int, projected: int, ratio: int, radius: float) -> int:
+def fewest_levels(clusters: int, projected: int, ratio: int, radius: float) -> int:
     """Return the smallest T at which a ball of this radius has 3k cells."""
     for levels in range(1, PRACTICAL_LEVELS):
         if net_points(projected, radius, float(ratio) ** -levels) >= _CELLS_A_CLUSTER * clusters:

@@ -19,13 +19,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self
 
 from coterie.errors import PlanError
-from coterie.plan.approximation import Approximation, approximation, approximation_of
+from coterie.plan.approximation import Approximation, approximation
 from coterie.plan.base import MixedNumbers, Numbers
 from coterie.plan.canonical import MAX_BYTES, canonical_bytes, parse_object, shown
 from coterie.plan.checks import checked_choice, checked_fields, checked_integer, checked_real
 from coterie.plan.files import read_bounded, replacing
 from coterie.plan.protocols import NUMBERS, design_numbers, numbers_class
 from coterie.plan.public import checked_public_part
+from coterie.plan.tree_shape import shape_of
 from coterie.privacy import MODELS, Guarantee
 
 FORMAT: Final = "coterie-plan"
@@ -241,7 +242,7 @@ class Plan:
             If the protocol states no approximation ratio.
         """
         found = approximation(
-            approximation_of(self.numbers, self.protocol),
+            shape_of(self.numbers, self.protocol),
             dimension=self.dimension,
             clusters=self.clusters,
             people=self.expected_users if people is None else people,

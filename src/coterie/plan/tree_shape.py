@@ -6,7 +6,7 @@ a person sends. The nets, the projection and the parameters of BuildTree are the
 
 from __future__ import annotations
 
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, cast
 
 from coterie.errors import PlanError
 from coterie.geometry.nets import MAX_LEVELS, MAX_NET_DIMENSION, MAX_TABLE, RATIOS
@@ -65,6 +65,10 @@ class TreeShape(Protocol):
         """
         ...
 
+    def shared_chance(self, *, people: int, nodes: float) -> float:
+        """Return at most how likely one of so many nodes is answered for together with other people."""
+        ...
+
 
 def checked_shape(shape: TreeShape) -> dict[str, Any]:
     """Return the clean fields of the shape, or raise PlanError."""
@@ -89,3 +93,13 @@ def check_fits(shape: TreeShape, dimension: int) -> None:
     """Raise PlanError unless the nets have at most the plan's dimension."""
     if shape.projected > dimension:
         raise PlanError(f"projected must be at most the dimension {dimension}, got {shape.projected}")
+
+
+def shape_of(numbers: object, protocol: str) -> TreeShape:
+    """Return a plan's numbers as the shape of a tree, or say that its protocol has none."""
+    if not hasattr(numbers, "oracle_errors"):
+        raise PlanError(
+            f"protocol {protocol} has no net tree and states no approximation ratio; net-tree and "
+            "net-tree-sums do (docs/theory/guarantees.md)"
+        )
+    return cast("TreeShape", numbers)

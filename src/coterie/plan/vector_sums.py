@@ -8,12 +8,7 @@ one row a public Hadamard mask ("column": each person serves one row, with the s
 is left of both vectors has length at most a·G, with non-negative last coordinates: at most 4a²G². In two
 cells: at most 2G². In a column the sign may flip everything: 4G².
 
-*Noise.* Discrete Gaussian on every entry: of scale s from each person ("everyone", enough with the people of
-the smallest batch or, by column, of the smallest group), or all of it from one ("one": a trusted noiser;
-"curator": the central model, where no shares are needed).
-
-*Promise.* δ ≥ the Rényi bound at ε, plus (1+e^ε)·2^-σ for each sum that a person touches in shares:
-`coterie.privacy.renyi`, `coterie.randomizers.split_and_mix`.
+Noise, shares and the promise are `coterie.plan.shares`.
 """
 
 from __future__ import annotations
@@ -21,15 +16,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, ClassVar, Final, NamedTuple, Self
+from typing import Any, Final, Self
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE, SCALE_SQUARED
-from coterie.plan.amplified import SHUFFLE_CONDITIONS
 from coterie.plan.checks import checked_choice, checked_fields, checked_integer, checked_list
 from coterie.plan.codeword import (
     EXTRA_COORDINATES,
-    ID_BYTES,
     MAX_ROWS,
     Net,
     View,
@@ -37,35 +30,11 @@ from coterie.plan.codeword import (
     view_from_dict,
     view_to_dict,
 )
-from coterie.privacy import Guarantee
-from coterie.privacy.guarantee import CONDITIONS
-from coterie.privacy.renyi import (
-    Curve,
-    Influence,
-    distributed_curve,
-    gaussian_curve,
-    renyi_delta,
-    renyi_epsilon,
-)
-from coterie.randomizers.split_and_mix import SplitAndMix, security_of
-from coterie.randomizers.vector_sums import ADDRESS_BYTES, VectorSums
+from coterie.plan.shares import MAX_GRID_BITS, MAX_MODULUS, NOISES, SCALE_PARTS, ShareNumbers
+from coterie.privacy.renyi import Influence
 
 LAYOUTS: Final = ("cells", "hashed", "column")
-NOISES: Final = ("everyone", "one", "curator")
-SCALE_PARTS: Final = 64  # the noise's scale is in 64ths of a grid step
-MAX_GRID_BITS: Final = 20
-MAX_MODULUS: Final = 1 << 46  # a table's integers stay below it
 GROUP_SLACK: Final = 4.5  # deviations by which a row may have fewer people than the mean
-SMALLEST_LOCAL_SCALE: Final = 2  # grid steps; below it sums of discrete Gaussians are no discrete Gaussians
-
-_CURATOR_CONDITIONS: Final = (
-    "The curator sees the points, adds the noise once, releases the noisy table only, and keeps the points "
-    "safe.",
-)
-_NOISE_CONDITION: Final = {
-    "everyone": "As many people as the smallest batch has add their noise honestly.",
-    "one": "One trusted person adds all the noise, honestly, and takes part in the same batch.",
-}
 
 
 def likely_group(people: int, rows: int) -> int:
@@ -82,15 +51,8 @@ def likely_group(people: int, rows: int) -> int:
     return max(1, math.floor(mean - GROUP_SLACK * math.sqrt(mean)))
 
 
-class Cost(NamedTuple):
-    """What one person sends."""
-
-    messages: int
-    bytes: int  # as messages, addresses included
-
-
 @dataclass(frozen=True, slots=True)
-class VectorSumNumbers:
+class VectorSumNumbers(ShareNumbers):
     """The numbers of a `shuffle` plan.
 
     Attributes
@@ -130,8 +92,6 @@ class VectorSumNumbers:
     modulus: int
     shares: int
 
-    models: ClassVar[frozenset[str]] = frozenset({"shuffle", "central"})
-
     def __post_init__(self) -> None:
         checked_choice("layout", self.layout, LAYOUTS)
         checked_choice("noise", self.noise, NOISES)
@@ -152,20 +112,7 @@ class VectorSumNumbers:
             raise PlanError(f"layout {self.layout} takes one view, got {len(self.views)}")
         if (self.layout == "hashed") != (self.buckets > 0):
             raise PlanError("buckets must be positive for layout hashed and 0 otherwise")
-        if self.noise == "curator":
-            if self.modulus or self.shares or self.layout == "column":
-                raise PlanError("a curator sums whole cells without shares: modulus and shares must be 0")
-        else:
-            _ = SplitAndMix(self.modulus, self.shares)
-        if self.group > self.minimum_batch:
-            raise PlanError(f"group {self.group} must not exceed minimum_batch {self.minimum_batch}")
-
-    # ------------------------------------------------------------ what follows from them
-
-    @property
-    def grid(self) -> int:
-        """G, grid steps to a unit."""
-        return 1 << self.grid_bits
+        self.check_shares()
 
     @property
     def rows(self) -> int:
@@ -173,58 +120,32 @@ class VectorSumNumbers:
         return self.buckets or sum(view.cells for view in self.views)
 
     @property
+    def rows_filled(self) -> int:
+        """Rows that one person's vector is added to."""
+        return 1
+
+    @property
+    def by_column(self) -> bool:
+        """Whether a person serves the one row that their id names."""
+        return self.layout == "column"
+
+    @property
     def noise_scale(self) -> Fraction:
         """Scale of the noise that each of those who add it adds, in grid steps."""
         return Fraction(self.scale, SCALE_PARTS)
 
-    def sums(self, *, noiser: bool = False) -> VectorSums:
-        """Return the mechanism; `noiser` is the one who adds all noise where it is one."""
-        adds = self.noise == "everyone" or noiser
-        mixer = SplitAndMix(self.modulus, self.shares)
-        return VectorSums(self.rows, self.coordinates, self.noise_scale if adds else Fraction(0), mixer)
-
     @property
-    def rows_served(self) -> int:
-        """How many rows one person sends shares of."""
-        return 1 if self.layout == "column" else self.rows
-
-    @property
-    def cost(self) -> Cost:
-        """What one person sends: messages and bytes; in the central model the point itself."""
-        if self.noise == "curator":
-            return Cost(1, 8 * (self.coordinates - EXTRA_COORDINATES))
-        messages = self.rows_served * self.coordinates * self.shares
-        return Cost(messages, messages * self.message_width)
-
-    @property
-    def message_width(self) -> int:
-        """Bytes of one shuffled message: address and share."""
-        return ADDRESS_BYTES + -(-max(self.modulus - 1, 1).bit_length() // 8)
-
-    @property
-    def report_width(self) -> int:
-        """Bytes of one unshuffled report: id, then shares in the order of their addresses."""
-        return ID_BYTES + self.cost.messages * (self.message_width - ADDRESS_BYTES)
-
-    # ------------------------------------------------------------ the promise
+    def point_bytes(self) -> int:
+        """Bytes of the point that a curator is given."""
+        return 8 * (self.coordinates - EXTRA_COORDINATES)
 
     def influence(self) -> Influence:
         """Return what replacing one person can change of the table, in grid steps."""
         grid_squared = self.grid * self.grid
-        if self.layout == "column":
+        if self.by_column:
             return Influence(4 * grid_squared, self.coordinates)
         bodies = -(-4 * (SCALE_SQUARED - self.count_weight**2) * grid_squared // SCALE_SQUARED)
         return Influence(max(bodies, 2 * grid_squared), self.rows * self.coordinates)
-
-    def curve(self, people: int | None = None) -> Curve:
-        """Return the Rényi curve of the noise, with so many people adding theirs."""
-        influence = self.influence()
-        if self.noise != "everyone":
-            return gaussian_curve(influence, self.noise_scale)
-        adders = self.minimum_batch if people is None else people
-        if self.layout == "column":
-            adders = self.group_of(people)
-        return distributed_curve(influence, self.noise_scale, adders)
 
     def group_of(self, people: int | None = None) -> int:
         """Return how many people can be counted on in a row, in a batch of so many.
@@ -234,15 +155,7 @@ class VectorSumNumbers:
         """
         if people is None or people >= self.minimum_batch:
             return self.group
-        return min(self.group, people if self.layout != "column" else likely_group(people, self.rows))
-
-    def mixing_delta(self, epsilon: float, people: int | None = None) -> float:
-        """Return the part of δ that the shares cost: (1+e^ε)·2^-σ a sum that a person touches."""
-        if self.noise == "curator":
-            return 0.0
-        touched = self.coordinates * (1 if self.layout == "column" else 2)
-        bits = security_of(self.shares, self.modulus, max(1, self.group_of(people)))
-        return float(touched * (1 + math.exp(epsilon)) * 2.0**-bits * (1 + 1e-9))
+        return min(self.group, likely_group(people, self.rows) if self.by_column else people)
 
     def check_plan(self, *, dimension: int, epsilon: float) -> None:
         """Raise PlanError unless the numbers fit a plan of this dimension."""
@@ -252,59 +165,7 @@ class VectorSumNumbers:
         for number, view in enumerate(self.views):
             if isinstance(view, Net) and len(view.points[0]) != dimension:
                 raise PlanError(f"views[{number}]: net points must have dimension {dimension}")
-        if self.noise == "everyone" and self.noise_scale < SMALLEST_LOCAL_SCALE:
-            raise PlanError(
-                f"each person's noise must have a scale of at least {SMALLEST_LOCAL_SCALE} grid steps, got "
-                f"{float(self.noise_scale):g}; take a finer grid"
-            )
-
-    def check_odds(self, epsilon: float) -> None:
-        """Do nothing: there are no odds here; a plan cannot be built without `check_promise`."""
-
-    def check_promise(self, *, model: str, epsilon: float, delta: float) -> None:
-        """Raise PlanError unless the smallest batch allowed is (ε, δ)-private."""
-        if (model == "central") != (self.noise == "curator"):
-            raise PlanError(f"noise {self.noise} does not belong to the {model} model")
-        if not 0 < delta < 1:
-            raise PlanError(f"delta must be in (0, 1) for vector sums, got {delta!r}; 1e-6 is usual")
-        spent = renyi_delta(self.curve(), epsilon) + self.mixing_delta(epsilon)
-        if spent > delta:
-            raise PlanError(
-                f"the noise and the shares give ({epsilon:g}, {spent:.3g}) instead of "
-                f"({epsilon:g}, {delta:g}): the plan would not keep its promise; do not answer it"
-            )
-
-    def spent_epsilon(self) -> float:
-        """Return infinity: what a report without mixing promises."""
-        return math.inf
-
-    def guarantee(self, *, model: str, epsilon: float, delta: float, people: int | None = None) -> Guarantee:
-        """Return the promise: the plan's, or what it comes to for a batch of so many people."""
-        spent = self._spent(epsilon, delta, people)
-        shuffled = (*SHUFFLE_CONDITIONS, _NOISE_CONDITION[self.noise]) if model == "shuffle" else ()
-        return Guarantee(
-            epsilon=epsilon if people is None else spent,
-            delta=delta,
-            spent=min(spent, epsilon) if people is None else spent,
-            model=model,
-            conditions=(*CONDITIONS[1:3], *(shuffled or _CURATOR_CONDITIONS)),
-            local_epsilon=math.inf,
-            people=people or self.minimum_batch,
-        )
-
-    def _spent(self, epsilon: float, delta: float, people: int | None) -> float:
-        curve = self.curve(people)
-        mixing = self.mixing_delta(epsilon, people)
-        while True:  # the shares' part of δ grows with ε: find an ε that pays for both
-            if mixing >= delta:
-                raise PlanError(f"{people} people are too few to mix shares: no promise can be made")
-            spent = renyi_epsilon(curve, delta - mixing)
-            if spent <= epsilon or mixing == 0:
-                return spent
-            again = self.mixing_delta(spent, people)
-            if again <= mixing:
-                return spent
-            epsilon, mixing = spent, again
+        self.check_local_noise()
 
     # ------------------------------------------------------------ JSON
 

@@ -72,10 +72,13 @@ class VectorSums:
     def split_all(
         self, rows: NDArray[np.int64], vectors: NDArray[np.int64], coins: Coins
     ) -> NDArray[np.int64]:
-        """Return shares of every row for each person: (n,), (n, D) -> (n, rows, D, m)."""
+        """Return shares of every row for each person: (n,) or (n, T), (n, D) -> (n, rows, D, m).
+
+        A person's vector is added to one row, or to each of T different ones.
+        """
         people = len(rows)
         values = self.noise((people, self.rows, self.width), coins)
-        values[np.arange(people), rows] += vectors
+        values[np.arange(people)[:, None], rows.reshape(people, -1)] += vectors[:, None]
         return self.mixer.split(values, coins)
 
     def split_own(self, vectors: NDArray[np.int64], coins: Coins) -> NDArray[np.int64]:

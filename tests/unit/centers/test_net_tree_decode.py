@@ -4,7 +4,7 @@ from sklearn.cluster import KMeans
 
 from coterie.aggregate import Aggregate
 from coterie.centers import decode
-from coterie.centers.net_tree import decode_net_tree, decode_table
+from coterie.centers.net_tree import decode_net_tree
 from coterie.coins import SimulationCoins
 from coterie.encode.net_tree import NetTreeEncoder
 from coterie.errors import DecodeError
@@ -70,7 +70,9 @@ def test_a_solver_can_be_passed(study):
 
 def test_the_papers_decoder_to_the_letter_runs_on_the_same_reports(study):
     _, table = study
-    outcome = decode_table(table.table, parameters=BuildParameters(3, 4, 15, strays=0.0), random_state=0)
+    outcome = decode_net_tree(
+        table, np.random.default_rng(0), parameters=BuildParameters(3, 4, 15, strays=0.0)
+    ).tree
     assert outcome.pooled.all()  # every leaf counts
     assert outcome.centers.shape == (3, 2)
     assert outcome.weights.sum() == pytest.approx(30_000, rel=0.3)
@@ -100,4 +102,4 @@ def test_too_few_reports_give_k_centers_and_a_warning_in_words():
 def test_nothing_cannot_be_decoded():
     plan = Plan.design(2, 4, 0.5, 100, protocol="net-tree")
     with pytest.raises(DecodeError, match="no reports"):
-        decode_table(Aggregate(plan).table)
+        decode_net_tree(Aggregate(plan), np.random.default_rng(0))

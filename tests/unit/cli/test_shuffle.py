@@ -46,6 +46,33 @@ def test_shares_go_the_same_way(terminal):
     assert terminal.json("aggregate", "--plan", "plan.json", "s.coterie", "--out", "table")["count"] == 1000
 
 
+def test_sums_over_the_net_tree_go_the_same_way(terminal):
+    make(
+        terminal, "--protocol", "net-tree-sums", "--minimum-batch", 400,
+        "--option", "levels=2", "--option", "buckets=24", "--option", "strays=0.5",
+    )  # fmt: skip
+    mixed = terminal.json("shuffle", "--plan", "plan.json", "r.coterie", "--out", "s.coterie")
+    assert mixed["messages"] % (400 * 2 * 24 * 3) == 0
+    assert terminal.json("aggregate", "--plan", "plan.json", "s.coterie", "--out", "table")["count"] == 400
+    found = terminal.json("decode", "--plan", "plan.json", "table", "--out", "centers.json")
+    assert np.array(found["centers"]).shape == (2, 2)
+    assert found["model"] == "shuffle"
+    assert "messages, " in terminal.run("inspect", "plan.json").stdout
+
+
+def test_options_of_a_protocol_are_read_and_checked(terminal):
+    def refused(*options):
+        return terminal.fails(
+            "plan", "--dimension", 2, "--clusters", 2, "--epsilon", 1, "--users", 1000, "--out", "p.json",
+            "--protocol", "net-tree", *options,
+        )  # fmt: skip
+
+    assert "has no option 'flavour'; known: constants, alpha" in refused("--option", "flavour=sweet")
+    assert "written name=value" in refused("--option", "levels")
+    assert "given twice" in refused("--option", "levels=2", "--option", "levels=3")
+    assert "levels must be an integer" in refused("--option", "levels=2.5")
+
+
 def test_a_small_batch_leaves_no_file(terminal):
     make(terminal)
     np.save("points.npy", np.zeros((10, 2)))

@@ -4,6 +4,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from coterie import ShuffleKMeans
 from coterie.datasets import gaussian_mixture
+from coterie.errors import PlanError
 from coterie.metrics import normalized_objective
 
 X, TRUE_CENTERS, _ = gaussian_mixture(20_000, 2, 3, separation=8, random_state=1)
@@ -27,15 +28,17 @@ def test_scikit_learns_contract(estimator, check):
         ({"variant": "amplified"}, 0.05),
         ({"variant": "split-and-mix"}, 0.03),
         ({"variant": "split-and-mix", "layout": "column"}, 0.05),
+        ({"variant": "net-tree"}, 0.03),
         ({"variant": "central"}, 0.03),
+        ({"variant": "central-net-tree"}, 0.03),
     ],
 )
 def test_groups_are_found(options, at_most):
     model = ShuffleKMeans(n_clusters=3, epsilon=1.0, delta=1e-6, radius=1.0, random_state=0, **options).fit(X)
     assert normalized_objective(X, model.cluster_centers_) < at_most  # non-private 0.016, one center 0.75
     assert model.guarantee_.epsilon == 1.0
-    assert model.guarantee_.model == ("central" if options["variant"] == "central" else "shuffle")
-    assert model.sums_drawn_ == (options["variant"] == "split-and-mix")
+    assert model.guarantee_.model == ("central" if "central" in options["variant"] else "shuffle")
+    assert model.sums_drawn_ == (options["variant"] in {"split-and-mix", "net-tree"})
 
 
 def test_few_people_really_send_their_shares():
@@ -46,3 +49,18 @@ def test_few_people_really_send_their_shares():
     assert model.result_.count == 1000
     again = ShuffleKMeans(**options, random_state=0).fit(few)
     np.testing.assert_array_equal(model.cluster_centers_, again.cluster_centers_)
+
+
+def test_few_people_really_send_their_sums_over_a_tree():
+    options = {"levels": 2, "buckets": 24}
+    model = ShuffleKMeans(
+        2, epsilon=4.0, variant="net-tree", radius=1.0, protocol_options=options, random_state=0
+    ).fit(X[:500])
+    assert not model.sums_drawn_
+    assert model.plan_.numbers.buckets == 24
+    assert model.result_.tree.tree.nets.levels == 2
+
+
+def test_unknown_options_are_refused_with_the_known_ones():
+    with pytest.raises(PlanError, match=r"no option 'depth'; known: constants, .*minimum_batch"):
+        ShuffleKMeans(2, variant="net-tree", radius=1.0, protocol_options={"depth": 3}).fit(X[:500])

@@ -66,5 +66,5 @@ def test_practical_constants_and_other_protocols_guarantee_nothing():
     assert math.isinf(Plan.design(2, 4, 1.0, 10**6, protocol="net-tree").additive_error())
     small = theory(expansion=3)  # a too small for any theta, and not every node is expanded
     assert math.isinf(small.approximation().ratio)
-    with pytest.raises(PlanError, match="states no approximation"):
+    with pytest.raises(PlanError, match="states no approximation ratio"):
         Plan.design(2, 4, 1.0, 10**6).additive_error()

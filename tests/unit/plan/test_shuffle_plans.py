@@ -75,10 +75,10 @@ def test_a_plan_edited_by_hand_is_refused():
     [
         ({"model": "shuffle"}, r"delta must be in \(0, 1\) in the shuffle model"),
         ({"model": "local", "delta": 1e-6}, "delta must be 0 in the local model"),
-        ({"protocol": "shuffle"}, "its shares must be mixed"),
+        ({"protocol": "shuffle"}, "does not run in the local model; it needs model central or shuffle"),
         ({**AMPLIFIED, "minimum_batch": 2000}, "minimum_batch must be in"),
         ({**AMPLIFIED, "local_cap": 0}, "local_cap must be in"),
-        ({**AMPLIFIED, "cells": 8}, "has no option 'cells'"),
+        ({**AMPLIFIED, "cells": 8}, "has no option 'cells'; known: minimum_batch, local_cap"),
         ({**MIXED, "cells": 100}, "power of two"),
         ({**MIXED, "layout": "rows"}, "layout must be one of"),
         ({**MIXED, "layout": "column", "cells": 64}, "shares need 19 or more"),

@@ -1,0 +1,82 @@
+"""Frequencies without phantoms: an empty node whose bucket holds other people is found out, and counts as 0.
+
+Two tests, both of what the table says already. Above the deepest level the people of a node are those of its
+children: where all children together hold less than half of a node's frequency, it is somebody else's. And
+the mean of a node's people, projected, lies within ρ_i·q/(q-1) of the node, up to noise; at the deepest level
+that decides alone, above it where the children leave doubt. Ours,
+not the paper's, whose s = 2n/β buckets are so many that nothing is shared; used where the decoder has a noise
+floor (`strays` > 0).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.geometry.nets import NetFamily
+from coterie.geometry.projection import Projection
+from coterie.oracles.tree_sums import TreeSums
+
+_CLEAR: Final = 5.0  # deviations above which a frequency is worth a second look, and that noise is allowed
+
+
+class ConfirmedTreeSums:
+    """The frequencies of a `TreeSums`, with phantoms at zero.
+
+    Parameters
+    ----------
+    oracle : TreeSums
+        What the table says.
+    nets : NetFamily
+        The tree's nets.
+    projection : Projection
+        Where a mean lies in them.
+    """
+
+    def __init__(self, oracle: TreeSums, nets: NetFamily, projection: Projection) -> None:
+        self._oracle, self._nets, self._projection = oracle, nets, projection
+        self.reports = oracle.reports
+
+    def frequencies(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return frequencies of nodes of one level: (m, level+1) -> (m,)."""
+        found = self._oracle.frequencies(level, paths)
+        doubtful = np.flatnonzero(found > _CLEAR * self.deviation(level))
+        if len(doubtful):
+            phantom = self._misplaced(level, paths[doubtful], found[doubtful])
+            if level < self._nets.levels:
+                missing, slack = self._missing(level, paths[doubtful], found[doubtful])
+                # Without a child's people; where the mean lies elsewhere, too, less proof will do.
+                phantom = (missing > slack) | (phantom & (missing > 0))
+            found[doubtful[phantom]] = 0.0
+        return found
+
+    def deviation(self, level: int) -> float:
+        """Return the oracle's own."""
+        return self._oracle.deviation(level)
+
+    def _missing(
+        self, level: int, paths: NDArray[np.int64], found: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], float]:
+        """Return how far all children together fall short of half the frequency, and what noise explains."""
+        branching = self._nets.branching
+        digits = np.tile(np.arange(branching), len(paths))[:, None]
+        children = np.concatenate([np.repeat(paths, branching, axis=0), digits], axis=1)
+        below = self._oracle.frequencies(level + 1, children).reshape(len(paths), branching).sum(axis=1)
+        return found / 2 - below, _CLEAR * self.deviation(level + 1) * branching**0.5
+
+    def _misplaced(
+        self, level: int, paths: NDArray[np.int64], found: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """Tell whose people's mean lies elsewhere: (m, level+1), (m,) -> (m,)."""
+        sums = self._oracle.sums(level, paths)
+        means = self._projection.scale * (sums / found[:, None]) @ self._projection.basis
+        away = np.linalg.norm(means - self._nets.points(level, self._nets.names_of(paths)), axis=1)
+        q = self._nets.ratio
+        reach = self._nets.covering(level) * q / (q - 1)
+        kept = (self._nets.dimension / sums.shape[1]) ** 0.5  # what of the noise a projection keeps
+        noise = _CLEAR * self._projection.scale * kept * self._oracle.vector_deviation(level) / found
+        # Whose projection falls outside the ball is put at the origin, wherever the mean lies.
+        origin = self._nets.paths(self._nets.representatives(np.zeros((1, self._nets.dimension))))
+        return np.asarray((away > reach + noise) & (paths != origin[:, : level + 1]).any(axis=1))

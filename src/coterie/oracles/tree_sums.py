@@ -1,0 +1,81 @@
+"""Both oracles of a net tree from one table of mixed sums: the paper's Theorems 32 and 33, exactly accounted.
+
+Row (i-1)·s + h of a `net-tree-sums` table holds, in grid steps, the sum of (a·x, b) over the people whose
+level-i node is hashed into bucket h, plus noise of one scale σ on every entry. So for a node v of level i
+
+    f̃_v = sums[row(v), d] / (G·b)        ṽ_v = sums[row(v), :d] / (G·a)
+
+with a deviation of σ/b people and, in each coordinate, of σ/a: flat in n, as with a trusted curator. A node
+that shares its bucket with people of other nodes is wrong by them, with chance at most n/s a node; the paper
+makes s = 2n/β so large that this never happens. With fewer buckets it can be seen: those people's mean lies
+elsewhere (`misplaced`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.aggregate.vector_sums import VectorSumTable
+from coterie.errors import DecodeError
+from coterie.geometry.ball import SCALE
+from coterie.geometry.hashing import PathHash
+from coterie.geometry.lift import point_weight
+from coterie.oracles.mixed_sums import people_by_row
+from coterie.plan.net_tree_sums import NetTreeSumNumbers
+
+
+class TreeSums:
+    """Frequencies and vector sums of the nodes of a net tree, from one `net-tree-sums` table.
+
+    Raises
+    ------
+    DecodeError
+        If shares are missing or doubled, or the table is of another protocol.
+    """
+
+    def __init__(self, table: VectorSumTable) -> None:
+        numbers = table.numbers
+        if not isinstance(numbers, NetTreeSumNumbers):
+            raise DecodeError(f"this needs a table of protocol net-tree-sums, got {table.plan.protocol}")
+        self.reports = int(people_by_row(table)[0])
+        self._dimension = table.plan.dimension
+        self._buckets = numbers.buckets
+        self._sums = numbers.sums().centered(table.sums) if numbers.modulus else table.sums
+        self._count_unit = numbers.grid * numbers.count_weight / SCALE  # G·b
+        self._point_unit = numbers.grid * point_weight(numbers.count_weight)  # G·a
+        self._noise = numbers.total_noise(self.reports) * numbers.grid  # σ, grid steps
+        self._hashes = [
+            PathHash.from_key(table.plan.public_key(), numbers.buckets, level)
+            for level in range(1, numbers.levels + 1)
+        ]
+
+    def frequencies(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return unbiased, unclamped frequencies of nodes of one level: (m, level+1) -> (m,)."""
+        return np.asarray(self._sums[self._rows(level, paths), self._dimension] / self._count_unit)
+
+    def deviation(self, level: int) -> float:
+        """Return σ/b, the standard deviation of a node's frequency; the same at every level."""
+        del level
+        return float(self._noise / self._count_unit)
+
+    def vector_deviation(self, level: int) -> float:
+        """Return √d·σ/a, the root mean square length of an empty node's sum."""
+        del level
+        return float(self._noise / self._point_unit * self._dimension**0.5)
+
+    def sums(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the vector sum of each node of one level: (m, level+1) -> (m, d)."""
+        return np.asarray(self._sums[self._rows(level, paths), : self._dimension] / self._point_unit)
+
+    def part_sums(
+        self, level: int, paths: NDArray[np.int64], parts: NDArray[np.int64], count: int
+    ) -> NDArray[np.float64]:
+        """Return, for each of `count` parts, the sum over its nodes: (m, level+1), (m,) -> (count, d)."""
+        total = np.zeros((count, self._dimension))
+        if level > 0:
+            np.add.at(total, parts, self.sums(level, paths))
+        return total
+
+    def _rows(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.int64]:
+        return (level - 1) * self._buckets + self._hashes[level - 1].of(paths)
