@@ -1,12 +1,12 @@
 """The paper's protocol end to end, beside `codeword` on the same data, and its speed.
 
-    python benchmarks/net_tree.py [--quick] [--out benchmarks/results/net_tree.json]
+    python benchmarks/net_tree.py [--quick] [--kinds …] [--out benchmarks/results/net_tree.json]
 
 The table: n = 200,000 people of the paper's mixture (r = 100) in d = 2, 5 and in d = 100 projected to 6, k =
 4 and 8, ε = 1 and 4; mean normalized objective over the seeds, the share of non-private k-means' gain that
 is recovered (0 is useless, below 0 worse than one center), nodes of the tree and bytes a report. `practical`
-is the default design; `letter` is the paper's decoder and depth T = ⌈½·log₂ n⌉ with a = 1; `theory` has the
-theorem's constants, or says why they cannot be built.
+is the default design; `codewords` the same with `randomizer="codeword"`; `letter` is the paper's decoder and
+depth T = ⌈½·log₂ n⌉ with a = 1; `theory` has the theorem's constants, or says why they cannot be built.
 
 "Useless" is a line that recovers next to nothing, or that more than one in twenty sets of k random unit
 vectors match (their mean objective is the column `random`).
@@ -34,7 +34,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from coterie.aggregate import Aggregate
 from coterie.centers import decode
 from coterie.centers.k_means_decoder import k_means_decoder
-from coterie.centers.net_tree import nets_of, oracles_of
+from coterie.centers.net_tree import codeword_oracle, nets_of, oracles_of
 from coterie.coins import SimulationCoins, SystemCoins
 from coterie.datasets import gaussian_mixture
 from coterie.encode.net_tree import NetTreeEncoder
@@ -49,6 +49,8 @@ RESULTS = Path(__file__).parent / "results" / "net_tree.json"
 PEOPLE = 200_000
 SEEDS = (100, 101, 102)  # other ones than the practical constants were chosen on
 STUDIES = [(d, k) for d in (2, 5, 100) for k in (4, 8)]
+KINDS = ("codeword", "practical", "codewords", "letter", "theory")
+GAIN_BAR = 2.0  # by which the tree of codewords must undercut the excess of the tree of bits
 ENCODE_BAR = 2_000  # reports a second
 DECODE_BAR = 120.0  # seconds
 
@@ -58,7 +60,9 @@ def plan_of(kind: str, dimension: int, clusters: int, epsilon: float, people: in
     if kind == "codeword":
         return Plan.design(dimension, clusters, epsilon, people, seed=seed)
     options: dict[str, Any] = {}
-    if kind == "letter":
+    if kind == "codewords":
+        options = {"randomizer": "codeword"}
+    elif kind == "letter":
         options = {"levels": math.ceil(0.5 * math.log2(people)), "strays": 0.0}
     elif kind == "theory":
         options = {"constants": "theory"}
@@ -87,6 +91,7 @@ def one_study(
         "objective": objective,
         "recovered": recovered(objective, one_center=one_center, non_private=non_private),
         "one_center": one_center,
+        "excess": objective - non_private,
         "nodes": nodes,
         "levels": getattr(plan.numbers, "levels", None),
         "bytes": plan.report_width,
@@ -94,12 +99,14 @@ def one_study(
     }
 
 
-def table_lines(people: int, seeds: int, epsilons: list[float]) -> Iterator[dict[str, Any]]:
+def table_lines(
+    people: int, seeds: int, epsilons: list[float], kinds: tuple[str, ...] = KINDS
+) -> Iterator[dict[str, Any]]:
     """Yield one line for each study and construction."""
     for dimension, clusters in STUDIES:
         chance = random_directions(dimension, clusters, seeds)
         for epsilon in epsilons:
-            for kind in ("codeword", "practical", "letter", "theory"):
+            for kind in kinds:
                 line: dict[str, Any] = {"d": dimension, "k": clusters, "epsilon": epsilon, "kind": kind}
                 try:
                     runs = [
@@ -194,6 +201,50 @@ def oracle_lines(runs: int) -> Iterator[str]:
         )
 
 
+def codeword_oracle_errors(people: int, epsilon: float, seed: int) -> tuple[float, float]:
+    """Return the root mean square errors of count and vector on the root's children, through real reports."""
+    plan = Plan.design(
+        4, 4, epsilon, people, protocol="net-tree", randomizer="codeword", levels=2, projected=4, seed=seed
+    )
+    points, _, _ = gaussian_mixture(people, 4, 4, 3.0, seed)
+    oracle = codeword_oracle(play(plan, points, SimulationCoins(seed)).table)  # type: ignore[arg-type]
+    nets = nets_of(plan)
+    names = nets.roots_children()
+    paths = np.stack([nets.root_words(names), nets.digits(names)], axis=1)
+    place = {tuple(path): row for row, path in enumerate(paths.tolist())}
+    rows = np.array([place[tuple(path)] for path in nets.paths(nets.representatives(points))[:, :2].tolist()])
+    sums = np.zeros((len(paths), 4))
+    np.add.at(sums, rows, points)
+    counts = oracle.frequencies(1, paths) - np.bincount(rows, minlength=len(paths))
+    vectors = np.linalg.norm(oracle.sums(1, paths) - sums, axis=1)
+    return float(np.sqrt(np.mean(counts**2))), float(np.sqrt(np.mean(vectors**2)))
+
+
+def codeword_oracle_lines() -> Iterator[str]:
+    """Yield how the errors of the codewords' oracles grow with n and 1/ε."""
+    size = {
+        setting: np.mean([codeword_oracle_errors(*setting, seed) for seed in range(5)], axis=0)
+        for setting in ((2_000, 1.0), (32_000, 1.0), (2_000, 0.25))
+    }
+    for which, name in enumerate(("codewords, counts", "codewords, vectors")):
+        base = size[2_000, 1.0][which]
+        yield (
+            f"{name:<19} 16·n: error ×{size[32_000, 1.0][which] / base:.2f} (√16 = 4 ± 15 %); "
+            f"ε/4: ×{size[2_000, 0.25][which] / base:.2f} (4 ± 15 %)"
+        )
+
+
+def gains(table: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield by how much the tree of codewords undercuts the excess of the tree of bits, line by line."""
+    excess = {
+        (line["d"], line["k"], line["epsilon"], line["kind"]): line.get("excess", math.nan) for line in table
+    }
+    for (d, k, epsilon, kind), cost in excess.items():
+        if kind == "codewords" and (d, k, epsilon, "practical") in excess:
+            gain = excess[d, k, epsilon, "practical"] / cost
+            yield f"codewords beat bits at d={d} k={k} eps={epsilon:g} by {gain:5.2f}   bar {GAIN_BAR:g}"
+
+
 def encoding_speed(people: int) -> float:
     """Return reports a second at d = 100, d' = 6, T = 10, one core, the system's coins."""
     plan = Plan.design(100, 8, 1.0, PEOPLE, protocol="net-tree", levels=10, projected=6)
@@ -257,29 +308,38 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="The net-tree protocol: accuracy and speed.")
     parser.add_argument("--quick", action="store_true", help="20,000 people, one seed, ε = 4")
     parser.add_argument("--speed", action="store_true", help="speeds and oracles alone")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, help="only these lines of the table")
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     people = 20_000 if arguments.quick else PEOPLE
     result: dict[str, Any] = {"people": people, "table": []}
 
-    rate = encoding_speed(5_000 if arguments.quick else 20_000)
-    seconds, nodes = decoding_speed(people)
-    result["encode_reports_a_second"], result["decode_seconds"], result["decode_nodes"] = rate, seconds, nodes
-    print(f"encode  d=100 d'=6 T=10, one core   {rate:10,.0f} reports/s   bar {ENCODE_BAR:,}")
-    print(f"decode  n={people:,}, {nodes:,} nodes   {seconds:10.1f} s           bar {DECODE_BAR:g} s")
+    if not arguments.kinds:
+        rate = encoding_speed(5_000 if arguments.quick else 20_000)
+        seconds, nodes = decoding_speed(people)
+        result |= {"encode_reports_a_second": rate, "decode_seconds": seconds, "decode_nodes": nodes}
+        print(f"encode  d=100 d'=6 T=10, one core   {rate:10,.0f} reports/s   bar {ENCODE_BAR:,}")
+        print(f"decode  n={people:,}, {nodes:,} nodes   {seconds:10.1f} s           bar {DECODE_BAR:g} s")
+        result["oracles"] = list(oracle_lines(20 if arguments.quick else 100))
+        print("\n".join(result["oracles"]))
 
-    result["oracles"] = list(oracle_lines(20 if arguments.quick else 100))
-    print("\n".join(result["oracles"]))
-
+    if not arguments.speed and not arguments.kinds:
+        result["codeword_oracles"] = list(codeword_oracle_lines())
+        print("\n".join(result["codeword_oracles"]))
     if not arguments.speed:
         print(
             "\n   d  k    ε  kind       objective  recovered  one ctr  random   T     nodes bytes  decode s"
         )
         for line in table_lines(
-            people, 1 if arguments.quick else 3, [4.0] if arguments.quick else [1.0, 4.0]
+            people,
+            1 if arguments.quick else 3,
+            [4.0] if arguments.quick else [1.0, 4.0],
+            tuple(arguments.kinds or KINDS),
         ):
             result["table"].append(line)
             print(shown(line), flush=True)
+        for line in gains(result["table"]):
+            print(line)
         arguments.out.parent.mkdir(exist_ok=True)
         arguments.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 

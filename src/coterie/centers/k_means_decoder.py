@@ -7,28 +7,33 @@
 With strays at 0 this is the paper's decoder to the letter: all leaves count, ñ unclamped. With strays > 0
 (`constants="practical"`) frequencies that noise alone explains count as zero, expansions that lost their
 people are undone (`coterie.tree.prune`), and only the leaves above the floor are pooled: hundreds of empty
-leaves would bury ñ and ṽ under their noise. All of it is post-processing.
+leaves would bury ñ and ṽ under their noise. Where the oracle's vectors are lifted to length 1, ñ is the
+length of a part's sum. All of it is post-processing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Final, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
+from coterie.centers.shrinkage import shrink
 from coterie.coreset.cost import nearest
 from coterie.coreset.points import WeightedPointSet
 from coterie.coreset.representative import representative_point_set
 from coterie.errors import DecodeError
 from coterie.geometry.nets import NetFamily
-from coterie.oracles.base import FrequencyOracle, VectorSumOracle
+from coterie.oracles.base import FrequencyOracle, LiftedSumOracle, VectorSumOracle
 from coterie.tree.build import BuildParameters, WeighedTree, build_tree
 from coterie.tree.net_tree import NetTree
 from coterie.tree.prune import pruned
+
+_DOUBT: Final = 2.0  # deviations by which counts must exceed lengths before parts are taken to be broad
+_LOOSEST: Final = 1.5  # by which a broad part's sum may be shorter than its people are many
 
 
 class Solver(Protocol):
@@ -119,10 +124,20 @@ def k_means_decoder(
     parts = nearest(coreset.points, found)
     pooled = weights > 0 if parameters.strays > 0 else np.ones(len(parts), dtype=np.bool_)
     count = len(found)
-    part_sums = _part_sums(weighed, vectors, parts, pooled, count)
-    part_weights = np.zeros(count)
-    np.add.at(part_weights, parts[pooled], noisy[pooled])
-    centers = part_sums / np.maximum(1.0, part_weights)[:, None]
+    if parameters.strays > 0 and isinstance(vectors, LiftedSumOracle):
+        lifted = _over_leaves(weighed, parts, pooled, count, vectors.lifted_part_sums)
+        held = np.bincount(parts[pooled], minlength=count)
+        part_weights = _counts_by_length(vectors, lifted, held, frequencies.deviation(nets.levels))
+        centers = vectors.lifted_mean(lifted, part_weights)
+        # James and Stein: towards the mean of everybody, by what noise explains.
+        noise = held * (vectors.lifted_deviation / np.maximum(part_weights, 1.0)) ** 2
+        middle = part_weights @ centers / part_weights.sum()
+        centers = shrink(centers, noise, middle)
+    else:
+        part_weights = np.zeros(count)
+        np.add.at(part_weights, parts[pooled], noisy[pooled])
+        sums = _over_leaves(weighed, parts, pooled, count, vectors.part_sums)
+        centers = sums / np.maximum(1.0, part_weights)[:, None]
     lengths = np.linalg.norm(centers, axis=1, keepdims=True)
     centers = centers / np.maximum(1.0, lengths)
     return NetTreeOutcome(centers, part_weights, weighed.tree, coreset, found, parts, pooled)
@@ -161,12 +176,33 @@ def checked_centers(solver: Solver, dimension: int, clusters: int) -> NDArray[np
     return found
 
 
-def _part_sums(
+def _counts_by_length(
+    vectors: LiftedSumOracle,
+    lifted: NDArray[np.float64],
+    leaves: NDArray[np.int64],
+    count_deviation: float,
+) -> NDArray[np.float64]:
+    """Return the people of each part by the length of its lifted sum: (k, D), (k,) -> (k,).
+
+    A lifted vector has length 1, so the sum of a tight part has as many as it has people, with the noise of
+    one direction; of broad parts it is shorter by a factor that is much the same for all, and that the
+    counting coordinates, summed over all parts, know.
+    """
+    noise = lifted.shape[1] * leaves * vectors.lifted_deviation**2
+    lengths = np.sqrt(np.maximum(np.einsum("ij,ij->i", lifted, lifted) - noise, 1.0))
+    counted, whole = float(vectors.lifted_counts(lifted).sum()), float(lengths.sum())
+    # Leaves are chosen by counts that came out high, so an excess by chance must not count.
+    chance = _DOUBT * count_deviation * float(leaves.sum()) ** 0.5
+    looseness = min(max((counted - chance) / whole, 1.0), _LOOSEST)
+    return np.asarray(looseness * lengths)
+
+
+def _over_leaves(
     weighed: WeighedTree,
-    vectors: VectorSumOracle,
     parts: NDArray[np.int64],
     pooled: NDArray[np.bool_],
     count: int,
+    part_sums: Callable[[int, NDArray[np.int64], NDArray[np.int64], int], NDArray[np.float64]],
 ) -> NDArray[np.float64]:
     """Return ṽ^j: the vector sums over the pooled leaves of each part, (count, d)."""
     total: NDArray[np.float64] | None = None
@@ -175,7 +211,7 @@ def _part_sums(
         mine = slice(before, before + len(where))
         before += len(where)
         kept = pooled[mine]
-        sums = vectors.part_sums(number, level.paths[where][kept], parts[mine][kept], count)
+        sums = part_sums(number, level.paths[where][kept], parts[mine][kept], count)
         total = sums if total is None else total + sums
     if total is None:
         raise DecodeError("a tree without leaves cannot be decoded")

@@ -20,6 +20,7 @@ from coterie.errors import DecodeError
 from coterie.geometry.nets import NetFamily
 from coterie.geometry.projection import Projection
 from coterie.oracles.base import FrequencyOracle, VectorSumOracle
+from coterie.oracles.codeword_levels import CodewordLevels
 from coterie.oracles.confirmed import ConfirmedTreeSums
 from coterie.oracles.explicit_hist import ExplicitHist
 from coterie.oracles.explicit_hist_vector import ExplicitHistVector
@@ -27,11 +28,13 @@ from coterie.oracles.signs import PathMasks
 from coterie.oracles.tree_sums import TreeSums
 from coterie.plan import Plan
 from coterie.plan.codeword import ID_BYTES
+from coterie.plan.net_tree_codeword import CodewordTreeNumbers
 from coterie.plan.tree_shape import TreeShape, shape_of
 from coterie.privacy import Guarantee
 from coterie.randomizers.sphere import djw_norm
 from coterie.tree.build import BuildParameters
 from coterie.wire.net_tree import NetTreeStream, net_tree_numbers, unpack_answers
+from coterie.wire.net_tree_codeword import CodewordTreeStream, codeword_tree_numbers
 
 _REPORTS_AT_A_TIME: Final = 1 << 16
 _CLEAR: Final = 2.0  # standard deviations by which a part must stand out to be supported
@@ -94,9 +97,37 @@ def oracles_of(table: NetTreeTable) -> tuple[ExplicitHist, ExplicitHistVector]:
     )
 
 
+def codeword_oracle(table: NetTreeTable) -> CodewordLevels:
+    """Return both oracles of the codewords in a table."""
+    plan, reports = table.plan, table.reports
+    stream = CodewordTreeStream(plan)
+    ids = np.ascontiguousarray(reports[:, :ID_BYTES])
+    numbers = codeword_tree_numbers(plan)
+    people = len(reports)
+    levels = np.empty(people, dtype=np.int64)
+    signs = np.empty(people, dtype=np.int8)
+    masks = PathMasks(
+        np.empty(people, dtype=np.int64), np.empty((people, numbers.levels), dtype=np.int64, order="F")
+    )
+    for start in range(0, people, _REPORTS_AT_A_TIME):
+        piece = slice(start, start + _REPORTS_AT_A_TIME)
+        choices = stream.choices(ids[piece])
+        levels[piece], signs[piece] = choices.levels, choices.signs
+        masks.root[piece], masks.digits[piece] = choices.root_masks, choices.digit_masks
+    indices = reports[:, ID_BYTES].astype(np.int64)
+
+    def turned(chosen: NDArray[np.int64]) -> NDArray[np.float64]:
+        return stream.turned_back(ids[chosen], indices[chosen]) * signs[chosen, None]
+
+    return CodewordLevels(numbers, plan.dimension, levels, masks, turned)
+
+
 def tree_oracles(table: Table) -> tuple[FrequencyOracle, TreeVectorOracle]:
     """Return f̃ and ṽ of a table of a protocol over a net tree, as its plan's decoder sees them."""
     if isinstance(table, NetTreeTable):
+        if isinstance(table.plan.numbers, CodewordTreeNumbers):
+            oracle = codeword_oracle(table)
+            return oracle, oracle
         return oracles_of(table)
     if isinstance(table, VectorSumTable):
         sums = TreeSums(table)

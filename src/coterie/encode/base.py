@@ -12,9 +12,11 @@ from coterie.coins import Coins
 from coterie.encode.codeword import CodewordEncoder
 from coterie.encode.lsh_tree import LshTreeEncoder
 from coterie.encode.net_tree import NetTreeEncoder
+from coterie.encode.net_tree_codeword import CodewordTreeEncoder
 from coterie.encode.net_tree_sums import NetTreeSumEncoder
 from coterie.encode.vector_sums import VectorSumEncoder
 from coterie.plan import Plan
+from coterie.plan.net_tree_codeword import CodewordTreeNumbers
 
 
 class Encoder(Protocol):
@@ -27,9 +29,16 @@ class Encoder(Protocol):
         ...
 
 
+def net_tree_encoder(plan: Plan) -> Encoder:
+    """Return the encoder of a `net-tree` plan: of bits, or of codewords."""
+    if isinstance(plan.numbers, CodewordTreeNumbers):
+        return CodewordTreeEncoder(plan)
+    return NetTreeEncoder(plan)
+
+
 ENCODERS: Final[dict[str, Callable[[Plan], Encoder]]] = {
     "codeword": CodewordEncoder,
-    "net-tree": NetTreeEncoder,
+    "net-tree": net_tree_encoder,
     "shuffle": VectorSumEncoder,
     "lsh-tree": LshTreeEncoder,
     "net-tree-sums": NetTreeSumEncoder,

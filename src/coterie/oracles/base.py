@@ -6,7 +6,7 @@ alike but for the last (`coterie.geometry.nets`). Every question is about many b
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,30 @@ class FrequencyOracle(Protocol):
 
     def deviation(self, level: int) -> float:
         """Return the standard deviation of an empty bucket's frequency."""
+        ...
+
+
+@runtime_checkable
+class LiftedSumOracle(Protocol):
+    """Sums of lifted vectors, of length 1 each: their length counts people, too."""
+
+    @property
+    def lifted_deviation(self) -> float:
+        """Standard deviation of a coordinate of an empty bucket's lifted sum."""
+        ...
+
+    def lifted_part_sums(
+        self, level: int, paths: NDArray[np.int64], parts: NDArray[np.int64], count: int
+    ) -> NDArray[np.float64]:
+        """Return, for each of `count` parts, the sum over its buckets: (m, level+1), (m,) -> (count, D)."""
+        ...
+
+    def lifted_mean(self, sums: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the points that lifted sums of these lengths speak of: (k, D), (k,) -> (k, d)."""
+        ...
+
+    def lifted_counts(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how many people lifted sums count: (k, D) -> (k,)."""
         ...
 
 

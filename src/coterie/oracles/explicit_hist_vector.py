@@ -61,7 +61,7 @@ class ExplicitHistVector:
         """Return, for each of `count` parts, the sum over its buckets: (m, level+1), (m,) -> (count, d)."""
         family = Family(self.digit_bits)
         groups = [
-            (prefix, *_gains(codes, parts[members], family.size(level)))
+            (prefix, *gains_of(codes, parts[members], family.size(level)))
             for prefix, members, codes in family.groups(paths)
         ]
         sums = np.zeros((count, self.dimension))
@@ -106,7 +106,7 @@ class ExplicitHistVector:
         return (self.norm + 1) * math.sqrt(len(self.masks)) * spread
 
 
-def _gains(
+def gains_of(
     codes: NDArray[np.int64], parts: NDArray[np.int64], size: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the parts among some buckets and Σ_{m in part} (-1)^⟨h,m⟩ for every h: (p,), (p, size)."""

@@ -58,6 +58,10 @@ class PathMasks:
         """Return the masks of a path's last digits as one number: (n,)."""
         return family.join(self.digits[:, level - family.length(level) : level])
 
+    def of(self, indices: NDArray[np.int64]) -> PathMasks:
+        """Return the masks of the reports with these indices: (m,)."""
+        return PathMasks(self.root[indices], self.digits[indices])
+
     def slice(self, piece: slice) -> PathMasks:
         """Return the masks of some of the reports."""
         return PathMasks(self.root[piece], self.digits[piece])

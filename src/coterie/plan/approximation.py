@@ -21,6 +21,10 @@ costs 16 and 9 for the unmatched mass in place of 4:
 Back in d dimensions costs are d/(d'Λ²) times as large, up to (1+ξ)² (Theorem 21, for a d' that serves ξ), and
 averaging each part with noisy sums costs 8(η+η̃) a leaf (all parts together: N leaves, where the proof has
 k·N). If ka exceeds every level above the deepest, all nodes are expanded and M has no OPT in it.
+
+*Bias.* Where a report's mean is off by a fixed function of the point, of relative size ρ at most, the oracles
+are exact for people of weight 1 ± ρ: costs change by (1±ρ), and part means by ρ̄ = 2ρ/(1-ρ), which costs
+2ρ̄²·n and doubles the last term.
 """
 
 from __future__ import annotations
@@ -124,6 +128,9 @@ def approximation(
         ratio *= (1 + xi) ** 2
         additive *= (1 + xi) * dimension / (shape.projected * shape.scale**2)
     additive += 8 * (eta + eta_vector) * most
+    if bias := shape.bias:
+        ratio *= (1 + bias) / (1 - bias)
+        additive = additive * 2 / (1 - bias) + 2 * people * (2 * bias / (1 - bias)) ** 2
     if shape.strays > 0 or spoiled:  # the practical decoder floors, prunes, leaves out: another algorithm
         ratio = math.inf
     return Approximation(ratio, additive, failure, eta, eta_vector, most)

@@ -13,6 +13,7 @@ it is meant to be decoded. Strays of zero are the paper's decoder to the letter.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Final, Self
 
@@ -29,8 +30,28 @@ MAX_ODDS: Final = 1 << 48
 _ID_BYTES: Final = 12
 
 
+class LocalTreeNumbers:
+    """The numbers of a `net-tree` plan, whatever a report is made of: its layout says which class."""
+
+    __slots__ = ()
+
+    models: ClassVar[frozenset[str]] = frozenset({"local"})
+    layouts: ClassVar[dict[int, type[Any]]] = {}
+
+    @classmethod
+    def from_dict(cls, data: object) -> Any:
+        """Read the JSON form of either layout; PlanError for anything unknown, missing or out of range."""
+        layout = data.get("layout") if isinstance(data, Mapping) else None
+        return cls.layouts.get(layout if isinstance(layout, int) else LAYOUT, NetTreeNumbers).from_dict(data)
+
+    def shared_chance(self, *, people: int, nodes: float) -> float:
+        """Return 0: every node has its own signs."""
+        del people, nodes
+        return 0.0
+
+
 @dataclass(frozen=True, slots=True)
-class NetTreeNumbers:
+class NetTreeNumbers(LocalTreeNumbers):
     """The numbers of a net-tree plan.
 
     Attributes
@@ -68,8 +89,6 @@ class NetTreeNumbers:
     rounds: int  # Γ
     strays: float
     layout: int = LAYOUT
-
-    models: ClassVar[frozenset[str]] = frozenset({"local"})
 
     def __post_init__(self) -> None:
         clean = {
@@ -128,9 +147,9 @@ class NetTreeNumbers:
         vectors = (norm + 1) * math.sqrt(people) * (1 + math.sqrt(2 * math.log(nodes / each)))
         return counts, vectors
 
-    def shared_chance(self, *, people: int, nodes: float) -> float:
-        """Return 0: every node has its own signs."""
-        del people, nodes
+    @property
+    def bias(self) -> float:
+        """Return 0: the oracles are unbiased."""
         return 0.0
 
     def to_dict(self) -> dict[str, Any]:
@@ -144,3 +163,6 @@ class NetTreeNumbers:
 
     def _all_odds(self) -> list[int]:
         return [self.count_odds] * self.levels + [self.vector_odds] * self.levels
+
+
+LocalTreeNumbers.layouts[LAYOUT] = NetTreeNumbers

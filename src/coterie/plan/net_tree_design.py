@@ -22,6 +22,7 @@ predicts how many, and a plan that could not be decoded is refused with the numb
                          budget again, and costs more than finer cells gain (docs/theory/net-tree.md). With
                          many people the noise of a further level is nothing, and T grows with log n: as long
                          as the noise moves the center of n/k people by 0.03 at most, up to T = 6
+                         (randomizer="codeword": d' = min(d, 7), 12k cells, 0.015, and strays = 0.02)
     strays = 0.5         frequencies count as zero below a floor that half an empty node a level passes
 """
 
@@ -33,11 +34,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from coterie.errors import PlanError
+from coterie.geometry.ball import SCALE
 from coterie.geometry.nets import MAX_LEVELS, MAX_NET_DIMENSION, RATIOS
 from coterie.plan.checks import checked_choice, checked_integer, checked_real
+from coterie.plan.design import CODEWORDS, choose_embedding
 from coterie.plan.net_tree import NetTreeNumbers
+from coterie.plan.net_tree_codeword import CodewordTreeNumbers
 from coterie.plan.tree_shape import MAX_EXPANSION, MAX_ROUNDS
 from coterie.privacy.odds import BASE_ODDS, largest_shared_odds
+from coterie.randomizers.codeword import CodewordRandomizer, best_cap
 from coterie.randomizers.sphere import djw_norm
 
 MAX_NODES: Final = 1 << 21  # of a tree that can be decoded
@@ -46,8 +51,13 @@ PRACTICAL_DIMENSION: Final = 6
 PRACTICAL_LEVELS: Final = 6
 PRACTICAL_STRAYS: Final = 0.5
 PRACTICAL_SHRINK: Final = 1.5  # c
+CODEWORD_COUNT_SHARE: Final = 0.5  # b: leaves are told from noise by it, parts are counted by length
 QUIET: Final = 0.03  # radii by which noise may move the center of n/k people before a level is too many
-_CELLS_A_CLUSTER: Final = 3.0
+CELLS_A_CLUSTER: Final = 3.0
+CODEWORD_DIMENSION: Final = 7  # d': with less noise more cells pay, and fewer clusters share one
+CODEWORD_STRAYS: Final = 0.02  # a stray takes a center; a leaf left out takes some of a part's people
+CODEWORD_QUIET: Final = 0.015
+CODEWORD_CELLS: Final = 12.0  # a level costs √T there, not T^1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,13 +254,16 @@ def design_net_tree(
     expansion: int | None = None,
     rounds: int | None = None,
     strays: float | None = None,
-) -> NetTreeNumbers:
+    randomizer: str = "djw",
+) -> NetTreeNumbers | CodewordTreeNumbers:
     """Choose the numbers of a net-tree plan.
 
     Parameters
     ----------
     dimension, clusters, epsilon, expected_users, seed
         The public facts of the study; the seed plays no part in the numbers.
+    randomizer : {"djw", "codeword"}
+        What a person sends: the paper's 2T bits, or one of 256 codewords for one level.
     constants, alpha, beta, jl_constant, levels, ratio, projected, shrink, expansion, rounds, strays
         As in `TreeOptions`.
 
@@ -266,19 +279,31 @@ def design_net_tree(
     (6, 1, 13)
     """
     del seed
+    by_codeword = checked_choice("randomizer", randomizer, ("djw", "codeword")) == "codeword"
+    if by_codeword and projected is None and constants == "practical":
+        projected = min(dimension, CODEWORD_DIMENSION)
+    if by_codeword and strays is None and constants == "practical":
+        strays = CODEWORD_STRAYS
     options = TreeOptions(
         constants, alpha, beta, jl_constant, levels, ratio, projected, shrink, expansion, rounds, strays
     )
+    law = _codeword_law(dimension, epsilon) if by_codeword else {}
+
+    def noise(depth: int) -> float:
+        if by_codeword:
+            return _codeword_noise(law, dimension, clusters, expected_users, depth)
+        return _center_noise(dimension, clusters, epsilon, expected_users, depth)
 
     def depth(onto: int, radius: float) -> int:
-        chosen = fewest_levels(clusters, onto, ratio, radius)
-        while chosen < PRACTICAL_LEVELS and (
-            _center_noise(dimension, clusters, epsilon, expected_users, chosen + 1) <= QUIET
-        ):
+        cells = CODEWORD_CELLS if by_codeword else CELLS_A_CLUSTER
+        chosen = fewest_levels(clusters, onto, ratio, radius, cells)
+        while chosen < PRACTICAL_LEVELS and noise(chosen + 1) <= (CODEWORD_QUIET if by_codeword else QUIET):
             chosen += 1
         return chosen
 
     shape = design_tree(options, depth, dimension=dimension, clusters=clusters, expected_users=expected_users)
+    if by_codeword:
+        return CodewordTreeNumbers(**shape, **law)
     odds = largest_shared_odds(epsilon, 2 * shape["levels"])  # ε/2 for counts, ε/2 for vectors, T parts each
     if odds <= BASE_ODDS:
         raise PlanError(
@@ -293,14 +318,36 @@ def _center_noise(dimension: int, clusters: int, epsilon: float, users: int, lev
     return clusters * djw_norm(dimension + 1, 1 / math.tanh(share / 2)) / math.sqrt(users)
 
 
+def _codeword_law(dimension: int, epsilon: float) -> dict[str, int]:
+    """Return A, m, P and b of codewords for one level."""
+    odds = largest_shared_odds(epsilon, 1)
+    if odds <= BASE_ODDS:
+        raise PlanError(f"epsilon {epsilon!r} is too small: the odds of all codewords are the same")
+    return {
+        "odds": odds,
+        "cap": best_cap(CODEWORDS, min(odds, largest_shared_odds(12.0, 1))),
+        "embedding": choose_embedding(dimension, epsilon),
+        "count_weight": int(CODEWORD_COUNT_SHARE * SCALE),
+    }
+
+
+def _codeword_noise(law: dict[str, int], dimension: int, clusters: int, users: int, levels: int) -> float:
+    """Return how far noise moves the center of n/k people in one leaf, in radii: k·√(T·d/n)/(κa)."""
+    gain = CodewordRandomizer(CODEWORDS, law["cap"], law["odds"]).gain(law["embedding"])
+    share = (law["count_weight"] / SCALE) ** 2
+    return clusters * math.sqrt(levels * dimension / (1 - share) / users) / gain
+
+
 def _practical_scale(dimension: int, projected: int, shrink: float) -> float:
     return 1.0 if projected >= dimension else math.sqrt(dimension / projected) / shrink
 
 
-def fewest_levels(clusters: int, projected: int, ratio: int, radius: float) -> int:
-    """Return the smallest T at which a ball of this radius has 3k cells."""
+def fewest_levels(
+    clusters: int, projected: int, ratio: int, radius: float, cells: float = CELLS_A_CLUSTER
+) -> int:
+    """Return the smallest T at which a ball of this radius has so many cells a cluster."""
     for levels in range(1, PRACTICAL_LEVELS):
-        if net_points(projected, radius, float(ratio) ** -levels) >= _CELLS_A_CLUSTER * clusters:
+        if net_points(projected, radius, float(ratio) ** -levels) >= cells * clusters:
             return levels
     return PRACTICAL_LEVELS
 

@@ -154,6 +154,11 @@ class NetTreeSumNumbers(ShareNumbers):
         """Return at most how likely one of so many nodes shares its bucket with somebody: N·n/s."""
         return min(1.0, nodes * people / self.buckets)
 
+    @property
+    def bias(self) -> float:
+        """Return 0: what rounding takes is counted as noise."""
+        return 0.0
+
     def check_plan(self, *, dimension: int, epsilon: float) -> None:
         """Raise PlanError unless the numbers fit a plan of this dimension."""
         del epsilon

@@ -18,7 +18,7 @@ from coterie.plan.codeword import CodewordNumbers
 from coterie.plan.design import design_codeword
 from coterie.plan.design_shuffle import design_amplified, design_net_tree_sums, design_vector_sums
 from coterie.plan.lsh_tree import LshTreeNumbers, design_lsh_tree
-from coterie.plan.net_tree import NetTreeNumbers
+from coterie.plan.net_tree import LocalTreeNumbers
 from coterie.plan.net_tree_design import design_net_tree
 from coterie.plan.net_tree_sums import NetTreeSumNumbers
 from coterie.plan.vector_sums import VectorSumNumbers
@@ -29,7 +29,7 @@ Designer = Callable[..., Numbers]
 
 NUMBERS: Final[dict[str, type[Any]]] = {
     "codeword": CodewordNumbers,
-    "net-tree": NetTreeNumbers,
+    "net-tree": LocalTreeNumbers,
     "shuffle": VectorSumNumbers,
     "lsh-tree": LshTreeNumbers,
     "net-tree-sums": NetTreeSumNumbers,

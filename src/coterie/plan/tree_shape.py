@@ -56,6 +56,11 @@ class TreeShape(Protocol):
         """Empty nodes of a level that may pass the decoder's floor; 0 is the paper's decoder."""
         ...
 
+    @property
+    def bias(self) -> float:
+        """How far the mean of a report may be from what it reports, in lengths of it."""
+        ...
+
     def oracle_errors(
         self, *, dimension: int, people: int, failure: float, nodes: float
     ) -> tuple[float, float]:

@@ -35,6 +35,7 @@ from coterie.geometry.nets import ROOT_BITS
 from coterie.plan import Plan
 from coterie.plan.codeword import ID_BYTES
 from coterie.plan.net_tree import NetTreeNumbers
+from coterie.plan.net_tree_codeword import CodewordTreeNumbers
 from coterie.randomizers.sphere import directions_of
 from coterie.wire.stream import BLOCK_BITS, PublicStream
 
@@ -87,8 +88,8 @@ class NetTreeStream:
         return PublicChoices(
             signs[:, :levels],
             signs[:, levels:],
-            _numbers_of(bits[:, 2 * levels : start]),
-            _numbers_of(digits),
+            numbers_of_bits(bits[:, 2 * levels : start]),
+            numbers_of_bits(digits),
         )
 
     def directions(self, ids: NDArray[np.uint8], level: int) -> NDArray[np.int16]:
@@ -104,8 +105,15 @@ class NetTreeStream:
 
 
 def net_tree_numbers(plan: Plan) -> NetTreeNumbers:
-    """Return the plan's numbers, or say that it is of another protocol."""
+    """Return the plan's numbers, or say that it is of another protocol or layout."""
     if not isinstance(plan.numbers, NetTreeNumbers):
+        raise PlanError(f"this needs a plan of protocol net-tree with randomizer djw, got {plan.protocol}")
+    return plan.numbers
+
+
+def local_tree_numbers(plan: Plan) -> NetTreeNumbers | CodewordTreeNumbers:
+    """Return the plan's numbers, whatever its reports are made of, or say that it is of another protocol."""
+    if not isinstance(plan.numbers, NetTreeNumbers | CodewordTreeNumbers):
         raise PlanError(f"this needs a plan of protocol net-tree, got {plan.protocol}")
     return plan.numbers
 
@@ -128,7 +136,7 @@ def unpack_answers(reports: NDArray[np.uint8], levels: int) -> NDArray[np.int8]:
     return 2 * bits.astype(np.int8) - 1
 
 
-def check_reports(reports: NDArray[np.uint8], numbers: NetTreeNumbers) -> None:
+def check_reports(reports: NDArray[np.uint8], numbers: NetTreeNumbers | CodewordTreeNumbers) -> None:
     """Raise ReportError unless every report has the plan's form: its width, and zeros after the last bit."""
     width = numbers.report_width
     if reports.ndim != 2 or reports.shape[1] != width or reports.dtype != np.uint8:
@@ -136,6 +144,8 @@ def check_reports(reports: NDArray[np.uint8], numbers: NetTreeNumbers) -> None:
             f"reports must be uint8 of shape (n, {width}), one report a row, "
             f"got {reports.dtype} of shape {reports.shape}"
         )
+    if isinstance(numbers, CodewordTreeNumbers):
+        return  # every byte is an index
     unused = 8 * numbers.answer_bytes - 2 * numbers.levels
     padded = (reports[:, -1] & np.uint8((1 << unused) - 1)) != 0
     if padded.any():
@@ -145,7 +155,7 @@ def check_reports(reports: NDArray[np.uint8], numbers: NetTreeNumbers) -> None:
         )
 
 
-def _numbers_of(bits: NDArray[np.uint8]) -> NDArray[np.int64]:
+def numbers_of_bits(bits: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Read bits as numbers, the first bit the most significant: (..., b) -> (...)."""
     powers = np.int64(1) << np.arange(bits.shape[-1] - 1, -1, -1, dtype=np.int64)
     return np.asarray(bits.astype(np.int64) @ powers)

@@ -1,0 +1,155 @@
+"""Codewords through the levels of a net tree: unbiased, with the noise they state, as √n and 1/ε."""
+
+import math
+
+import numpy as np
+import pytest
+
+from coterie.centers import decode
+from coterie.centers.net_tree import codeword_oracle, nets_of
+from coterie.coins import SimulationCoins
+from coterie.datasets import gaussian_mixture
+from coterie.encode.net_tree_codeword import CodewordTreeEncoder
+from coterie.engines.inline import play
+from coterie.geometry.ball import SCALE, quantize
+from coterie.geometry.hadamard import fwht
+from coterie.geometry.lift import lift
+from coterie.metrics import normalized_objective
+from coterie.plan import Plan
+from coterie.plan.net_tree_codeword import BIAS
+from coterie.wire.net_tree_codeword import CodewordTreeStream
+from coterie.wire.stream import signs_of
+
+SIGMAS = 6  # standard errors; a false alarm of 2e-9
+SCALING = 0.15
+
+
+def plan_of(people, epsilon=1.0, dimension=4, **options):
+    return Plan.design(dimension, 4, epsilon, people, protocol="net-tree", randomizer="codeword", **options)
+
+
+@pytest.mark.parametrize(("dimension", "epsilon"), [(3, 1.0), (3, 4.0), (60, 4.0)])
+@pytest.mark.parametrize("kind", ["axis", "spread"])
+def test_the_mean_of_a_report_is_the_vector_within_the_stated_bias(dimension, epsilon, kind):
+    # The mean over the secret draw is computed, not sampled; what is left is the spread of public codewords.
+    people = 30_000
+    plan = plan_of(people, epsilon, dimension, levels=1, projected=min(dimension, 3))
+    law, size = plan.numbers.randomizer, plan.numbers.embedding
+    point = np.zeros(dimension)
+    point[0] = 0.95
+    if kind == "spread":
+        point = np.full(dimension, 0.95 / math.sqrt(dimension))
+    vector = lift(quantize(point[None], None, 1.0)[0], plan.numbers.count_weight)  # (1, D)
+    unit = vector[0] / SCALE
+    stream = CodewordTreeStream(plan)
+    along, across = [], []
+    generator = np.random.default_rng(5)
+    for _ in range(people // 500):
+        ids = generator.integers(0, 256, (500, 12), dtype=np.uint8)
+        turned = stream.rotated(ids, np.tile(vector, (500, 1)))
+        words = signs_of(stream.codewords(ids)).reshape(500, 256, size)
+        scores = np.einsum("ijk,ik->ij", words, turned.astype(np.float32))
+        chosen = np.argsort(-scores, axis=1, kind="stable")[:, : law.cap]
+        # E[v] of a report: the cap's surplus, plus all 256 at base odds.
+        surplus = (law.odds - (1 << 24)) / law.total
+        base = (1 << 24) / law.total
+        mean = surplus * np.take_along_axis(words, chosen[:, :, None], axis=1).sum(axis=1) + base * words.sum(
+            axis=1
+        )
+        first, second = stream._rotation_signs(ids)
+        back = (fwht(fwht(mean.astype(np.float64)) * second) * first)[:, : len(unit)] / size
+        back /= law.gain(size)
+        along.append(back @ unit)
+        across.append(back - (back @ unit)[:, None] * unit)
+    heights, rest = np.concatenate(along), np.concatenate(across)
+    error = heights.std() / math.sqrt(people)
+    assert abs(heights.mean() - unit @ unit) < BIAS + SIGMAS * error
+    aside = np.linalg.norm(rest.mean(axis=0))
+    chance = math.sqrt((rest.var(axis=0).sum()) / people)
+    assert aside < BIAS + 4 * chance  # a chi of three degrees or more: beyond 4 with chance below 1e-9
+    assert abs(heights.mean() * 1.05 - unit @ unit) > BIAS + SIGMAS * error  # a gain 5 % off is seen
+
+
+def errors_of(people, epsilon, seed):
+    plan = plan_of(people, epsilon, levels=2, projected=4, seed=seed)
+    points, _, _ = gaussian_mixture(people, 4, 4, 3.0, seed)
+    oracle = codeword_oracle(play(plan, points, SimulationCoins(seed)).table)
+    nets = nets_of(plan)
+    names = nets.roots_children()
+    paths = np.stack([nets.root_words(names), nets.digits(names)], axis=1)
+    place = {tuple(path): row for row, path in enumerate(paths.tolist())}
+    rows = np.array([place[tuple(path)] for path in nets.paths(nets.representatives(points))[:, :2].tolist()])
+    sums = np.zeros((len(paths), 4))
+    np.add.at(sums, rows, points)
+    counts = oracle.frequencies(1, paths) - np.bincount(rows, minlength=len(paths))
+    vectors = oracle.sums(1, paths) - sums
+    return counts, vectors, oracle
+
+
+def test_the_noise_is_the_stated_one_and_scales_as_root_n_and_one_over_epsilon():
+    size, stated = {}, {}
+    for setting in ((2_000, 1.0), (32_000, 1.0), (2_000, 0.25)):
+        found = [errors_of(*setting, seed) for seed in range(4)]
+        counts = np.concatenate([counts for counts, _, _ in found])
+        lengths = np.concatenate([np.linalg.norm(vectors, axis=1) for _, vectors, _ in found])
+        size[setting] = np.array([np.sqrt(np.mean(counts**2)), np.sqrt(np.mean(lengths**2))])
+        oracle = found[0][2]
+        stated[setting] = np.array([oracle.deviation(1), oracle.vector_deviation(1)])
+        assert abs(counts.mean()) < SIGMAS * size[setting][0] / math.sqrt(counts.size / 4)
+    base = size[2_000, 1.0]
+    assert np.abs(size[32_000, 1.0] / base / 4 - 1).max() < SCALING
+    assert np.abs(size[2_000, 0.25] / base / 4 - 1).max() < SCALING
+    assert np.abs(base / stated[2_000, 1.0] - 1).max() < 0.1
+
+
+def test_bounds_hold_for_every_node():
+    plan = plan_of(2_000, levels=2, projected=4)
+    counts, vectors, _ = errors_of(2_000, 1.0, 9)
+    eta, eta_vector = plan.numbers.oracle_errors(dimension=4, people=2_000, failure=1e-6, nodes=len(counts))
+    assert np.abs(counts).max() < eta
+    assert np.linalg.norm(vectors, axis=1).max() < eta_vector
+
+
+def test_people_are_split_over_the_levels_evenly():
+    plan = plan_of(1000, levels=3)
+    ids = np.random.default_rng(0).integers(0, 256, (30_000, 12), dtype=np.uint8)
+    counts = np.bincount(CodewordTreeStream(plan).choices(ids).levels, minlength=4)[1:]
+    assert np.abs(counts - 10_000).max() < SIGMAS * math.sqrt(30_000 * 2 / 9)
+
+
+def test_it_finds_groups_and_beats_the_bits():
+    people = 50_000
+    points, centers, _ = gaussian_mixture(people, 3, 3, 50.0, 11)
+    found = {}
+    for randomizer in ("djw", "codeword"):
+        plan = Plan.design(3, 3, 2.0, people, protocol="net-tree", randomizer=randomizer)
+        result = decode(play(plan, points, SimulationCoins(3)), random_state=0)
+        found[randomizer] = normalized_objective(points, result.centers) - normalized_objective(
+            points, centers
+        )
+        assert result.tree.projected_centers.shape == (3, 3)
+    assert found["codeword"] < found["djw"] / 2
+    encoder = CodewordTreeEncoder(plan)
+    assert encoder.encode(points[:1], np.zeros((1, 12), dtype=np.uint8), SimulationCoins(0)).shape == (1, 13)
+
+
+def test_the_letter_of_the_paper_decodes_codewords_too():
+    people = 50_000
+    points, _, _ = gaussian_mixture(people, 2, 2, 50.0, 12)
+    plan = Plan.design(
+        2, 2, 4.0, people, protocol="net-tree", randomizer="codeword", strays=0.0, levels=2, expansion=4
+    )
+    result = decode(play(plan, points, SimulationCoins(3)), random_state=0)
+    assert result.tree.pooled.all()
+    assert normalized_objective(points, result.centers) < 0.2
+
+
+def test_the_guarantee_carries_the_bias():
+    plan = Plan.design(
+        2, 4, 1.0, 10**6, protocol="net-tree", randomizer="codeword", constants="theory", levels=5
+    )
+    bits = Plan.design(2, 4, 1.0, 10**6, protocol="net-tree", constants="theory", levels=5)
+    found, other = plan.approximation(), bits.approximation()
+    assert found.ratio == pytest.approx(other.ratio * (1 + BIAS) / (1 - BIAS))
+    assert found.count_error < other.count_error  # √T against T^1.5
+    assert found.vector_error < other.vector_error
