@@ -313,6 +313,11 @@ def main() -> None:
     arguments = parser.parse_args()
     people = 20_000 if arguments.quick else PEOPLE
     result: dict[str, Any] = {"people": people, "table": []}
+    kept: list[dict[str, Any]] = []
+    if arguments.kinds and arguments.out.exists():  # the other lines, and the speeds, stay as they are
+        result = json.loads(arguments.out.read_text(encoding="utf-8"))
+        kept = [line for line in result["table"] if line["kind"] not in arguments.kinds]
+        result["table"] = []
 
     if not arguments.kinds:
         rate = encoding_speed(5_000 if arguments.quick else 20_000)
@@ -323,7 +328,7 @@ def main() -> None:
         result["oracles"] = list(oracle_lines(20 if arguments.quick else 100))
         print("\n".join(result["oracles"]))
 
-    if not arguments.speed and not arguments.kinds:
+    if not arguments.speed and (not arguments.kinds or "codewords" in arguments.kinds):
         result["codeword_oracles"] = list(codeword_oracle_lines())
         print("\n".join(result["codeword_oracles"]))
     if not arguments.speed:
@@ -340,6 +345,11 @@ def main() -> None:
             print(shown(line), flush=True)
         for line in gains(result["table"]):
             print(line)
+        order = {kind: place for place, kind in enumerate(KINDS)}
+        result["table"] = sorted(
+            kept + result["table"],
+            key=lambda line: (line["d"], line["k"], line["epsilon"], order[line["kind"]]),
+        )
         arguments.out.parent.mkdir(exist_ok=True)
         arguments.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 

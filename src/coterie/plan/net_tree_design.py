@@ -22,7 +22,7 @@ predicts how many, and a plan that could not be decoded is refused with the numb
                          budget again, and costs more than finer cells gain (docs/theory/net-tree.md). With
                          many people the noise of a further level is nothing, and T grows with log n: as long
                          as the noise moves the center of n/k people by 0.03 at most, up to T = 6
-                         (randomizer="codeword": d' = min(d, 7), 12k cells, 0.015, and strays = 0.02)
+                         (randomizer="codeword": d' = min(d, 8), 12k cells, 0.015, and strays = 0.02)
     strays = 0.5         frequencies count as zero below a floor that half an empty node a level passes
 """
 
@@ -54,7 +54,7 @@ PRACTICAL_SHRINK: Final = 1.5  # c
 CODEWORD_COUNT_SHARE: Final = 0.5  # b: leaves are told from noise by it, parts are counted by length
 QUIET: Final = 0.03  # radii by which noise may move the center of n/k people before a level is too many
 CELLS_A_CLUSTER: Final = 3.0
-CODEWORD_DIMENSION: Final = 7  # d': with less noise more cells pay, and fewer clusters share one
+CODEWORD_DIMENSION: Final = 8  # d': with less noise more cells pay, and fewer clusters share one
 CODEWORD_STRAYS: Final = 0.02  # a stray takes a center; a leaf left out takes some of a part's people
 CODEWORD_QUIET: Final = 0.015
 CODEWORD_CELLS: Final = 12.0  # a level costs √T there, not T^1.5
