@@ -14,6 +14,7 @@ from coterie.cli.screen import out as screen
 from coterie.errors import PlanError
 from coterie.plan import Plan
 from coterie.plan.canonical import shown
+from coterie.plan.checks import read_value
 
 
 def run(
@@ -98,19 +99,8 @@ def _options(given: list[str]) -> dict[str, int | float | str | None]:
             raise PlanError(f"an option is written name=value, such as levels=3; got {shown(pair)}")
         if name in options:
             raise PlanError(f"the option {shown(name)} was given twice")
-        options[name] = _value(value)
+        options[name] = read_value(value)
     return options
-
-
-def _value(text: str) -> int | float | str | None:
-    if text.lower() == "none":
-        return None
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 def _numbers(text: str) -> list[float]:

@@ -69,6 +69,24 @@ def checked_choice(where: str, value: object, choices: Iterable[str]) -> str:
     return value
 
 
+def read_value(text: str) -> int | float | str | None:
+    """Read the value of an option that came as text: an integer, a number, none, or a word.
+
+    Examples
+    --------
+    >>> [read_value(text) for text in ("3", "0.5", "none", "codeword")]
+    [3, 0.5, None, 'codeword']
+    """
+    if text.lower() == "none":
+        return None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
 def checked_fields(where: str, data: object, names: Iterable[str]) -> Mapping[str, Any]:
     """Return `data` if it is an object with exactly the keys `names`."""
     if not isinstance(data, Mapping):

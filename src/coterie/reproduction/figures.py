@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
 from coterie.errors import MissingExtraError
-from coterie.reproduction.studies import ABLATION, Sweep
-from coterie.reproduction.tables import curve, read_table
+from coterie.reproduction.studies import ABLATION, Setting, Sweep
+from coterie.reproduction.tables import Point, curve, read_table
 
 LABELS: Final = {
-    "lsh-tree": "lsh-tree (the paper)",
+    "lsh-tree": "lsh-tree (our implementation of the paper)",
     "codeword": "codeword (ours)",
     "known-partition": "known partition (linear bound)",
     "non-private": "k-means in the open",
@@ -27,7 +28,7 @@ STEPS: Final = dict(
     zip(
         ABLATION,
         (
-            "the paper (lsh-tree)",
+            "the paper (our lsh-tree)",
             "+ PrivUnit for DJW",
             "+ no split of people",
             "+ joint count",
@@ -72,31 +73,56 @@ def draw_sweep(folder: Path, sweep: Sweep) -> list[Path]:
         axes.errorbar(
             [float(point.value) for point in found],
             [max(point.mean, 1e-5) for point in found],
-            yerr=[point.deviation for point in found] if strong else None,
-            label=LABELS[method],
-            color=_COLORS[method],
+            yerr=[
+                # On a logarithmic axis a bar that reaches below zero would have no lower end.
+                [min(point.deviation, 0.95 * max(point.mean, 1e-5)) for point in found],
+                [point.deviation for point in found],
+            ],
+            elinewidth=1.2 if strong else 0.7,
+            label=label_of(method),
+            color=_COLORS.get(method),
             linestyle="-" if strong else "--" if method == "known-partition" else ":",
             marker="o" if strong else None,
             linewidth=2.2 if strong else 1.3,
-            capsize=3,
+            capsize=3 if strong else 1.5,
         )
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_ylim(5e-5, 3)
+    axes.set_ylim(5e-5, 5)
     axes.set_xlabel(
         {"users": "people n", "epsilon": "ε", "clusters": "clusters k"}.get(sweep.field, "separation r")
     )
     axes.set_ylabel("normalized k-means objective")
-    axes.set_title(f"Objective against {sweep.title}", fontsize=10)
+    varied, _, fixed = sweep.title.partition(", ")
+    axes.set_title(f"Objective against {varied}\n{fixed}", fontsize=10)
     ticks = sorted({float(point.value) for point in points})
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks], fontsize=8)
     axes.minorticks_off()
     axes.grid(alpha=0.25)
     figure.legend(loc="outside right upper", fontsize=7, frameon=False)
+    figure.supxlabel(bars_of(points), fontsize=7, color="#555555")
     return _save(plot, figure, folder / f"figure-{sweep.name}")
 
 
-def draw_ablation(folder: Path) -> list[Path]:
+def label_of(method: str) -> str:
+    """Return a method's words; a method without any is its own name."""
+    return LABELS.get(method, method)
+
+
+def bars_of(points: Iterable[Point]) -> str:
+    """Return what the points and the bars of a figure are.
+
+    Examples
+    --------
+    >>> bars_of([Point("1", "codeword", 0.1, 0.01, 10), Point("1", "lsh-tree", 0.4, 0.1, 10)])
+    'mean of 10 runs a point; bars: one standard deviation of a run'
+    """
+    runs = sorted({point.runs for point in points})
+    count = f"{runs[0]}" if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
+    return f"mean of {count} runs a point; bars: one standard deviation of a run"
+
+
+def draw_ablation(folder: Path, base: Setting) -> list[Path]:
     """Draw the ablation from `ablation.csv`."""
     plot = _pyplot()
     points = read_table(folder / "ablation.csv")
@@ -122,7 +148,9 @@ def draw_ablation(folder: Path) -> list[Path]:
     )
     axes.invert_yaxis()
     axes.set_xlabel("normalized k-means objective")
-    axes.set_title("From the paper's algorithm to ours, one step at a time", fontsize=10)
+    facts = f"n = {base.users:,}, d = {base.dimension}, k = {base.clusters}"
+    axes.set_title(f"From the paper's algorithm to ours, one step at a time\n{facts}", fontsize=10)
+    figure.supxlabel(bars_of(points), fontsize=7, color="#555555")
     axes.legend(fontsize=8, frameon=False)
     return _save(plot, figure, folder / "figure-ablation")
 

@@ -23,8 +23,10 @@ from coterie.centers import decode
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
 from coterie.engines.inline import play
-from coterie.errors import CoterieError
+from coterie.errors import CoterieError, PlanError
 from coterie.plan import Plan
+from coterie.plan.checks import read_value
+from coterie.plan.protocols import NUMBERS
 from coterie.reproduction.simple_decoder import Shrinkage, decode_simply
 from coterie.reproduction.studies import PEERS, Setting
 
@@ -115,6 +117,33 @@ METHODS: Final[dict[str, Method]] = {
     "step-7-subspace": _simple("blocks"),
     "step-8-settling": _codeword,
 }
+
+
+def method_of(name: str) -> Method:
+    """Return a method by its name, or a local protocol with options: `protocol` or `protocol?name=value&…`.
+
+    Examples
+    --------
+    >>> played = Played(Setting(200, 2, 2, 4.0, 20.0), seed=0)
+    >>> method_of("net-tree?randomizer=codeword&levels=2")(played).shape
+    (2, 2)
+    """
+    if name in METHODS:
+        return METHODS[name]
+    protocol, _, written = name.partition("?")
+    if protocol not in NUMBERS or "local" not in NUMBERS[protocol].models:
+        local = [known for known in NUMBERS if "local" in NUMBERS[known].models]
+        raise PlanError(
+            f"there is no method named {name!r}; known: {', '.join(METHODS)}, and every local protocol with "
+            f"its options, as in net-tree?levels=2 ({', '.join(local)})"
+        )
+    options = {}
+    for pair in filter(None, written.split("&")):
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise PlanError(f"an option of a method is written name=value, got {pair!r}")
+        options[key] = read_value(value)
+    return lambda played: decode(played.reports(protocol, **options), random_state=played.seed).centers
 
 
 def available_methods() -> frozenset[str]:

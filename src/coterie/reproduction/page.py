@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 
 from coterie.reproduction.claims import Claim, check_claims, ratios
-from coterie.reproduction.figures import LABELS, STEPS, draw_ablation, draw_sweep
+from coterie.reproduction.figures import STEPS, draw_ablation, draw_sweep, label_of
 from coterie.reproduction.studies import ABLATION, Setting, Sweep
 from coterie.reproduction.tables import Point, read_table
 
@@ -22,8 +22,12 @@ _STYLE = (
 _MARK = {True: "✓", False: "✗", None: "–"}
 
 
+def _mark(claim: Claim) -> str:
+    return "~ (not clearly)" if claim.holds and not claim.clear else _MARK[claim.holds]
+
+
 def draw_all(
-    folder: Path, sweeps: Sequence[Sweep], base: Setting, command: str
+    folder: Path, sweeps: Sequence[Sweep], base: Setting | None, command: str
 ) -> tuple[list[Claim], list[Path]]:
     """Draw every figure and write the page, all from the tables in `folder`.
 
@@ -33,8 +37,8 @@ def draw_all(
         Where the tables are and the figures go.
     sweeps : sequence of Sweep
         What the tables are of.
-    base : Setting
-        The setting that all sweeps but one vary.
+    base : Setting or None
+        The setting that all sweeps but one vary; None for a grid of one's own, without ablation and claims.
     command : str
         What made the tables, for the page.
 
@@ -46,9 +50,10 @@ def draw_all(
         The files written.
     """
     tables = {sweep.name: read_table(folder / f"sweep-{sweep.name}.csv") for sweep in sweeps}
-    steps = read_table(folder / "ablation.csv")
-    paths = [path for sweep in sweeps for path in draw_sweep(folder, sweep)] + draw_ablation(folder)
-    claims = check_claims(tables, base)
+    steps = read_table(folder / "ablation.csv") if base else []
+    paths = [path for sweep in sweeps for path in draw_sweep(folder, sweep)]
+    paths += draw_ablation(folder, base) if base else []
+    claims = check_claims(tables, base) if base else []
     paths += [_write_claims(folder, claims), folder / "report.html", folder / "index.md"]
     grids = [
         (f"figure-{s.name}", f"Objective against {s.title}", sweep_grid(s, tables[s.name]))
@@ -69,10 +74,10 @@ def sweep_grid(sweep: Sweep, points: list[Point]) -> list[list[str]]:
     rows = [[f"{sweep.field} =", *values]]
     shown = [method for method in sweep.methods if any((method, value) in cells for value in values)]
     rows += [
-        [LABELS[method], *(_figures(cells.get((method, value))) for value in values)] for method in shown
+        [label_of(method), *(_figures(cells.get((method, value))) for value in values)] for method in shown
     ]
-    ratio = ratios(points)
-    rows.append(["lsh-tree / codeword", *(f"{ratio[v]:.1f}" if v in ratio else "–" for v in values)])
+    if ratio := ratios(points):
+        rows.append(["lsh-tree / codeword", *(f"{ratio[v]:.1f}" if v in ratio else "–" for v in values)])
     return rows
 
 
@@ -97,7 +102,7 @@ def _write_claims(folder: Path, claims: Iterable[Claim]) -> Path:
         writer.writerows(
             [
                 claim.name,
-                {True: "yes", False: "no", None: "no data"}[claim.holds],
+                claim.verdict,
                 claim.figures,
                 claim.statement,
             ]
@@ -116,7 +121,7 @@ def _html(
         "<p>Mean and standard deviation of the normalized k-means objective; lower is better. The command: "
         f"<code>{escape(command)}</code></p><h2>Claims</h2><ul>",
         *(
-            f"<li>{_MARK[claim.holds]} <b>{escape(claim.name)}</b>: {escape(claim.statement)} "
+            f"<li>{_mark(claim)} <b>{escape(claim.name)}</b>: {escape(claim.statement)} "
             f"({escape(claim.figures)})</li>"
             for claim in claims
         ),
@@ -137,6 +142,7 @@ def _markdown(claims: list[Claim], grids: list[tuple[str, str, list[list[str]]]]
         "# The paper's experiments, with ours beside them",
         "",
         "Mean and standard deviation of the normalized k-means objective over the runs; lower is better.",
+        "`lsh-tree` is our implementation of the paper's algorithm; the paper's own runs are not public.",
         "Every number and figure on this page is written by",
         "",
         f"    {command}",
@@ -147,10 +153,7 @@ def _markdown(claims: list[Claim], grids: list[tuple[str, str, list[list[str]]]]
         "",
         "| | claim | figures |",
         "|---|---|---|",
-        *(
-            f"| {_MARK[claim.holds]} | **{claim.name}**: {claim.statement} | {claim.figures} |"
-            for claim in claims
-        ),
+        *(f"| {_mark(claim)} | **{claim.name}**: {claim.statement} | {claim.figures} |" for claim in claims),
     ]
     for stem, title, rows in grids:
         lines += ["", f"## {title}", "", f"![{title}]({stem}.svg)", ""]

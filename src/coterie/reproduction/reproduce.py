@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from coterie.errors import PlanError
 from coterie.reproduction.claims import Claim
-from coterie.reproduction.methods import METHODS, available_methods
+from coterie.reproduction.methods import METHODS, available_methods, method_of
 from coterie.reproduction.runs import Job, compute, missing_jobs, read_runs
 from coterie.reproduction.studies import (
     ABLATION_NAME,
@@ -19,6 +19,7 @@ from coterie.reproduction.studies import (
     QUICK_BASE,
     QUICK_RUNS,
     RUNS,
+    Grid,
     Setting,
     Sweep,
     wanted,
@@ -37,26 +38,34 @@ class Reproduction:
     runs: int | None = None  # None: the grid's own number
     sweeps_wanted: tuple[str, ...] = ()  # empty: all, and the ablation
     methods_wanted: tuple[str, ...] = ()  # empty: all
+    grid: Grid | None = None  # sweeps of one's own, without ablation and claims
+    grid_name: str = "grid.json"
 
     @property
     def sweeps(self) -> tuple[Sweep, ...]:
         """The sweeps of the grid."""
+        if self.grid is not None:
+            return tuple(replace(sweep, methods=self._own_methods) for sweep in self.grid.sweeps)
         return QUICK if self.quick else FULL
 
     @property
     def base(self) -> Setting:
-        """Where the ablation is played."""
+        """Where the ablation is played, and what the claims are about."""
+        if self.grid is not None:
+            return self.grid.base
         return QUICK_BASE if self.quick else BASE
 
     @property
     def count(self) -> int:
         """Runs a point."""
+        if self.grid is not None:
+            return self.runs or self.grid.runs
         return self.runs or (QUICK_RUNS if self.quick else RUNS)
 
     @property
     def command(self) -> str:
         """The command that makes this reproduction."""
-        parts = ["--quick"] if self.quick else []
+        parts = [f"--grid {self.grid_name}"] if self.grid else ["--quick"] if self.quick else []
         parts += [f"--runs {self.count}"]
         parts += [f"--sweep {name}" for name in self.sweeps_wanted]
         parts += [f"--method {name}" for name in self.methods_wanted]
@@ -69,16 +78,25 @@ class Reproduction:
         jobs = missing_jobs(self._wanted(), read_runs(path))
         with stage("playing studies", sum(setting.users for setting, _, _ in jobs)) as advance:
             runs = compute(path, jobs, workers, advance)
-        return len(runs), write_tables(self.folder, self.sweeps, self.base, runs)
+        return len(runs), write_tables(self.folder, self.sweeps, None if self.grid else self.base, runs)
 
     def draw(self) -> tuple[list[Claim], list[Path]]:
         """Draw all figures and write the page, from the tables alone."""
         from coterie.reproduction.page import draw_all
 
-        return draw_all(self.folder, self.sweeps, self.base, self.command)
+        return draw_all(self.folder, self.sweeps, None if self.grid else self.base, self.command)
+
+    @property
+    def _own_methods(self) -> tuple[str, ...]:
+        first = self.grid.sweeps[0].methods if self.grid is not None else ()
+        return (*first, *(name for name in self.methods_wanted if name not in first))
 
     def _wanted(self) -> Iterator[Job]:
         """Yield what is asked for, of the sweeps and of the methods that can run here."""
+        if self.grid is not None:
+            for name in self._own_methods:
+                method_of(name)
+            return wanted(self.sweeps, None, self.count, frozenset(self._own_methods))
         _check_known("sweep", self.sweeps_wanted, [*(sweep.name for sweep in self.sweeps), ABLATION_NAME])
         _check_known("method", self.methods_wanted, METHODS)
         chosen = self.sweeps_wanted or (*(sweep.name for sweep in self.sweeps), ABLATION_NAME)

@@ -22,7 +22,7 @@ from typing import Any, Final
 from coterie.errors import FileError
 from coterie.metrics import normalized_objective
 from coterie.plan.files import replacing
-from coterie.reproduction.methods import METHODS, Played
+from coterie.reproduction.methods import Played, method_of
 from coterie.reproduction.studies import Setting
 
 Job = tuple[Setting, int, tuple[str, ...]]  # setting, seed, methods
@@ -84,7 +84,8 @@ def compute(
     jobs : list of Job
         What to play; see `missing_jobs`.
     workers : int
-        Processes. Each holds about 1 KB a person of the study it plays.
+        Processes. Each holds about 1 KB a person of the study it plays. 0 plays in this process, which knows
+        protocols that were registered in it.
     progress : callable, optional
         Called after each job with its number of people.
 
@@ -103,6 +104,15 @@ def compute(
     with path.open("a", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         if not jobs:
+            return done
+        if workers == 0:  # here: what this process registered is known
+            for job in jobs:
+                runs = play_job(job)
+                writer.writerows(asdict(run) for run in runs)
+                file.flush()
+                done += runs
+                if progress is not None:
+                    progress(runs[0].users)
             return done
         context = multiprocessing.get_context("spawn")
         counter: Any = context.Value("i", 0)
@@ -135,7 +145,7 @@ def play_job(job: Job) -> list[Run]:
         points, _ = played.data
         for name in methods:
             start = time.process_time()
-            centers = METHODS[name](played)
+            centers = method_of(name)(played)
             seconds = time.process_time() - start
             objective = normalized_objective(points, centers)
             runs.append(

@@ -6,9 +6,12 @@ abscissae are not in the text, so these are ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Final, Self
+
+from coterie.errors import PlanError
+from coterie.plan.checks import checked_choice, checked_fields, checked_integer, checked_list, checked_real
 
 FIRST_SEED: Final = 70_000  # decisions of design were made on other seeds
 RUNS: Final = 10
@@ -61,28 +64,92 @@ class Sweep:
     methods: tuple[str, ...]
 
 
-def _sweep(
-    name: str, title: str, field: str, base: Setting, values: tuple[float, ...], methods: tuple[str, ...]
-) -> Sweep:
-    whole = field in ("users", "clusters")
-    settings = tuple(replace(base, **{field: int(x) if whole else float(x)}) for x in values)  # type: ignore[arg-type]
-    return Sweep(name, title, field, settings, methods)
+_WORDS: Final = {"users": "people n", "epsilon": "ε", "clusters": "clusters k", "separation": "separation r"}
+_WHOLE: Final = ("users", "dimension", "clusters")
+
+
+def title_of(field: str, base: Setting) -> str:
+    """Return what is varied and everything that is not.
+
+    Examples
+    --------
+    >>> title_of("epsilon", Setting(1000, 100, 8, 1.0, 100.0))
+    'ε, n = 1,000, d = 100, k = 8, r = 100'
+    """
+    facts = {
+        "users": f"n = {base.users:,}",
+        "dimension": f"d = {base.dimension}",
+        "clusters": f"k = {base.clusters}",
+        "epsilon": f"ε = {base.epsilon:g}",
+        "separation": f"r = {base.separation:g}",
+    }
+    words = _WORDS.get(field, "dimension d")
+    return ", ".join([words, *(fact for name, fact in facts.items() if name != field)])
+
+
+def _sweep(name: str, field: str, base: Setting, values: Iterable[float], methods: tuple[str, ...]) -> Sweep:
+    settings = tuple(replace(base, **{field: int(x) if field in _WHOLE else float(x)}) for x in values)  # type: ignore[arg-type]
+    return Sweep(name, title_of(field, base), field, settings, methods)
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Sweeps of one's own around one setting."""
+
+    base: Setting
+    sweeps: tuple[Sweep, ...]
+    runs: int
+
+    @classmethod
+    def from_dict(cls, data: object) -> Self:
+        """Read a grid: base, sweeps, methods and runs; PlanError for anything else.
+
+        Examples
+        --------
+        >>> grid = Grid.from_dict({
+        ...     "base": {"users": 1000, "dimension": 3, "clusters": 2, "epsilon": 4, "separation": 20},
+        ...     "sweeps": {"epsilon": [2, 4]},
+        ...     "methods": ["lsh-tree", "net-tree?randomizer=codeword"],
+        ...     "runs": 2,
+        ... })
+        >>> [setting.epsilon for setting in grid.sweeps[0].settings]
+        [2.0, 4.0]
+        """
+        known = checked_fields("grid", data, ("base", "sweeps", "methods", "runs"))
+        names = [item.name for item in fields(Setting)]
+        given = checked_fields("grid.base", known["base"], names)
+        facts = {
+            name: checked_integer(f"grid.base.{name}", given[name], 1, 1 << 40)
+            if name in _WHOLE
+            else checked_real(f"grid.base.{name}", given[name], 1e-9, 1e9)
+            for name in names
+        }
+        base = Setting(**facts)  # type: ignore[arg-type]
+        methods = tuple(str(name) for name in checked_list("grid.methods", known["methods"]))
+        if not isinstance(known["sweeps"], Mapping) or not known["sweeps"] or not methods:
+            raise PlanError("grid.sweeps must name at least one field, and grid.methods at least one method")
+        sweeps = []
+        for field, values in known["sweeps"].items():
+            checked_choice("a sweep", field, names)
+            listed = checked_list(f"grid.sweeps.{field}", values)
+            clean = [checked_real(f"grid.sweeps.{field}", value, 1e-9, 1e12) for value in listed]
+            sweeps.append(_sweep(field, field, base, clean, methods))
+        return cls(base, tuple(sweeps), checked_integer("grid.runs", known["runs"], 1, 1000))
 
 
 def _grid(base: Setting, small: int, **values: tuple[float, ...]) -> tuple[Sweep, ...]:
     every = (*CORE, *NAIVE, *PEERS)
     few = replace(base, users=small)
-    fixed = f"k = {base.clusters}, ε = {base.epsilon:g}"
     settings = {
-        "users": ("users", f"people, {fixed}, r = {base.separation:g}", base, every),
-        "epsilon": ("epsilon", f"ε, n = {base.users:,}, k = {base.clusters}", base, every),
-        "clusters": ("clusters", f"clusters, n = {base.users:,}, ε = {base.epsilon:g}", base, every),
-        "separation-small": ("separation", f"separation, n = {small:,}, {fixed}", few, CORE),
-        "separation-large": ("separation", f"separation, n = {base.users:,}, {fixed}", base, CORE),
+        "users": ("users", base, every),
+        "epsilon": ("epsilon", base, every),
+        "clusters": ("clusters", base, every),
+        "separation-small": ("separation", few, CORE),
+        "separation-large": ("separation", base, CORE),
     }
     return tuple(
-        _sweep(name, title, field, start, values[field], methods)
-        for name, (field, title, start, methods) in settings.items()
+        _sweep(name, field, start, values[field], methods)
+        for name, (field, start, methods) in settings.items()
     )
 
 

@@ -40,8 +40,8 @@ def points_of(value: str, setting: Setting, methods: Iterable[str], runs: Iterab
     return points
 
 
-def write_tables(folder: Path, sweeps: Iterable[Sweep], base: Setting, runs: list[Run]) -> list[Path]:
-    """Write all tables that the runs have something for; return their paths."""
+def write_tables(folder: Path, sweeps: Iterable[Sweep], base: Setting | None, runs: list[Run]) -> list[Path]:
+    """Write all tables that the runs have something for; return their paths. No base, no ablation."""
     written = []
     for sweep in sweeps:
         points = [
@@ -50,6 +50,8 @@ def write_tables(folder: Path, sweeps: Iterable[Sweep], base: Setting, runs: lis
             for point in points_of(f"{getattr(setting, sweep.field):g}", setting, sweep.methods, runs)
         ]
         written.append(_write(folder / f"sweep-{sweep.name}.csv", points))
+    if base is None:
+        return written
     steps = [
         point
         for setting in ablation_settings(base)

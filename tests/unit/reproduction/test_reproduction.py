@@ -20,6 +20,7 @@ from coterie.reproduction.studies import (
     NAIVE,
     PEERS,
     QUICK,
+    Grid,
     Setting,
     _grid,
     ablation_settings,
@@ -150,6 +151,55 @@ def test_tables_hold_mean_and_deviation(tmp_path):
     assert set(COLUMNS) > {"seed", "method", "objective"}
 
 
+OWN = {
+    "base": {"users": 300, "dimension": 3, "clusters": 2, "epsilon": 4, "separation": 20},
+    "sweeps": {"epsilon": [2, 4], "users": [200, 300]},
+    "methods": ["one-center", "net-tree?randomizer=codeword&levels=1"],
+    "runs": 1,
+}
+
+
+def test_a_grid_and_methods_of_ones_own(tmp_path):
+    own = Reproduction(tmp_path / "own", grid=Grid.from_dict(OWN), methods_wanted=("lsh-tree?split=deepest",))
+    count, tables = own.compute(0, silent)  # in this process
+    assert count == 3 * 3  # the base belongs to both sweeps
+    assert [path.name for path in tables] == ["sweep-epsilon.csv", "sweep-users.csv"]
+    found = {run.method for run in read_runs(own.folder / "runs.csv")}
+    assert found == {*OWN["methods"], "lsh-tree?split=deepest"}
+    assert own.command == "coterie reproduce --grid grid.json --runs 1 --method lsh-tree?split=deepest"
+    pytest.importorskip("matplotlib")
+    claims, paths = own.draw()
+    assert claims == []
+    assert "net-tree?randomizer=codeword" in (own.folder / "index.md").read_text()
+    assert {path.name for path in paths} >= {"figure-epsilon.svg", "report.html"}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"runs": 0}, "grid.runs must be in"),
+        ({"sweeps": {"color": [1]}}, "a sweep must be one of"),
+        ({"sweeps": {}}, "at least one field"),
+        ({"base": {"users": 300}}, "grid.base lacks the field"),
+        ({"extra": 1}, "unknown field"),
+    ],
+)
+def test_a_grid_is_checked(change, message):
+    with pytest.raises(PlanError, match=message):
+        Grid.from_dict(OWN | change)
+
+
+def test_a_figure_says_what_its_bars_are(tmp_path):
+    pytest.importorskip("matplotlib")
+    own = Reproduction(tmp_path / "own", grid=Grid.from_dict(OWN | {"methods": ["one-center", "lsh-tree"]}))
+    own.compute(0, silent)
+    own.draw()
+    drawing = (own.folder / "figure-epsilon.svg").read_text()
+    assert "mean of 1 runs a point; bars: one standard deviation of a run" in drawing
+    assert "lsh-tree (our implementation of the paper)" in drawing
+    assert "n = 300, d = 3, k = 2, r = 20" in drawing
+
+
 def line(method, *means, values=("100000", "1e+06"), deviation=0.01):
     return [Point(value, method, mean, deviation, 10) for value, mean in zip(values, means, strict=True)]
 
@@ -175,6 +225,22 @@ def test_claims_tell_right_from_wrong():
         return {claim.name: claim.holds for claim in check_claims(tables, BASE)}
 
     assert all(claims().values())
+    loose = check_claims(
+        {
+            "separation-large": line("lsh-tree", 0.45, 0.37, values=("8", "100"))
+            + line("non-private", 0.0, 0.0, values=("8", "100"))
+        },
+        BASE,
+    )
+    assert {claim.verdict for claim in loose if claim.name == "separation-8-is-enough"} == {"not clearly"}
+    same = check_claims(
+        {
+            "separation-large": line("lsh-tree", 0.371, 0.37, values=("8", "100"))
+            + line("non-private", 0.0, 0.0, values=("8", "100"))
+        },
+        BASE,
+    )
+    assert {claim.verdict for claim in same if claim.name == "separation-8-is-enough"} == {"yes"}
     assert claims(paper=(0.3, 0.37))["falls-with-users"] is False
     assert claims(ours=(0.3, 0.38))["codeword-at-or-below"] is False
     assert claims(naive=(1.5, 0.5))["naive-finds-nothing"] is False
