@@ -22,7 +22,7 @@ from typing import Any
 from coterie import LocalKMeans, ShuffleKMeans
 from coterie.datasets import gaussian_mixture
 from coterie.metrics import normalized_objective
-from coterie.plan.vector_sums import VectorSumNumbers
+from coterie.plan.shares import ShareNumbers
 
 RESULTS = Path(__file__).parent / "results" / "shuffle.json"
 FIRST_SEED = 70_000  # reported on these, designed on others
@@ -32,6 +32,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "amplified": {"variant": "amplified"},
     "all cells": {"variant": "split-and-mix", "layout": "cells"},
     "one column": {"variant": "split-and-mix", "layout": "column"},
+    "net tree": {"variant": "net-tree"},
     "central": {"variant": "central"},
 }
 AT_MOST = {  # medians
@@ -51,7 +52,7 @@ def run(name: str, users: int, seed: int) -> dict[str, Any]:
     model = kind(**COMMON, **VARIANTS[name], random_state=FIRST_SEED + seed).fit(points)
     seconds = time.perf_counter() - started
     numbers = model.plan_.numbers
-    shares = isinstance(numbers, VectorSumNumbers)
+    shares = isinstance(numbers, ShareNumbers)
     return {
         "objective": normalized_objective(points, model.cluster_centers_),
         "seconds": seconds,
