@@ -1,11 +1,10 @@
 """Frequencies without phantoms: an empty node whose bucket holds other people is found out, and counts as 0.
 
 Two tests, both of what the table says already. Above the deepest level the people of a node are those of its
-children: where all children together hold less than half of a node's frequency, it is somebody else's. And
+children: where all children together hold less than a third of a node's frequency, it is somebody else's. And
 the mean of a node's people, projected, lies within ρ_i·q/(q-1) of the node, up to noise; at the deepest level
-that decides alone, above it where the children leave doubt. Ours,
-not the paper's, whose s = 2n/β buckets are so many that nothing is shared; used where the decoder has a noise
-floor (`strays` > 0).
+that decides alone, above it where the children leave doubt. Ours, not the paper's, whose s = 2n/β buckets are
+so many that nothing is shared; used where the decoder has a noise floor (`strays` > 0).
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from coterie.geometry.nets import NetFamily
 from coterie.geometry.projection import Projection
 from coterie.oracles.tree_sums import TreeSums
 
+_HELD: Final = 1 / 3  # of a node's frequency, what its children must hold at least
 _CLEAR: Final = 5.0  # deviations above which a frequency is worth a second look, and that noise is allowed
 
 
@@ -46,9 +46,10 @@ class ConfirmedTreeSums:
         if len(doubtful):
             phantom = self._misplaced(level, paths[doubtful], found[doubtful])
             if level < self._nets.levels:
-                missing, slack = self._missing(level, paths[doubtful], found[doubtful])
-                # Without a child's people; where the mean lies elsewhere, too, less proof will do.
-                phantom = (missing > slack) | (phantom & (missing > 0))
+                held = self._held_by_children(level, paths[doubtful]) / found[doubtful]
+                # Two nodes of equal weight that share a bucket have a half each. A real node of few people
+                # may be lost to noise here, which costs its few people; a phantom would cost a center.
+                phantom = (held < _HELD) | (phantom & (held < 0.5))
             found[doubtful[phantom]] = 0.0
         return found
 
@@ -56,15 +57,13 @@ class ConfirmedTreeSums:
         """Return the oracle's own."""
         return self._oracle.deviation(level)
 
-    def _missing(
-        self, level: int, paths: NDArray[np.int64], found: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], float]:
-        """Return how far all children together fall short of half the frequency, and what noise explains."""
+    def _held_by_children(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the frequency of all children together: (m, level+1) -> (m,)."""
         branching = self._nets.branching
         digits = np.tile(np.arange(branching), len(paths))[:, None]
         children = np.concatenate([np.repeat(paths, branching, axis=0), digits], axis=1)
-        below = self._oracle.frequencies(level + 1, children).reshape(len(paths), branching).sum(axis=1)
-        return found / 2 - below, _CLEAR * self.deviation(level + 1) * branching**0.5
+        below = self._oracle.frequencies(level + 1, children)
+        return np.asarray(below.reshape(len(paths), branching).sum(axis=1))
 
     def _misplaced(
         self, level: int, paths: NDArray[np.int64], found: NDArray[np.float64]
