@@ -57,12 +57,22 @@ class ConfirmedTreeSums:
         """Return the oracle's own."""
         return self._oracle.deviation(level)
 
-    def _held_by_children(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the frequency of all children together: (m, level+1) -> (m,)."""
+    def _held_by_children(
+        self, level: int, paths: NDArray[np.int64], *, twice: bool = True
+    ) -> NDArray[np.float64]:
+        """Return the frequency of all children together: (m, level+1) -> (m,).
+
+        A child may be a phantom, too: `twice` leaves out those whose own children hold too little.
+        """
         branching = self._nets.branching
         digits = np.tile(np.arange(branching), len(paths))[:, None]
         children = np.concatenate([np.repeat(paths, branching, axis=0), digits], axis=1)
         below = self._oracle.frequencies(level + 1, children)
+        if twice and level + 1 < self._nets.levels:
+            doubtful = np.flatnonzero(below > _CLEAR * self.deviation(level + 1))
+            if len(doubtful):
+                held = self._held_by_children(level + 1, children[doubtful], twice=False) / below[doubtful]
+                below[doubtful[held < _HELD]] = 0.0
         return np.asarray(below.reshape(len(paths), branching).sum(axis=1))
 
     def _misplaced(
