@@ -35,7 +35,8 @@ from coterie.engines.inline import play
 from coterie.geometry.ball import quantize
 from coterie.geometry.cells import CrossPolytopeCells, NetCells
 from coterie.metrics import normalized_objective, recovered
-from coterie.plan.codeword import CodewordNumbers, CrossPolytope
+from coterie.plan.codeword import CodewordNumbers
+from coterie.plan.views import CrossPolytope
 
 RESULTS = Path(__file__).parent / "results" / "accuracy.json"
 FIRST_SEED = 50_000  # reported on these, designed on others

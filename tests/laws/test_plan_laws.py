@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from coterie.errors import PlanError
 from coterie.plan import Plan
-from coterie.plan.codeword import CodewordNumbers, CrossPolytope, Net
+from coterie.plan.codeword import CodewordNumbers
+from coterie.plan.views import CrossPolytope, Net
 from coterie.privacy import BASE_ODDS, largest_odds
 
 positive = st.floats(min_value=1e-300, max_value=1e300)

@@ -12,7 +12,7 @@ from coterie.aggregate import Aggregate
 from coterie.collect import take_in
 from coterie.errors import CoterieError, FileError
 from coterie.plan import Plan
-from coterie.plan.codeword import CrossPolytope, Net
+from coterie.plan.views import CrossPolytope, Net
 from coterie.wire.report_file import ReportFile, write_reports
 
 FULL = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)

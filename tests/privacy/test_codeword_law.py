@@ -18,7 +18,8 @@ import pytest
 
 from coterie.encode.codeword import CodewordEncoder
 from coterie.plan import Plan
-from coterie.plan.codeword import CodewordNumbers, CrossPolytope
+from coterie.plan.codeword import CodewordNumbers
+from coterie.plan.views import CrossPolytope
 from coterie.privacy.odds import BASE_ODDS, largest_odds
 
 Reference = runpy.run_path(str(Path(__file__).parents[1] / "reference" / "codeword_reference.py"))[

@@ -40,8 +40,34 @@ def net(*points, weight=1):
     return {"cells": "net", "points": [list(point) for point in points], "weight": weight}
 
 
+def halfspaces(*offsets, weight=1):
+    return {"cells": "halfspaces", "rows": len(offsets), "offsets": list(offsets), "weight": weight}
+
+
+def report_id(name: str, number: int) -> bytes:
+    """Any twelve bytes; real ids are random."""
+    return bytes((7 * len(name) + 31 * number + 11 * i * i) % 256 for i in range(12))
+
+
+def around_hyperplanes(name, content, steps):
+    """Points of dimension 1, each so many grid steps above the hyperplane of its report's row; 0 ties."""
+    reference = Reference(canonical(content))
+    points = []
+    for number, step in enumerate(steps):
+        view, mask, _ = reference.choices(report_id(name, number))
+        slope = reference.height([1], view, mask)
+        place, rest = divmod(content["numbers"]["views"][view]["offsets"][mask], slope)
+        assert rest == 0, f"no tie in row {mask}: its slope is {slope}"
+        points.append([(place + (step if slope > 0 else -step)) / SCALE])
+    return points
+
+
 CORNERS = net((SCALE // 2, 0), (0, SCALE // 2), (-SCALE // 2, 0), (0, -SCALE // 2))
 OFF_CENTER = net((0, 0), (700000, 700000), (-700000, 700000), (1, -1048576))
+
+LINE = "halfspaces of a line, points beside and on their hyperplanes"
+# Offsets that most slopes, small even numbers, divide.
+LINE_PLAN = plan(1, [halfspaces(*[720720, -720720, 0, 1441440] * 64)], codewords=64, cap=22, seed=2)
 
 # name: plan, points
 GOOD = {
@@ -75,12 +101,25 @@ GOOD = {
         plan(2, [cross_polytope(2)], center=[-1e308, 0.5], radius=1e-300),
         [[1e308, 0.5], [0, -1e308], [-1e308, 1e10], [1.7e308, -3], [-1e308, 0.5]],
     ),
+    LINE: (LINE_PLAN, around_hyperplanes(LINE, LINE_PLAN, [0, 1, -1, 0, -1, 0, 1, 0])),
+    "halfspaces through the center beside a net": (
+        plan(3, [halfspaces(*[0] * 64, weight=3), net((0, 0, 0), (0, 0, SCALE // 2))], codewords=64, cap=22),
+        [[0, 0, 0], [0.1, -0.2, 0.3], [-0.1, 0.2, -0.3], [1, 0, 0], [0, 0, 0], [0, 3, 0], [2**-20, 0, 0]],
+    ),
+    "halfspaces in a hundred dimensions, two rotations": (
+        plan(
+            100,
+            [cross_polytope(32), halfspaces(*[(i * 7919 - 128 * 7919) * 40 for i in range(256)], weight=7)],
+            codewords=64,
+            cap=22,
+        ),
+        [[((37 * i + 11 * j) % 101 - 50) / 400 for i in range(100)] for j in range(8)],
+    ),
+    "one halfspace that holds everything, one that holds nothing": (
+        plan(200, [halfspaces(-256 * SCALE), halfspaces(256 * SCALE)], codewords=16, cap=6, embedding=256),
+        [[(-1) ** i / 15 for i in range(200)], [0.01] * 200, [0] * 200, [1.0 * (i == 7) for i in range(200)]],
+    ),
 }  # fmt: skip
-
-
-def report_id(name: str, number: int) -> bytes:
-    """Any twelve bytes; real ids are random."""
-    return bytes((7 * len(name) + 31 * number + 11 * i * i) % 256 for i in range(12))
 
 
 def good_vectors():
@@ -137,6 +176,21 @@ def bad_vectors():
         "a net of another dimension": edited(numbers={"views": [net((0, 0), (1, 1))]}),
         "a net point outside the cube": edited(numbers={"views": [net((0, 0, 0), (0, 0, SCALE + 1))]}),
         "unknown cells": edited(numbers={"views": [{"cells": "voronoi", "size": 4, "weight": 1}]}),
+        "an offset out of reach": edited(numbers={"views": [halfspaces(0, 128 * SCALE + 1)]}),
+        "an offset out of reach below": edited(numbers={"views": [halfspaces(-128 * SCALE - 1, 0)]}),
+        "an offset less than rows": edited(numbers={"views": [{**halfspaces(0, 0), "rows": 4}]}),
+        "an offset more than rows": edited(numbers={"views": [{**halfspaces(0, 0), "rows": 1}]}),
+        "three halfspaces": edited(numbers={"views": [halfspaces(0, 0, 0)]}),
+        "no halfspaces": edited(numbers={"views": [halfspaces()]}),
+        "offsets that are no integers": edited(numbers={"views": [halfspaces(0, 0.5)]}),
+        "offsets that are no array": edited(numbers={"views": [{**halfspaces(0), "offsets": 0}]}),
+        "halfspaces without rows": edited(
+            numbers={"views": [{"cells": "halfspaces", "offsets": [0], "weight": 1}]}
+        ),
+        "halfspaces with a size": edited(numbers={"views": [{**halfspaces(0, 0), "size": 1}]}),
+        "too many rows in all": edited(
+            numbers={"views": [cross_polytope(1 << 14), cross_polytope(1 << 14), halfspaces(0, 0, weight=2)]}
+        ),
         "epsilon 0": edited(epsilon=0),
         "epsilon as text": edited(epsilon="1"),
         "a negative radius": edited(radius=-1),

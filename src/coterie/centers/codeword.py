@@ -20,7 +20,7 @@ from coterie.geometry.lift import point_weight
 from coterie.oracles.leaf_sums import leaf_sums
 from coterie.oracles.second_moment import second_moment
 from coterie.plan import Plan
-from coterie.plan.codeword import Net
+from coterie.plan.views import Net
 from coterie.privacy import Guarantee
 
 _FAR_FROM_PLANNED: Final = 0.5  # share of the expected users below which the result says so

@@ -110,7 +110,7 @@ def play_paper_shuffle(
     if not isinstance(table, VectorSumTable):
         raise DecodeError(f"a table of vector sums was expected, got {type(table).__name__}")
     numbers = table.numbers
-    all_cells = np.arange(numbers.views[0].cells)
+    all_cells = np.arange(numbers.views[0].rows)
     buckets = min(MOST_BUCKETS, 20 * people) if layout == "hashed" else 2 * len(all_cells)
     histogram = ShuffledHistogram.design(
         epsilon / 2, delta / 2, people=people, key=plan.public_key(), buckets=buckets, repeats=1

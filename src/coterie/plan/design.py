@@ -24,11 +24,9 @@ from coterie.plan.codeword import (
     MAX_EMBEDDING,
     MIN_EMBEDDING,
     CodewordNumbers,
-    CrossPolytope,
-    Net,
-    View,
 )
 from coterie.plan.net import spread_points
+from coterie.plan.views import CrossPolytope, Net, View
 from coterie.privacy.odds import BASE_ODDS, largest_odds
 from coterie.randomizers.codeword import CodewordRandomizer, best_cap
 

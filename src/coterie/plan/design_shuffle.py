@@ -24,7 +24,7 @@ from typing import Final
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.plan.amplified import AmplifiedNumbers
-from coterie.plan.codeword import EXTRA_COORDINATES, CrossPolytope, Net, View
+from coterie.plan.codeword import EXTRA_COORDINATES
 from coterie.plan.design import NET_DIMENSION, design_codeword
 from coterie.plan.net import spread_points
 from coterie.plan.vector_sums import (
@@ -34,6 +34,7 @@ from coterie.plan.vector_sums import (
     VectorSumNumbers,
     likely_group,
 )
+from coterie.plan.views import CrossPolytope, Net, View
 from coterie.privacy.amplification import largest_local_epsilon
 from coterie.privacy.renyi import Curve, Influence, distributed_curve, gaussian_curve, least_scale
 from coterie.randomizers.split_and_mix import SMALLEST_GROUP, shares_needed
@@ -121,7 +122,7 @@ def design_vector_sums(
     if cells is None and layout == "column":
         cells = _column_cells(dimension, clusters, epsilon, delta, expected_users)
     views = _views(layout, dimension, cells or (MANY_CELLS if dimension > NET_DIMENSION else NET_CELLS), seed)
-    rows = sum(view.cells for view in views)
+    rows = sum(view.rows for view in views)
     buckets = 0
     if layout == "hashed":
         if not 0 < failure < 1:

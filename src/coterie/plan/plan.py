@@ -29,7 +29,7 @@ from coterie.privacy import MODELS, Guarantee
 FORMAT: Final = "coterie-plan"
 VERSION: Final = 1
 
-_ROTATION_LABEL: Final = re.compile(r"embedding|view/(0|[1-9][0-9]{0,4})|net|subspace|hyperplanes")
+_ROTATION_LABEL: Final = re.compile(r"embedding|view(/(0|[1-9][0-9]{0,4})){1,2}|net|subspace|hyperplanes")
 _FIELDS: Final = (
     "protocol",
     "model",
@@ -241,15 +241,15 @@ class Plan:
         Parameters
         ----------
         label : str
-            "public" for the reports' stream; "embedding" or "view/<number>" for a rotation; "net" for a net's
-            shift; "subspace" for a projection; "hyperplanes" for SimHash.
+            "public" for the reports' stream; "embedding", "view/<number>" or "view/<number>/<block>" for a
+            rotation; "net" for a net's shift; "subspace" for a projection; "hyperplanes" for SimHash.
         """
         if label == "public":
             return hashlib.sha256(b"coterie/1/public" + self.id_bytes).digest()[:16]
         if not _ROTATION_LABEL.fullmatch(label):
             raise PlanError(
-                "a key's label is public, embedding, view/<number>, net, subspace or hyperplanes, "
-                f"got {shown(label)}"
+                "a key's label is public, embedding, view/<number>, view/<number>/<block>, net, subspace or "
+                f"hyperplanes, got {shown(label)}"
             )
         return hashlib.sha256(f"coterie/1/rotation/{label}/".encode() + self.id_bytes).digest()[:16]
 

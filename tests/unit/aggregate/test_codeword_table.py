@@ -12,7 +12,7 @@ import coterie.aggregate.codeword as table_module
 from coterie.aggregate.codeword import CodewordTable
 from coterie.errors import AggregateError, ReportError
 from coterie.plan import Plan
-from coterie.plan.codeword import CrossPolytope
+from coterie.plan.views import CrossPolytope
 
 Reference = runpy.run_path(str(Path(__file__).parents[2] / "reference" / "codeword_reference.py"))[
     "Reference"

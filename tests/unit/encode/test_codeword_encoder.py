@@ -11,7 +11,8 @@ from coterie.coins import SimulationCoins
 from coterie.encode.codeword import CodewordEncoder, rounding_shift
 from coterie.errors import PointError, ReportError
 from coterie.plan import Plan
-from coterie.plan.codeword import CodewordNumbers, CrossPolytope, Net
+from coterie.plan.codeword import CodewordNumbers
+from coterie.plan.views import CrossPolytope, Net
 from coterie.privacy.odds import largest_odds
 
 Reference = runpy.run_path(str(Path(__file__).parents[2] / "reference" / "codeword_reference.py"))[

@@ -3,7 +3,8 @@ import dataclasses
 import pytest
 
 from coterie.errors import PlanError
-from coterie.plan.codeword import CodewordNumbers, CrossPolytope, Net
+from coterie.plan.codeword import CodewordNumbers
+from coterie.plan.views import CrossPolytope, Net
 from coterie.privacy import BASE_ODDS, largest_odds
 
 ODDS = largest_odds(1.0)
@@ -50,10 +51,10 @@ def test_views_of_both_kinds_can_mix():
         ({"count_weight": 2**20 + 1}, "count_weight must be in"),
         ({"views": ()}, "at least one view"),
         ({"views": 3}, "views must be a list"),
-        ({"views": ("net",)}, r"views\[0\] must be a CrossPolytope or a Net"),
+        ({"views": ("net",)}, r"views\[0\] must be a CrossPolytope, Net or Halfspaces"),
         ({"views": (CrossPolytope(4),) * 3}, "sum of the views' weights must be a power of two"),
         ({"views": (CrossPolytope(4, 256), CrossPolytope(4, 256))}, r"weights must be in \[1, 256\]"),
-        ({"views": (CrossPolytope(2**15),) * 2}, r"at most 65536 cells in all, got 131072"),
+        ({"views": (CrossPolytope(2**15),) * 2}, r"at most 65536 rows in all, got 131072"),
         ({"views": (Net(((0,) * 300,) * 1024),)}, "at most 262144 coordinates in all, got 307200"),
     ],
 )
@@ -110,7 +111,10 @@ def test_the_plan_around_the_numbers_is_checked(numbers):
         (lambda data: data.pop("cap"), "numbers lacks the field 'cap'"),
         (lambda data: data.update(extra=1), "numbers has the unknown field 'extra'"),
         (lambda data: data.update(views=None), "views must be a list"),
-        (lambda data: data.update(views=[None]), r"views\[0\].cells must be one of cross-polytope, net"),
+        (
+            lambda data: data.update(views=[None]),
+            r"views\[0\].cells must be one of cross-polytope, net, halfspaces",
+        ),
         (lambda data: data.update(views=[{"cells": ["net"]}]), r"views\[0\].cells must be one of"),
         (lambda data: data.update(views=[{"cells": "net"}]), r"views\[0\] lacks the field 'points'"),
         (

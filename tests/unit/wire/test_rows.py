@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from coterie.plan import Plan
-from coterie.plan.codeword import CrossPolytope, Net
+from coterie.plan.views import CrossPolytope, Net
 from coterie.wire.rows import Rows
 
 BASE = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100).numbers
