@@ -81,6 +81,21 @@ def test_points_and_public_choices(vector):
 
 
 @named(GOOD)
+def test_what_decides_the_sign(vector):
+    plan = Plan.from_json(vector["plan"])
+    rows = Rows.of(plan.numbers)
+    for case in vector["cases"]:
+        quantized = np.array([case["quantized"]], dtype=np.float64)
+        (number,), masks = rows.split(np.array([case["row"]]))
+        geometry = plan.numbers.views[number].geometry(plan.public_key, int(number), plan.dimension)
+        if "height" in case:
+            assert geometry.heights(quantized, masks).tolist() == [case["height"]]
+        else:
+            assert geometry.of(quantized).tolist() == [case["cell"]]
+        assert (-1) ** int(geometry.odd(quantized, masks)[0] + case["flip"]) == case["sign"]
+
+
+@named(GOOD)
 def test_reports(vector):
     plan = Plan.from_json(vector["plan"])
     points, ids, expected = arrays(vector)
@@ -128,6 +143,18 @@ def test_every_kind_is_there():
     assert {vector["error"] for vector in BAD} == ERRORS.keys()
     assert any(case["flip"] for vector in GOOD for case in vector["cases"])
     assert any(case["sign"] < 0 for vector in GOOD for case in vector["cases"])
+    sides = set()  # of hyperplanes: offset's sign, rotation, point above (1), on (0) or below (-1)
+    for vector in GOOD:
+        plan = Plan.from_json(vector["plan"])
+        rows = Rows.of(plan.numbers)
+        for case in (case for case in vector["cases"] if "height" in case):
+            (number,), (mask,) = rows.split(np.array([case["row"]]))
+            offset = plan.numbers.views[number].offsets[mask]
+            sides.add((int(np.sign(offset)), int(mask) // 128, int(np.sign(case["height"] - offset))))
+    assert {offset for offset, _, _ in sides} == {-1, 0, 1}
+    assert {block for _, block, _ in sides} == {0, 1}
+    assert {side for _, _, side in sides} == {-1, 0, 1}
+    assert {offset for offset, _, side in sides if side == 0} == {-1, 0, 1}  # ties at offsets of every sign
     ties = [
         case["scores"].count(case["scores"][case["index"]]) for vector in GOOD for case in vector["cases"]
     ]

@@ -48,6 +48,11 @@ def test_keys_are_bound_to_the_plan_and_the_label(plan):
     assert plan.public_key() == plan.public_key("public") == public
     assert plan.public_key("embedding") == embedding
     assert plan.public_key("view/3") == view
+    block = hashlib.sha256(b"coterie/1/rotation/view/3/12/" + plan.id_bytes).digest()[:16]
+    assert plan.public_key("view/3/12") == block
+    for label in ("view/3/", "view/3/01", "view/3/1/0", "view//0"):
+        with pytest.raises(PlanError, match="label"):
+            plan.public_key(label)
     for label in ("", "view/", "view/03", "view/-1", "rotation/embedding", "view/1\n"):
         with pytest.raises(PlanError, match="a key's label is"):
             plan.public_key(label)

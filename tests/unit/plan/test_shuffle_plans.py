@@ -11,7 +11,10 @@ from coterie.encode import Client
 from coterie.encode.vector_sums import VectorSumEncoder
 from coterie.engines.vector_sums import drawn_table, sent_table
 from coterie.errors import AggregateError, DecodeError, PlanError, ReportError
+from coterie.geometry.ball import SCALE, quantize
+from coterie.geometry.lift import lift
 from coterie.plan import Plan
+from coterie.plan.views import CrossPolytope, Halfspaces
 from coterie.privacy.amplification import amplified_delta
 
 AMPLIFIED = {"model": "shuffle", "delta": 1e-6}
@@ -183,3 +186,61 @@ def test_too_few_people_in_a_table_are_said_and_not_promised():
     result = decode(table, random_state=0)
     assert result.guarantee.epsilon > 2.0
     assert any("the promise that holds is epsilon" in note for note in result.notes)
+
+
+HALFSPACES = Halfspaces(4, (0, 1 << 20, -(1 << 20), 1 << 27), 3)
+
+
+def with_views(plan, *views):
+    return dataclasses.replace(plan, numbers=dataclasses.replace(plan.numbers, views=views))
+
+
+def test_amplified_plans_take_halfspaces():
+    plan = with_views(Plan.design(5, 2, 1.0, 20_000, **AMPLIFIED), HALFSPACES, CrossPolytope(4))
+    assert Plan.from_json(plan.to_json()) == plan
+    table = Aggregate(plan)
+    table.add(Client(plan).encode_many(np.full((50, 5), 0.1)))
+    assert table.count == 50
+    assert len(table.table.counts) == 12
+
+
+@pytest.mark.parametrize(
+    "options", [MIXED, {**MIXED, "layout": "hashed", "failure": 0.5, "minimum_batch": 30}, CENTRAL]
+)
+def test_only_columns_take_halfspaces(options):
+    plan = Plan.design(2, 2, 2.0, 40, **options)
+    with pytest.raises(PlanError, match="halfspaces have none; column takes them"):
+        with_views(plan, dataclasses.replace(HALFSPACES, weight=1))
+
+
+def test_a_column_has_the_sign_of_its_halfspace():
+    base = Plan.design(3, 2, 1.0, 20_000, **MIXED, layout="column", cells=8)
+    plan = with_views(base, CrossPolytope(4), HALFSPACES)  # 12 rows instead of 16: groups are larger
+    assert Plan.from_json(plan.to_json()) == plan
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(300, 3)) / 2
+    ids = rng.integers(0, 256, (300, 12), dtype=np.uint8)
+    encoder = VectorSumEncoder(plan)
+    rows, vectors, _ = encoder.contributions(points, ids)
+    quantized, _ = quantize(points, None, 1.0)
+    plain = np.trunc(lift(quantized, plan.numbers.count_weight) * (plan.numbers.grid / SCALE))
+    sides = HALFSPACES.geometry(plan.public_key, 1, 3).of(quantized)
+    here = rows >= 8
+    assert 190 < here.sum() < 260
+    signs = sides[here, rows[here] - 8]
+    assert (vectors[here] == signs[:, None] * plain[here]).all()
+    assert set(signs) == {-1, 1}
+    assert encoder.cells(points).max() < 8  # of the first view
+    with pytest.raises(PlanError, match="halfspaces have no cells"):
+        VectorSumEncoder(with_views(base, HALFSPACES, CrossPolytope(4))).cells(points)
+
+
+def test_oracles_of_cells_pass_halfspaces_by():
+    from coterie.oracles.mixed_sums import mixed_leaf_sums
+
+    base = Plan.design(3, 2, 1.0, 2_000, **MIXED, layout="column", cells=8)
+    plan = with_views(base, HALFSPACES, CrossPolytope(4))
+    table, _ = drawn_table(plan, np.zeros((2_000, 3)), SimulationCoins(0))
+    (only,) = mixed_leaf_sums(table.table)
+    assert only.vectors.shape == (8, 5)
+    assert 400 < only.people < 600
