@@ -132,7 +132,7 @@ def measure_floors(plan: Plan, runs: int) -> Iterator[Measurement]:
         from coterie.aggregate import kernels_numba
 
         words = packed.view(">u8").astype(np.uint64)
-        sums = np.zeros((numbers.rows, size), dtype=np.int64)
+        sums = np.zeros((numbers.rows, size), dtype=np.int32)
         second = np.zeros((size, size), dtype=np.int64)
         flips = np.zeros(PIECE, dtype=np.uint8)
         moment = kernels_numba.SecondMoment(size)
