@@ -28,7 +28,8 @@ def plan(dimension, views, *, epsilon=1, codewords=256, cap=89, embedding=128, w
     return {
         "format": "coterie-plan", "version": 1, "protocol": "codeword", "model": "local",
         "dimension": dimension, "clusters": 2, "epsilon": epsilon, "delta": 0, "expected_users": 1000,
-        "center": None, "radius": 1, "seed": 0, "numbers": numbers, **public,
+        "center": None, "radius": 1, "seed": 0, "ids": "random", "study": None, "after": [],
+        "numbers": numbers, **public,
     }  # fmt: skip
 
 
@@ -145,6 +146,10 @@ def bad_vectors():
         "a later version": edited(version=2),
         "an unknown field": edited(note="hello"),
         "no seed": without("seed"),
+        "no study": without("study"),
+        "a study that is no plan id": edited(study="A" * 64),
+        "a plan designed after the same plan twice": edited(after=["0" * 64] * 2),
+        "ids from nowhere": edited(ids="fresh"),
         "not JSON": text[:-1],
         "the same key twice": text[:-1] + ',"seed":1}',
         "a number that is not finite": text.replace('"radius":1', '"radius":NaN'),

@@ -33,7 +33,7 @@ def test_every_report_has_a_fresh_id():
 
 def test_the_system_is_the_only_source_of_coins(monkeypatch):
     """No argument, attribute or import leads from the client to seeded coins."""
-    assert list(inspect.signature(Client).parameters) == ["plan", "ledger"]
+    assert list(inspect.signature(Client).parameters) == ["plan", "ledger", "policy"]
     assert "SimulationCoins" not in inspect.getsource(coterie.encode.client)
     drawn = []
 

@@ -12,9 +12,11 @@ from coterie.encode.vector_sums import VectorSumEncoder
 from coterie.engines.vector_sums import drawn_table, sent_table
 from coterie.errors import AggregateError, DecodeError, PlanError, ReportError
 from coterie.plan import Plan
+from coterie.privacy import Policy
 from coterie.privacy.amplification import amplified_delta
 
 AMPLIFIED = {"model": "shuffle", "delta": 1e-6}
+UNMIXED = Policy(models=("shuffle", "central"), max_local_epsilon=math.inf)
 MIXED = {"protocol": "shuffle", "model": "shuffle", "delta": 1e-6}
 CENTRAL = {"protocol": "shuffle", "model": "central", "delta": 1e-6}
 
@@ -96,7 +98,7 @@ def test_the_cost_is_stated_and_absurd_sizes_are_refused_with_it():
     cost = plan.numbers.cost
     assert cost.messages == 1024 * 102 * plan.numbers.shares
     with pytest.raises(PlanError, match=f"a person sends {cost.messages:,} messages .*{cost.bytes:,} bytes"):
-        Client(plan).encode(np.zeros(100))
+        Client(plan, policy=UNMIXED).encode(np.zeros(100))
     column = Plan.design(100, 8, 1.0, 100_000, **MIXED, layout="column").numbers
     assert column.cost.messages == 102 * column.shares < 2000
     assert Plan.design(2, 2, 1.0, 40, **MIXED, layout="hashed", failure=0.5).numbers.rows == 160
@@ -173,7 +175,7 @@ def test_a_curators_table_is_neither_sent_nor_merged():
     with pytest.raises(AggregateError, match="not merged"):
         table.merge(table)
     with pytest.raises(PlanError, match="no private reports"):
-        Client(plan).encode([0.0, 0.0])
+        Client(plan, policy=UNMIXED).encode([0.0, 0.0])
 
 
 def test_too_few_people_in_a_table_are_said_and_not_promised():
