@@ -66,8 +66,6 @@ class AmplifiedNumbers(CodewordNumbers):
     def check_promise(self, *, model: str, epsilon: float, delta: float) -> None:
         """Raise PlanError unless the smallest batch allowed is (ε, δ)-private after shuffling."""
         del model
-        if not 0 < delta < 1:
-            raise PlanError(f"delta must be in (0, 1) in the shuffle model, got {delta!r}; 1e-6 is usual")
         if amplified_delta(epsilon, self.local_epsilon, self.minimum_batch, target=delta) > delta:
             raise PlanError(
                 f"{self.minimum_batch} shuffled reports of local epsilon {self.local_epsilon:g} are not "

@@ -21,12 +21,12 @@ from typing import Any, Final, Self
 from coterie.errors import PlanError
 from coterie.plan.base import MixedNumbers, Numbers
 from coterie.plan.canonical import MAX_BYTES, canonical_bytes, parse_object, shown
-from coterie.plan.checks import checked_choice, checked_fields, checked_integer, checked_real
+from coterie.plan.checks import checked_choice, checked_delta, checked_fields, checked_integer, checked_real
 from coterie.plan.files import read_bounded, replacing
 from coterie.plan.protocols import NUMBERS, design_numbers, numbers_class
 from coterie.plan.public import checked_public_part
 from coterie.privacy import MODELS, Guarantee, Spending
-from coterie.privacy.guarantee import CONDITIONS, TOKEN_CONDITION
+from coterie.privacy.guarantee import CONDITIONS, ISSUED_IDS
 
 FORMAT: Final = "coterie-plan"
 VERSION: Final = 1
@@ -133,9 +133,6 @@ class Plan:
         )
         for name, value in public.items():
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "delta", checked_real("delta", self.delta, 0.0, 1.0))
-        if self.model == "local" and self.delta != 0:
-            raise PlanError(f"delta must be 0 in the local model, got {self.delta!r}")
         if not isinstance(self.numbers, expected := numbers_class(self.protocol, self.model)):
             raise PlanError(
                 f"numbers of protocol {self.protocol} in the {self.model} model are {expected.__name__}, "
@@ -143,7 +140,13 @@ class Plan:
             )
         if self.model not in self.numbers.models:
             raise PlanError(f"protocol {self.protocol} does not run in the {self.model} model")
+        object.__setattr__(self, "delta", checked_delta(self.model, self.delta))
         self.numbers.check_plan(dimension=self.dimension, epsilon=self.epsilon)
+        if self.minimum_batch > self.expected_users:
+            raise PlanError(
+                f"minimum_batch {self.minimum_batch} must not exceed expected_users {self.expected_users}: "
+                "no batch could be released"
+            )
         if isinstance(self.numbers, MixedNumbers):
             self.numbers.check_promise(model=self.model, epsilon=self.epsilon, delta=self.delta)
         object.__setattr__(self, "id_bytes", hashlib.sha256(canonical_bytes(self.to_dict())).digest())
@@ -239,7 +242,7 @@ class Plan:
         """The privacy promise, in numbers and (as a string) in plain words."""
         if isinstance(self.numbers, MixedNumbers):
             return self.numbers.guarantee(model=self.model, epsilon=self.epsilon, delta=self.delta)
-        first = CONDITIONS[:1] if self.ids == "random" else (TOKEN_CONDITION,)
+        first = CONDITIONS[:1] if self.ids == "random" else (ISSUED_IDS,)
         return Guarantee(
             epsilon=self.epsilon,
             delta=self.delta,

@@ -38,9 +38,10 @@ CONDITIONS: Final = (
     "The id and what follows from it (the column, the sign, the codewords) are public. They do not depend "
     "on the point, and they do not hide who sent the report.",
 )
-TOKEN_CONDITION: Final = (  # noqa: S105 - words about tokens, no token
+ISSUED_IDS: Final = (
     "Each report's id follows from a token that the collector issued: whoever issued it can tell whose "
-    "report it is. The promise holds for every id, chosen or not: it is about the point, not about who took part."
+    "report it is. The promise holds for every id, chosen or not: it is about the point, not about who took "
+    "part."
 )
 
 

@@ -1,4 +1,5 @@
 import dataclasses
+import json
 import math
 
 import numpy as np
@@ -75,7 +76,7 @@ def test_a_plan_edited_by_hand_is_refused():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"model": "shuffle"}, r"delta must be in \(0, 1\) in the shuffle model"),
+        ({"model": "shuffle"}, r"delta must be in \[1e-30, 0\.01\] in the shuffle model"),
         ({"model": "local", "delta": 1e-6}, "delta must be 0 in the local model"),
         ({"protocol": "shuffle"}, "its shares must be mixed"),
         ({**AMPLIFIED, "minimum_batch": 2000}, "minimum_batch must be in"),
@@ -185,3 +186,54 @@ def test_too_few_people_in_a_table_are_said_and_not_promised():
     result = decode(table, random_state=0)
     assert result.guarantee.epsilon > 2.0
     assert any("the promise that holds is epsilon" in note for note in result.notes)
+
+
+def edited(plan, **changes):
+    data = json.loads(plan.to_json())
+    numbers = changes.pop("numbers", {})
+    return json.dumps({**data, **changes, "numbers": {**data["numbers"], **numbers}})
+
+
+def test_nobody_can_be_left_alone_with_the_noise():
+    """One trusted noiser who drops out leaves exact sums; no plan can ask for one any more."""
+    plan = Plan.design(2, 2, 1.0, 100, **MIXED, cells=4)
+    with pytest.raises(PlanError, match="noise must be one of everyone, curator"):
+        Plan.from_json(edited(plan, numbers={"noise": "one"}))
+    with pytest.raises(PlanError, match="has no option 'noise'"):
+        Plan.design(2, 2, 1.0, 100, **MIXED, cells=4, noise="one")
+    # Without anyone's noise the sums would be exact: everybody's report carries some.
+    silent = VectorSumEncoder(plan).encode(
+        np.zeros((200, 2)), np.zeros((200, 12), dtype=np.uint8), SimulationCoins(0)
+    )
+    sums = [sent_table(plan, row[None]).table.sums for row in silent]
+    assert len({each.tobytes() for each in sums}) == 200
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"delta": 0.999999}, r"delta must be in \[1e-30, 0\.01\]"),
+        ({"delta": 0.010001}, r"delta must be in \[1e-30, 0\.01\]"),
+        ({"delta": 5e-324}, r"delta must be in \[1e-30, 0\.01\]"),
+        ({"expected_users": 89}, "minimum_batch 90 must not exceed expected_users 89"),
+        ({"numbers": {"scale": 128}}, "would not keep its promise"),
+        ({"delta": 1e-30}, "would not keep its promise"),
+    ],
+)
+@pytest.mark.parametrize("options", [MIXED, CENTRAL])
+def test_a_plan_without_sane_bounds_is_refused_when_it_is_read(options, changes, message):
+    plan = Plan.design(2, 2, 1.0, 100, **options, cells=4)
+    with pytest.raises(PlanError, match=message):
+        Plan.from_json(edited(plan, **changes))
+
+
+def test_an_amplified_plan_whose_batch_nobody_expects_is_refused():
+    plan = Plan.design(2, 2, 1.0, 2000, **AMPLIFIED)
+    with pytest.raises(PlanError, match="minimum_batch 2001 must not exceed expected_users 2000"):
+        Plan.from_json(edited(plan, numbers={"minimum_batch": 2001}))
+
+
+def test_hardly_any_noise_is_a_broken_promise_and_no_overflow():
+    plan = Plan.design(2, 2, 1.0, 100, **CENTRAL, cells=4)
+    with pytest.raises(PlanError, match="would not keep its promise"):
+        Plan.from_json(edited(plan, numbers={"scale": 1}))
