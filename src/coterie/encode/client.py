@@ -17,7 +17,7 @@ from coterie.coins import SystemCoins
 from coterie.encode.base import ENCODERS
 from coterie.encode.ledger import Ledger
 from coterie.errors import LedgerError, PlanError, PointError, PolicyError, ReportError
-from coterie.geometry.ball import as_points
+from coterie.geometry.ball import as_points, refuse_masked
 from coterie.plan import Plan
 from coterie.plan.codeword import ID_BYTES
 from coterie.privacy import Guarantee, Policy
@@ -175,6 +175,7 @@ class Client:
         return checked_token(token) + self._fresh_report(x, token_id(self.plan, token))
 
     def _fresh_report(self, x: ArrayLike, identity: bytes) -> bytes:
+        refuse_masked(x)
         try:
             point = np.asarray(x)
         except ValueError:  # ragged lists; the cause is not chained, it might quote them

@@ -31,6 +31,12 @@ SCALE_SQUARED: Final = 1 << 40
 _LARGEST: Final = sys.float_info.max
 
 
+def refuse_masked(points: object) -> None:
+    """Raise PointError for a masked array: numpy would encode what lies under the mask."""
+    if isinstance(points, np.ma.MaskedArray):
+        raise PointError("points must not be masked: drop or repair the rows that are")
+
+
 def as_points(points: ArrayLike, dimension: int) -> NDArray[np.float64]:
     """Return `points` as an (n, d) float64 array, or say what is wrong with its shape or type.
 
@@ -46,6 +52,7 @@ def as_points(points: ArrayLike, dimension: int) -> NDArray[np.float64]:
     >>> as_points([[1, 2], [3, 4]], dimension=2).dtype
     dtype('float64')
     """
+    refuse_masked(points)
     try:
         array = np.asarray(points)
     except ValueError:  # ragged lists

@@ -25,6 +25,10 @@ SHUFFLE_CONDITIONS: Final = (
     "show theirs to the reader, do not count in the size of the batch.",
     "Each report enters one batch, ever, and a batch smaller than the plan's minimum is never released.",
 )
+KEPT_REPORT: Final = (
+    "The ledger on the device, and every backup of it, stays with its owner: it holds the report, and "
+    "whoever has both finds it in the batch. Then the promise is that of a report without mixing."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,7 @@ class AmplifiedNumbers(CodewordNumbers):
             delta=delta,
             spent=min(spent, epsilon) if people is None else spent,  # a plan's own ε was checked to be enough
             model=model,
-            conditions=(*CONDITIONS, *SHUFFLE_CONDITIONS),
+            conditions=(*CONDITIONS, *SHUFFLE_CONDITIONS, KEPT_REPORT),
             local_epsilon=self.spent_epsilon(),
             people=people or self.minimum_batch,
         )

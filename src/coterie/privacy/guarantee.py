@@ -65,6 +65,8 @@ class Guarantee:
         The loss if mixing fails: what one report promises by itself. None where nothing is mixed.
     people : int, optional
         The size of batch for which `spent` was computed, where it depends on that.
+    exceptions : tuple of str
+        What was done that breaks a condition: the promise does not hold there, and says so.
 
     Examples
     --------
@@ -85,6 +87,7 @@ class Guarantee:
     conditions: tuple[str, ...] = CONDITIONS
     local_epsilon: float | None = None  # what a report promises without mixing; infinity is nothing
     people: int | None = None  # size of the batch that `spent` was computed for
+    exceptions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.model not in MODELS:
@@ -106,6 +109,8 @@ class Guarantee:
             f"The {_MEANS[self.model]} {_digits(self.spent)} of the promised {epsilon}{batch}.",
             f"Trust needed: {_TRUST[self.model]}.",
             *self._without_mixing(),
+            *(["IT DOES NOT HOLD HERE:"] if self.exceptions else []),
+            *(f"- {exception}" for exception in self.exceptions),
             "It holds when:",
             *(f"- {condition}" for condition in self.conditions),
         ]

@@ -237,3 +237,14 @@ def test_hardly_any_noise_is_a_broken_promise_and_no_overflow():
     plan = Plan.design(2, 2, 1.0, 100, **CENTRAL, cells=4)
     with pytest.raises(PlanError, match="would not keep its promise"):
         Plan.from_json(edited(plan, numbers={"scale": 1}))
+
+
+def test_column_tables_whose_counts_wrap_are_refused():
+    plan = Plan.design(2, 2, 2.0, 400, **MIXED, cells=2, layout="column")
+    table = Aggregate(plan).table
+    shares = plan.numbers.shares
+    messages = np.zeros_like(table.messages)
+    messages[0] = messages[1] = 1 << 62
+    messages[2] = messages[3] = (1 << 62) + 200 * shares  # together 2^64 and 400 people
+    with pytest.raises(AggregateError, match="more than 2"):
+        type(table).from_arrays(plan, {"sums": table.sums, "messages": messages})
