@@ -132,6 +132,13 @@ class CodewordEncoder:
         vectors *= (1.0 - 2.0 * odd)[:, None]
         return vectors, clipped
 
+    def signed_vectors(self, points: ArrayLike, ids: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Return the integers that the codewords are scored against: (n, d), (n, 12) -> (n, P).
+
+        A public function of point and id, before any coin: **not private**. For audits.
+        """
+        return self._signed_vectors(as_points(points, self._plan.dimension), ids)[0]
+
     def _cells_of(self, quantized: NDArray[np.float64], views: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the cell of each point in its report's view: (n, d), (n,) -> (n,)."""
         if len(self._views) == 1:
