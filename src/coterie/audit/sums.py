@@ -45,8 +45,8 @@ def shuffled_response_delta(epsilon: float, local_epsilon: float, people: int) -
 
     Examples
     --------
-    >>> shuffled_response_delta(1.0, 1.0, 1)
-    0.0
+    >>> shuffled_response_delta(1.0, 1.0, 1) < 1e-15 < shuffled_response_delta(0.5, 1.0, 100)
+    True
     """
     lie = 1 / (math.exp(local_epsilon) + 1)
     others = stats.binom(people - 1, lie)
