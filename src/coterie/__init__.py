@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from coterie.encode import Client
     from coterie.estimators import LocalKMeans, ShuffleKMeans
     from coterie.plan import Plan
+    from coterie.privacy import Policy
 
 __version__ = "0.1.0"
 
@@ -27,6 +28,7 @@ __all__ = [
     "Client",
     "LocalKMeans",
     "Plan",
+    "Policy",
     "Result",
     "ShuffleKMeans",
     "__version__",
@@ -39,6 +41,7 @@ _ROOM_OF = {
     "Client": "coterie.encode",
     "LocalKMeans": "coterie.estimators",
     "Plan": "coterie.plan",
+    "Policy": "coterie.privacy",
     "Result": "coterie.centers",
     "ShuffleKMeans": "coterie.estimators",
     "decode": "coterie.centers",

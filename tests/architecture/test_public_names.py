@@ -11,6 +11,7 @@ PUBLIC = [
     "Client",
     "LocalKMeans",
     "Plan",
+    "Policy",
     "Result",
     "ShuffleKMeans",
     "__version__",

@@ -4,6 +4,7 @@ Good vectors carry every intermediate value, so that another implementation find
 once. Bad ones name the kind of error that a reader must answer with: "plan", "point" or "report".
 """
 
+import hashlib
 import json
 import runpy
 from pathlib import Path
@@ -28,7 +29,8 @@ def plan(dimension, views, *, epsilon=1, codewords=256, cap=89, embedding=128, w
     return {
         "format": "coterie-plan", "version": 1, "protocol": "codeword", "model": "local",
         "dimension": dimension, "clusters": 2, "epsilon": epsilon, "delta": 0, "expected_users": 1000,
-        "center": None, "radius": 1, "seed": 0, "numbers": numbers, **public,
+        "center": None, "radius": 1, "seed": 0, "ids": "random", "study": None, "after": [],
+        "numbers": numbers, **public,
     }  # fmt: skip
 
 
@@ -67,7 +69,7 @@ OFF_CENTER = net((0, 0), (700000, 700000), (-700000, 700000), (1, -1048576))
 
 LINE = "halfspaces of a line, points beside and on their hyperplanes"
 # Offsets that most slopes, small even numbers, divide.
-LINE_PLAN = plan(1, [halfspaces(*[720720, -720720, 0, 1441440] * 64)], codewords=64, cap=22, seed=2)
+LINE_PLAN = plan(1, [halfspaces(*[720720, -720720, 0, 1441440] * 64)], codewords=64, cap=22, seed=3)
 
 # name: plan, points
 GOOD = {
@@ -147,6 +149,16 @@ def good_vectors():
         }  # fmt: skip
 
 
+def token_vectors():
+    """Ids and marks that follow from tokens."""
+    text = canonical(plan(3, [cross_polytope(4)], ids="token"))
+    plan_id = hashlib.sha256(text.encode()).digest()
+    for token in (bytes(16), bytes(range(16)), b"\xff" * 16):
+        identity = hashlib.sha256(b"coterie/1/token-id" + plan_id + token).digest()[:12]
+        mark = hashlib.sha256(b"coterie/1/token-spent" + plan_id + token).hexdigest()
+        yield {"plan": text, "token": token.hex(), "id": identity.hex(), "mark": mark}
+
+
 def bad_vectors():
     base = plan(3, [cross_polytope(4)], codewords=200)
     text = canonical(base)
@@ -199,6 +211,11 @@ def bad_vectors():
         "a later version": edited(version=2),
         "an unknown field": edited(note="hello"),
         "no seed": without("seed"),
+        "no study": without("study"),
+        "a study that is no plan id": edited(study="A" * 64),
+        "a plan designed after the same plan twice": edited(after=["0" * 64] * 2),
+        "ids from nowhere": edited(ids="fresh"),
+        "tokens outside the local model": edited(ids="token", model="shuffle"),
         "not JSON": text[:-1],
         "the same key twice": text[:-1] + ',"seed":1}',
         "a number that is not finite": text.replace('"radius":1', '"radius":NaN'),
@@ -228,7 +245,7 @@ def bad_vectors():
 def vectors() -> str:
     document = {"format": "coterie-vectors", "protocol": "codeword", "version": 1}
     lines = [f'"{key}":{json.dumps(value)}' for key, value in document.items()]
-    for kind, entries in (("good", good_vectors()), ("bad", bad_vectors())):
+    for kind, entries in (("good", good_vectors()), ("tokens", token_vectors()), ("bad", bad_vectors())):
         rows = ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in entries)
         lines.append(f'"{kind}":[\n{rows}\n]')
     return "{\n" + ",\n".join(lines) + "\n}\n"

@@ -17,6 +17,7 @@ from coterie.geometry.lift import lift
 from coterie.plan import Plan
 from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream
+from coterie.wire.tokens import token_id, token_mark
 
 FILE = Path(__file__).with_name("codeword.json")
 VECTORS = json.loads(FILE.read_text(encoding="utf-8"))
@@ -137,6 +138,14 @@ def test_bad_points(vector):
     client = Client(Plan.from_json(vector["plan"]))
     with pytest.raises(PointError, match=r"."):
         client.encode([float(x) for x in vector["point"]])
+
+
+@pytest.mark.parametrize("vector", VECTORS["tokens"], ids=lambda vector: vector["token"])
+def test_tokens(vector):
+    plan, token = Plan.from_json(vector["plan"]), bytes.fromhex(vector["token"])
+    assert token_id(plan, token).hex() == vector["id"]
+    assert token_mark(plan, token).hex() == vector["mark"]
+    assert Client(plan).encode(np.zeros(3), token=token)[:28] == token + bytes.fromhex(vector["id"])
 
 
 def test_every_kind_is_there():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
@@ -42,6 +42,16 @@ def run(
         float | None, typer.Option(help="Shuffle, codeword: the largest epsilon of a single report.")
     ] = None,
     layout: Annotated[str | None, typer.Option(help="Protocol shuffle: cells, column or hashed.")] = None,
+    ids: Annotated[
+        str, typer.Option(help="Where a report's id comes from: random, or token (local model only).")
+    ] = "random",
+    study: Annotated[
+        str | None, typer.Option(help="For a follow-up plan: the id of the first plan of its study.")
+    ] = None,
+    after: Annotated[
+        list[str] | None,
+        typer.Option(help="Id of a plan whose results this one is designed from; repeat it."),
+    ] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -50,6 +60,8 @@ def run(
     Choose ball, epsilon and clusters without looking at the data: a plan is public.
     """
     check_output(out, force)
+    given = {"minimum_batch": minimum_batch, "local_cap": local_cap, "layout": layout}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     plan = Plan.design(
         dimension,
         clusters,
@@ -61,15 +73,10 @@ def run(
         radius=radius,
         seed=seed,
         delta=delta,
-        **{
-            name: value
-            for name, value in {
-                "minimum_batch": minimum_batch,
-                "local_cap": local_cap,
-                "layout": layout,
-            }.items()
-            if value is not None
-        },
+        ids=ids,
+        study=study,
+        after=after or (),
+        **options,
     )
     plan.save(out)
     if json:

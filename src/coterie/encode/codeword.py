@@ -129,6 +129,13 @@ class CodewordEncoder:
         vectors *= (1.0 - 2.0 * odd)[:, None]
         return vectors, clipped
 
+    def signed_vectors(self, points: ArrayLike, ids: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Return the integers that the codewords are scored against: (n, d), (n, 12) -> (n, P).
+
+        A public function of point and id, before any coin: **not private**. For audits.
+        """
+        return self._signed_vectors(as_points(points, self._plan.dimension), ids)[0]
+
     def _reports(self, ids: NDArray[np.uint8], indices: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Join id and big-endian index: (n, 12), (n,) -> (n, width)."""
         reports = np.empty((len(ids), self._numbers.report_width), dtype=np.uint8)

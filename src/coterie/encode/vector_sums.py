@@ -64,17 +64,12 @@ class VectorSumEncoder:
             None if isinstance(view, Halfspaces) else view.geometry(plan.public_key, 0, plan.dimension)
         )
 
-    def encode(
-        self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins, *, noiser: bool = False
-    ) -> NDArray[np.uint8]:
-        """Return one report a point: (n, d), (n, 12) -> (n, width).
-
-        `noiser` is for the one trusted person who adds all the noise, in plans that say so.
-        """
-        return self.encode_counting(points, ids, coins, noiser=noiser)[0]
+    def encode(self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins) -> NDArray[np.uint8]:
+        """Return one report a point: (n, d), (n, 12) -> (n, width)."""
+        return self.encode_counting(points, ids, coins)[0]
 
     def encode_counting(
-        self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins, *, noiser: bool = False
+        self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins
     ) -> tuple[NDArray[np.uint8], int]:
         """Return what `encode` does, and how many points were clipped. The count is not private."""
         numbers = self._numbers
@@ -91,7 +86,7 @@ class VectorSumEncoder:
                 "cells, layout='column', or simulate the sums (coterie.engines.vector_sums)"
             )
         rows, vectors, clipped = self.contributions(points, ids)
-        sums = numbers.sums(noiser=noiser)
+        sums = numbers.sums()
         if numbers.layout == "column":
             shares = sums.split_own(vectors, coins)  # (n, D, m)
         else:

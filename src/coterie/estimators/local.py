@@ -13,6 +13,7 @@ that travels in the open, and a person of weight w would need w reports, which s
 
 from __future__ import annotations
 
+import dataclasses
 import secrets
 import warnings
 from numbers import Integral, Real
@@ -36,6 +37,16 @@ from coterie.centers import decode
 from coterie.coins import Coins, SimulationCoins, SystemCoins
 from coterie.engines.inline import encode_in_chunks
 from coterie.errors import PlanError, PointError
+from coterie.estimators.caveats import (
+    BALL_FROM_DATA,
+    SCALED_BY_DATA,
+    SEEDED,
+    DataDependentBallWarning,
+    DataDependentScaleWarning,
+    SeededFitWarning,
+    scaled_by,
+)
+from coterie.geometry.ball import refuse_masked
 from coterie.metrics import distances, nearest
 from coterie.plan import Plan
 from coterie.plan.canonical import SAFE_INTEGER
@@ -44,10 +55,6 @@ from coterie.privacy import MAX_EPSILON
 
 _FLOATS: Final = (np.float64, np.float32)  # taken as they are; everything else becomes float64
 _SEEDS: Final = 1 << 32
-
-
-class DataDependentBallWarning(UserWarning):
-    """The ball was taken from the data, which the privacy guarantee does not cover."""
 
 
 class LocalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -70,7 +77,7 @@ class LocalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     random_state : int, RandomState instance or None, default=None
         None draws ids and secret coins from the operating system, as devices do. An int makes fits repeatable
         by drawing them from a seeded generator: a simulation, whose result must not be released as
-        private, because whoever knows the seed undoes the noise.
+        private, because whoever knows the seed undoes the noise (`SeededFitWarning`).
 
     Attributes
     ----------
@@ -81,7 +88,8 @@ class LocalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     result_ : Result
         What the decoder found: centers, shares, errors, how many centers are supported, cautions. Private.
     guarantee_ : Guarantee
-        The promise to each person, in numbers and in words.
+        The promise to each person, in numbers and in words; its `exceptions` say what of this fit it does not
+        cover: a seed, a ball from the data, rows scaled by statistics of the data.
     plan_ : Plan
         The public contract that was played.
     n_clipped_ : int
@@ -154,12 +162,25 @@ class LocalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         plan = self._design(points, center, radius, plan_seed)
         table, clipped = self._collect(plan, points, coins)
         self.plan_ = plan
-        self.guarantee_ = plan.guarantee
+        self.guarantee_ = dataclasses.replace(plan.guarantee, exceptions=self._exceptions(points))
         self.n_clipped_ = clipped
         self.result_ = decode(table, random_state=decoder)
         self.cluster_centers_ = self.result_.centers
         self.labels_ = nearest(points, self.cluster_centers_)[0]
         return self
+
+    def _exceptions(self, points: NDArray[Any]) -> tuple[str, ...]:
+        """Return what this fit does that the promise does not cover; warn of what was not warned of yet."""
+        found = []
+        if self.random_state is not None:
+            warnings.warn(SEEDED, SeededFitWarning, stacklevel=3)
+            found.append(SEEDED)
+        if self.radius is None:
+            found.append(BALL_FROM_DATA)
+        if how := scaled_by(points):
+            found.append(SCALED_BY_DATA.format(how=how))
+            warnings.warn(found[-1], DataDependentScaleWarning, stacklevel=3)
+        return tuple(found)
 
     def _design(self, points: NDArray[Any], center: list[float] | None, radius: float, seed: int) -> Plan:
         return Plan.design(
@@ -211,8 +232,13 @@ class LocalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         return tags
 
     def _validated(self, X: ArrayLike, *, reset: bool = False) -> NDArray[Any]:
+        refuse_masked(X)
         try:
             checked: NDArray[Any] = validate_data(self, X, reset=reset, dtype=_FLOATS)
+        except TypeError as error:
+            if "complex" in str(error):
+                raise PointError("Complex data not supported: X must hold real numbers") from None
+            raise
         except ValueError as error:
             if "could not convert" in str(error):  # numpy's message quotes the value
                 raise PointError("X must hold numbers, got a value that is none") from None
@@ -224,6 +250,8 @@ class LocalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
                     f"{shape} array instead. Reshape your data: X.reshape(1, -1) if it is one person, "
                     "X.reshape(-1, 1) if it is one number of each"
                 ) from None
+            if "Complex data" in str(error):  # scikit-learn's quotes the rows here, too
+                raise PointError("Complex data not supported: X must hold real numbers") from None
             raise
         return checked
 

@@ -98,7 +98,6 @@ def design_vector_sums(
     model: str,
     layout: str = "cells",
     cells: int | None = None,
-    noise: str | None = None,
     minimum_batch: int | None = None,
     failure: float = 0.1,
 ) -> VectorSumNumbers:
@@ -110,14 +109,12 @@ def design_vector_sums(
         All cells, the paper's hashed buckets (small n), or one public column a person.
     cells : int, optional
         Cells of a view, a power of two.
-    noise : {"everyone", "one"}, optional
-        Who adds the noise in the shuffle model; everyone by default.
     minimum_batch : int, optional
         The fewest people to be released together; nine tenths of the expected users by default.
     failure : float
         β of the paper's s = 2n/β buckets, for "hashed".
     """
-    noise = "curator" if model == "central" else noise or "everyone"
+    noise = "curator" if model == "central" else "everyone"
     batch = _smallest_batch(expected_users, minimum_batch)
     if cells is None and layout == "column":
         cells = _column_cells(dimension, clusters, epsilon, delta, expected_users)
@@ -168,7 +165,7 @@ def _with_noise(draft: VectorSumNumbers, epsilon: float, delta: float) -> Vector
 def _curves(draft: VectorSumNumbers) -> Callable[[Fraction], Curve]:
     """Return the Rényi curve of the draft's table as a function of the noise's scale."""
     influence = draft.influence()
-    if draft.noise != "everyone":
+    if draft.noise == "curator":
         return lambda scale: gaussian_curve(influence, scale)
     adders = draft.group if draft.layout == "column" else draft.minimum_batch
     return lambda scale: distributed_curve(influence, scale, adders)
@@ -176,8 +173,7 @@ def _curves(draft: VectorSumNumbers) -> Callable[[Fraction], Curve]:
 
 def _with_shares(draft: VectorSumNumbers, epsilon: float, delta: float, largest: int) -> VectorSumNumbers:
     """Return the draft with a modulus for `largest` people a row and as many shares as the group needs."""
-    total = float(draft.noise_scale) * (math.sqrt(largest) if draft.noise == "everyone" else 1.0)
-    modulus = modulus_for(largest, draft.grid, total)
+    modulus = modulus_for(largest, draft.grid, float(draft.noise_scale) * math.sqrt(largest))
     touched = draft.coordinates * (1 if draft.layout == "column" else 2)
     bits = math.log2(touched * (1 + math.exp(epsilon)) / (_SHARES_PART * delta)) + 1e-6
     shares = shares_needed(bits, modulus, draft.group)

@@ -11,6 +11,7 @@ it answers. A plan comes from outside: reading one checks every field, and the o
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import re
 from collections.abc import Sequence
@@ -20,14 +21,16 @@ from typing import Any, Final, Self
 from coterie.errors import PlanError
 from coterie.plan.base import MixedNumbers, Numbers
 from coterie.plan.canonical import MAX_BYTES, canonical_bytes, parse_object, shown
-from coterie.plan.checks import checked_choice, checked_fields, checked_integer, checked_real
+from coterie.plan.checks import checked_choice, checked_delta, checked_fields, checked_integer, checked_real
 from coterie.plan.files import read_bounded, replacing
 from coterie.plan.protocols import NUMBERS, design_numbers, numbers_class
 from coterie.plan.public import checked_public_part
-from coterie.privacy import MODELS, Guarantee
+from coterie.privacy import MODELS, Guarantee, Spending
+from coterie.privacy.guarantee import CONDITIONS, ISSUED_IDS
 
 FORMAT: Final = "coterie-plan"
 VERSION: Final = 1
+TOKEN_BYTES: Final = 16  # what a collector issues where ids follow from tokens
 
 _ROTATION_LABEL: Final = re.compile(r"embedding|view(/(0|[1-9][0-9]{0,4})){1,2}|net|subspace|hyperplanes")
 _FIELDS: Final = (
@@ -41,6 +44,9 @@ _FIELDS: Final = (
     "center",
     "radius",
     "seed",
+    "ids",
+    "study",
+    "after",
     "numbers",
 )
 
@@ -74,6 +80,14 @@ class Plan:
         Radius of the public ball. Points outside are clipped to it.
     seed : int
         Public; another seed gives other public randomness.
+    ids : str
+        Where a report's id comes from: "random" (the device draws it) or "token" (it follows from a token
+        that the collector issued, so that nobody can try many ids; local model only).
+    study : str or None
+        For a plan that follows up another: the id of the first plan of the study, 64 hex digits. A ledger
+        answers one plan of a study, ever. None starts a study.
+    after : tuple of str
+        Ids of the plans whose results this one was designed from.
     numbers : Numbers
         What the protocol adds, here `CodewordNumbers`.
 
@@ -97,6 +111,9 @@ class Plan:
     radius: float
     seed: int
     numbers: Numbers
+    ids: str = "random"
+    study: str | None = None
+    after: tuple[str, ...] = ()
     id_bytes: bytes = field(init=False, repr=False, compare=False)  # (32 bytes) the raw id
 
     def __post_init__(self) -> None:
@@ -110,12 +127,12 @@ class Plan:
             center=self.center,
             radius=self.radius,
             seed=self.seed,
+            ids=self.ids,
+            study=self.study,
+            after=self.after,
         )
         for name, value in public.items():
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "delta", checked_real("delta", self.delta, 0.0, 1.0))
-        if self.model == "local" and self.delta != 0:
-            raise PlanError(f"delta must be 0 in the local model, got {self.delta!r}")
         if not isinstance(self.numbers, expected := numbers_class(self.protocol, self.model)):
             raise PlanError(
                 f"numbers of protocol {self.protocol} in the {self.model} model are {expected.__name__}, "
@@ -123,7 +140,13 @@ class Plan:
             )
         if self.model not in self.numbers.models:
             raise PlanError(f"protocol {self.protocol} does not run in the {self.model} model")
+        object.__setattr__(self, "delta", checked_delta(self.model, self.delta))
         self.numbers.check_plan(dimension=self.dimension, epsilon=self.epsilon)
+        if self.minimum_batch > self.expected_users:
+            raise PlanError(
+                f"minimum_batch {self.minimum_batch} must not exceed expected_users {self.expected_users}: "
+                "no batch could be released"
+            )
         if isinstance(self.numbers, MixedNumbers):
             self.numbers.check_promise(model=self.model, epsilon=self.epsilon, delta=self.delta)
         object.__setattr__(self, "id_bytes", hashlib.sha256(canonical_bytes(self.to_dict())).digest())
@@ -142,6 +165,9 @@ class Plan:
         radius: float = 1.0,
         seed: int = 0,
         delta: float = 0.0,
+        ids: str = "random",
+        study: str | None = None,
+        after: Sequence[str] = (),
         **options: Any,
     ) -> Self:
         """Choose the protocol's numbers from the public facts of a study and freeze the plan.
@@ -166,6 +192,12 @@ class Plan:
             0 to 2^53-1, public. Another seed gives other public randomness.
         delta : float
             0 in the local model; in the others the chance that the promise may fail, say 1e-6.
+        ids : {"random", "token"}
+            Where a report's id comes from; "token" in the local model only.
+        study : str, optional
+            For a follow-up plan: the id of the first plan of its study.
+        after : sequence of str
+            Ids of the plans whose results this one is designed from.
         **options
             What the protocol's design takes besides; see its function in `coterie.plan.protocols`.
 
@@ -188,6 +220,9 @@ class Plan:
             center=center,
             radius=radius,
             seed=seed,
+            ids=ids,
+            study=study,
+            after=after,
         )
         delta = checked_real("delta", delta, 0.0, 1.0)
         return cls(**public, delta=delta, numbers=design_numbers(public, delta, options))
@@ -198,12 +233,22 @@ class Plan:
         return self.id_bytes.hex()
 
     @property
+    def study_id(self) -> str:
+        """The study that the plan belongs to: the id of its first plan, or its own where it is the first."""
+        return self.study or self.id
+
+    @property
     def guarantee(self) -> Guarantee:
         """The privacy promise, in numbers and (as a string) in plain words."""
         if isinstance(self.numbers, MixedNumbers):
             return self.numbers.guarantee(model=self.model, epsilon=self.epsilon, delta=self.delta)
+        first = CONDITIONS[:1] if self.ids == "random" else (ISSUED_IDS,)
         return Guarantee(
-            epsilon=self.epsilon, delta=self.delta, spent=self.numbers.spent_epsilon(), model=self.model
+            epsilon=self.epsilon,
+            delta=self.delta,
+            spent=self.numbers.spent_epsilon(),
+            model=self.model,
+            conditions=(*first, *CONDITIONS[1:]),
         )
 
     def guarantee_for(self, people: int) -> Guarantee:
@@ -221,6 +266,17 @@ class Plan:
         return self.guarantee
 
     @property
+    def local_epsilon(self) -> float:
+        """What one report promises by itself: ε where nothing is mixed; infinity is nothing."""
+        nothing = math.inf if isinstance(self.numbers, MixedNumbers) else self.epsilon
+        return getattr(self.numbers, "local_epsilon", nothing)
+
+    @property
+    def spending(self) -> Spending:
+        """What answering costs a person, in exact fractions, for policies and ledgers."""
+        return Spending.of(self.epsilon, self.delta, self.local_epsilon)
+
+    @property
     def minimum_batch(self) -> int:
         """The fewest people whose reports may be released together; 1 where nothing is mixed."""
         return getattr(self.numbers, "minimum_batch", 1)
@@ -234,6 +290,11 @@ class Plan:
     def report_width(self) -> int:
         """Bytes of one report, the same for every person and every point."""
         return self.numbers.report_width
+
+    @property
+    def upload_width(self) -> int:
+        """Bytes that one person sends: a report and, where ids follow from tokens, the token before it."""
+        return self.report_width + (TOKEN_BYTES if self.ids == "token" else 0)
 
     def public_key(self, label: str = "public") -> bytes:
         """Return a 16-byte key of public randomness, bound to the plan.
@@ -260,6 +321,7 @@ class Plan:
             "version": VERSION,
             **{name: getattr(self, name) for name in _FIELDS},
             "center": None if self.center is None else list(self.center),
+            "after": list(self.after),
             "numbers": self.numbers.to_dict(),
         }
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 from coterie.errors import PlanError
 from coterie.plan.amplified import AmplifiedNumbers
 from coterie.plan.base import Numbers
+from coterie.plan.checks import checked_delta
 from coterie.plan.codeword import CodewordNumbers
 from coterie.plan.design import design_codeword
 from coterie.plan.design_shuffle import design_amplified, design_vector_sums
@@ -50,7 +51,9 @@ def design_numbers(public: Mapping[str, Any], delta: float, options: Mapping[str
     protocol, model = public["protocol"], public["model"]
     if protocol != "shuffle" and (protocol, model) != ("codeword", "shuffle"):
         return DESIGNERS[protocol](**facts, **options)
-    _need_delta(model, delta)
+    if model == "local":
+        raise PlanError("protocol shuffle needs model='shuffle' or model='central': its shares must be mixed")
+    delta = checked_delta(model, delta)
     try:
         if protocol == "shuffle":
             return design_vector_sums(**facts, delta=delta, model=model, **options)
@@ -60,10 +63,3 @@ def design_numbers(public: Mapping[str, Any], delta: float, options: Mapping[str
             raise
         option = str(error).rpartition("'")[0].rpartition("'")[2]
         raise PlanError(f"protocol {protocol} in the {model} model has no option {option!r}") from None
-
-
-def _need_delta(model: str, delta: float) -> None:
-    if model == "local":
-        raise PlanError("protocol shuffle needs model='shuffle' or model='central': its shares must be mixed")
-    if not 0 < delta < 1:
-        raise PlanError(f"delta must be in (0, 1) in the {model} model, got {delta!r}; 1e-6 is usual")

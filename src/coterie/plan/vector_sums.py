@@ -10,8 +10,9 @@ is left of both vectors has length at most a·G, with non-negative last coordina
 cells: at most 2G². In a column the sign may flip everything: 4G².
 
 *Noise.* Discrete Gaussian on every entry: of scale s from each person ("everyone", enough with the people of
-the smallest batch or, by column, of the smallest group), or all of it from one ("one": a trusted noiser;
-"curator": the central model, where no shares are needed).
+the smallest batch or, by column, of the smallest group), or all of it from the curator of the central model
+("curator", where no shares are needed). The paper's one trusted noiser is not offered: nobody would notice if
+that person dropped out, and without the noise the sums are exact.
 
 *Promise.* δ ≥ the Rényi bound at ε, plus (1+e^ε)·2^-σ for each sum that a person touches in shares:
 `coterie.privacy.renyi`, `coterie.randomizers.split_and_mix`.
@@ -44,7 +45,7 @@ from coterie.randomizers.split_and_mix import SplitAndMix, security_of
 from coterie.randomizers.vector_sums import ADDRESS_BYTES, VectorSums
 
 LAYOUTS: Final = ("cells", "hashed", "column")
-NOISES: Final = ("everyone", "one", "curator")
+NOISES: Final = ("everyone", "curator")
 SCALE_PARTS: Final = 64  # the noise's scale is in 64ths of a grid step
 MAX_GRID_BITS: Final = 20
 MAX_MODULUS: Final = 1 << 46  # a table's integers stay below it
@@ -55,10 +56,7 @@ _CURATOR_CONDITIONS: Final = (
     "The curator sees the points, adds the noise once, releases the noisy table only, and keeps the points "
     "safe.",
 )
-_NOISE_CONDITION: Final = {
-    "everyone": "As many people as the smallest batch has add their noise honestly.",
-    "one": "One trusted person adds all the noise, honestly, and takes part in the same batch.",
-}
+_NOISE_CONDITION: Final = "As many people as the smallest batch has add their noise honestly."
 
 
 def likely_group(people: int, rows: int) -> int:
@@ -100,7 +98,7 @@ class VectorSumNumbers:
         log₂ of the grid steps to a unit.
     count_weight : int
         Share of the lifted vector that counts people, times 2^20.
-    noise : {"everyone", "one", "curator"}
+    noise : {"everyone", "curator"}
         Who adds noise.
     scale : int
         Scale of that noise, in 64ths of a grid step.
@@ -172,11 +170,11 @@ class VectorSumNumbers:
         """Scale of the noise that each of those who add it adds, in grid steps."""
         return Fraction(self.scale, SCALE_PARTS)
 
-    def sums(self, *, noiser: bool = False) -> VectorSums:
-        """Return the mechanism; `noiser` is the one who adds all noise where it is one."""
-        adds = self.noise == "everyone" or noiser
-        mixer = SplitAndMix(self.modulus, self.shares)
-        return VectorSums(self.rows, self.coordinates, self.noise_scale if adds else Fraction(0), mixer)
+    def sums(self) -> VectorSums:
+        """Return what each person does in the shuffle model: everyone adds noise."""
+        return VectorSums(
+            self.rows, self.coordinates, self.noise_scale, SplitAndMix(self.modulus, self.shares)
+        )
 
     @property
     def rows_served(self) -> int:
@@ -214,7 +212,7 @@ class VectorSumNumbers:
     def curve(self, people: int | None = None) -> Curve:
         """Return the Rényi curve of the noise, with so many people adding theirs."""
         influence = self.influence()
-        if self.noise != "everyone":
+        if self.noise == "curator":
             return gaussian_curve(influence, self.noise_scale)
         adders = self.minimum_batch if people is None else people
         if self.layout == "column":
@@ -258,8 +256,6 @@ class VectorSumNumbers:
         """Raise PlanError unless the smallest batch allowed is (ε, δ)-private."""
         if (model == "central") != (self.noise == "curator"):
             raise PlanError(f"noise {self.noise} does not belong to the {model} model")
-        if not 0 < delta < 1:
-            raise PlanError(f"delta must be in (0, 1) for vector sums, got {delta!r}; 1e-6 is usual")
         spent = renyi_delta(self.curve(), epsilon) + self.mixing_delta(epsilon)
         if spent > delta:
             raise PlanError(
@@ -274,7 +270,7 @@ class VectorSumNumbers:
     def guarantee(self, *, model: str, epsilon: float, delta: float, people: int | None = None) -> Guarantee:
         """Return the promise: the plan's, or what it comes to for a batch of so many people."""
         spent = self._spent(epsilon, delta, people)
-        shuffled = (*SHUFFLE_CONDITIONS, _NOISE_CONDITION[self.noise]) if model == "shuffle" else ()
+        shuffled = (*SHUFFLE_CONDITIONS, _NOISE_CONDITION) if model == "shuffle" else ()
         return Guarantee(
             epsilon=epsilon if people is None else spent,
             delta=delta,

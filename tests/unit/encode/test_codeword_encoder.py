@@ -207,3 +207,19 @@ def test_bad_points_and_ids():
     for bad in (ids[:, :11], ids.astype(np.int64), np.zeros((2, 12), dtype=np.uint8)):
         with pytest.raises(ReportError, match=r"ids must be uint8 of shape \(1, 12\)"):
             encoder.encode(np.zeros((1, 5)), bad, SimulationCoins(0))
+
+
+@pytest.mark.skipif(not HAS_NUMBA, reason="numba is an extra")
+@pytest.mark.parametrize("codewords", [16, 256, 300, 4096])
+@pytest.mark.parametrize("size", [3, 1 << 20, 1 << 29])
+def test_places_name_all_indices_whatever_the_scores(codewords, size):
+    """The draw is private because its places are a permutation; no score may break that, however large."""
+    from coterie.encode.kernels_numba import Chooser
+
+    generator = np.random.default_rng(codewords + size)
+    packed = generator.integers(0, 256, (1, codewords, 16), dtype=np.uint8)
+    vector = generator.integers(-size, size, (1, 128)).astype(np.float64)
+    choose = Chooser(1, codewords, 128)
+    ranks = np.arange(codewords, dtype=np.int64)
+    chosen = np.concatenate([choose(packed, vector, ranks[i : i + 1]) for i in range(codewords)])
+    assert sorted(chosen.tolist()) == ranks.tolist()

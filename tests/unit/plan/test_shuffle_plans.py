@@ -1,4 +1,5 @@
 import dataclasses
+import json
 import math
 
 import numpy as np
@@ -15,9 +16,11 @@ from coterie.geometry.ball import SCALE, quantize
 from coterie.geometry.lift import lift
 from coterie.plan import Plan
 from coterie.plan.views import CrossPolytope, Halfspaces
+from coterie.privacy import Policy
 from coterie.privacy.amplification import amplified_delta
 
 AMPLIFIED = {"model": "shuffle", "delta": 1e-6}
+UNMIXED = Policy(models=("shuffle", "central"), max_local_epsilon=math.inf)
 MIXED = {"protocol": "shuffle", "model": "shuffle", "delta": 1e-6}
 CENTRAL = {"protocol": "shuffle", "model": "central", "delta": 1e-6}
 
@@ -76,7 +79,7 @@ def test_a_plan_edited_by_hand_is_refused():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"model": "shuffle"}, r"delta must be in \(0, 1\) in the shuffle model"),
+        ({"model": "shuffle"}, r"delta must be in \[1e-30, 0\.01\] in the shuffle model"),
         ({"model": "local", "delta": 1e-6}, "delta must be 0 in the local model"),
         ({"protocol": "shuffle"}, "its shares must be mixed"),
         ({**AMPLIFIED, "minimum_batch": 2000}, "minimum_batch must be in"),
@@ -99,7 +102,7 @@ def test_the_cost_is_stated_and_absurd_sizes_are_refused_with_it():
     cost = plan.numbers.cost
     assert cost.messages == 1024 * 102 * plan.numbers.shares
     with pytest.raises(PlanError, match=f"a person sends {cost.messages:,} messages .*{cost.bytes:,} bytes"):
-        Client(plan).encode(np.zeros(100))
+        Client(plan, policy=UNMIXED).encode(np.zeros(100))
     column = Plan.design(100, 8, 1.0, 100_000, **MIXED, layout="column").numbers
     assert column.cost.messages == 102 * column.shares < 2000
     assert Plan.design(2, 2, 1.0, 40, **MIXED, layout="hashed", failure=0.5).numbers.rows == 160
@@ -176,7 +179,7 @@ def test_a_curators_table_is_neither_sent_nor_merged():
     with pytest.raises(AggregateError, match="not merged"):
         table.merge(table)
     with pytest.raises(PlanError, match="no private reports"):
-        Client(plan).encode([0.0, 0.0])
+        Client(plan, policy=UNMIXED).encode([0.0, 0.0])
 
 
 def test_too_few_people_in_a_table_are_said_and_not_promised():
@@ -244,3 +247,65 @@ def test_oracles_of_cells_pass_halfspaces_by():
     (only,) = mixed_leaf_sums(table.table)
     assert only.vectors.shape == (8, 5)
     assert 400 < only.people < 600
+
+
+def edited(plan, **changes):
+    data = json.loads(plan.to_json())
+    numbers = changes.pop("numbers", {})
+    return json.dumps({**data, **changes, "numbers": {**data["numbers"], **numbers}})
+
+
+def test_nobody_can_be_left_alone_with_the_noise():
+    """One trusted noiser who drops out leaves exact sums; no plan can ask for one any more."""
+    plan = Plan.design(2, 2, 1.0, 100, **MIXED, cells=4)
+    with pytest.raises(PlanError, match="noise must be one of everyone, curator"):
+        Plan.from_json(edited(plan, numbers={"noise": "one"}))
+    with pytest.raises(PlanError, match="has no option 'noise'"):
+        Plan.design(2, 2, 1.0, 100, **MIXED, cells=4, noise="one")
+    # Without anyone's noise the sums would be exact: everybody's report carries some.
+    silent = VectorSumEncoder(plan).encode(
+        np.zeros((200, 2)), np.zeros((200, 12), dtype=np.uint8), SimulationCoins(0)
+    )
+    sums = [sent_table(plan, row[None]).table.sums for row in silent]
+    assert len({each.tobytes() for each in sums}) == 200
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"delta": 0.999999}, r"delta must be in \[1e-30, 0\.01\]"),
+        ({"delta": 0.010001}, r"delta must be in \[1e-30, 0\.01\]"),
+        ({"delta": 5e-324}, r"delta must be in \[1e-30, 0\.01\]"),
+        ({"expected_users": 89}, "minimum_batch 90 must not exceed expected_users 89"),
+        ({"numbers": {"scale": 128}}, "would not keep its promise"),
+        ({"delta": 1e-30}, "would not keep its promise"),
+    ],
+)
+@pytest.mark.parametrize("options", [MIXED, CENTRAL])
+def test_a_plan_without_sane_bounds_is_refused_when_it_is_read(options, changes, message):
+    plan = Plan.design(2, 2, 1.0, 100, **options, cells=4)
+    with pytest.raises(PlanError, match=message):
+        Plan.from_json(edited(plan, **changes))
+
+
+def test_an_amplified_plan_whose_batch_nobody_expects_is_refused():
+    plan = Plan.design(2, 2, 1.0, 2000, **AMPLIFIED)
+    with pytest.raises(PlanError, match="minimum_batch 2001 must not exceed expected_users 2000"):
+        Plan.from_json(edited(plan, numbers={"minimum_batch": 2001}))
+
+
+def test_hardly_any_noise_is_a_broken_promise_and_no_overflow():
+    plan = Plan.design(2, 2, 1.0, 100, **CENTRAL, cells=4)
+    with pytest.raises(PlanError, match="would not keep its promise"):
+        Plan.from_json(edited(plan, numbers={"scale": 1}))
+
+
+def test_column_tables_whose_counts_wrap_are_refused():
+    plan = Plan.design(2, 2, 2.0, 400, **MIXED, cells=2, layout="column")
+    table = Aggregate(plan).table
+    shares = plan.numbers.shares
+    messages = np.zeros_like(table.messages)
+    messages[0] = messages[1] = 1 << 62
+    messages[2] = messages[3] = (1 << 62) + 200 * shares  # together 2^64 and 400 people
+    with pytest.raises(AggregateError, match="more than 2"):
+        type(table).from_arrays(plan, {"sums": table.sums, "messages": messages})

@@ -1,0 +1,77 @@
+"""What a fit does that the plan's promise does not cover, in words.
+
+The promise is about secret coins and a ball that nobody's data decided. A fit in one process can do without
+either, and then has to say so: in `guarantee_`, and in a warning.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+SEEDED: Final = (
+    "A fit with random_state draws its coins from a seed: whoever knows the seed undoes the noise. It is a "
+    "simulation; leave random_state at None for a result to release."
+)
+BALL_FROM_DATA: Final = (
+    "radius=None took the ball from the data: the farthest row decides it, and so is not hidden."
+)
+SCALED_BY_DATA: Final = (
+    "The rows look scaled by statistics of these very rows ({how}): such a scaler tells of everybody, and "
+    "its parameters are not covered. Scale by numbers that are known without looking at the data."
+)
+
+_CLOSE: Final = 1e-9  # how closely a scaler meets its aim
+_FEWEST: Final = 10  # rows; below that, data meets a scaler's aim by chance
+
+
+class SeededFitWarning(UserWarning):
+    """A fit drew its coins from a seed: nobody's data is protected by it."""
+
+
+class DataDependentBallWarning(UserWarning):
+    """The ball was taken from the data, which the privacy guarantee does not cover."""
+
+
+class DataDependentScaleWarning(UserWarning):
+    """The rows look scaled by statistics of the data, which the privacy guarantee does not cover."""
+
+
+def scaled_by(points: NDArray[Any]) -> str | None:
+    """Return how the columns look scaled by their own statistics, or None: (n, d) -> str.
+
+    A heuristic: a scaler in a pipeline cannot be seen, only what it leaves behind.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).normal(3, 2, (100, 2))
+    >>> scaled_by(rows), scaled_by((rows - rows.mean(0)) / rows.std(0))
+    (None, 'mean 0 and deviation 1')
+    """
+    if len(points) < _FEWEST or np.issubdtype(points.dtype, np.integer):
+        return None
+    slack = _CLOSE if points.dtype == np.float64 else 1e-4
+    low, high = points.min(axis=0), points.max(axis=0)
+    varied = high > low
+    if not varied.any() or not np.isfinite(high - low).all():
+        return None
+    chosen = points if varied.all() else points[:, varied]
+    low, high = low[varied], high[varied]
+
+    def close(values: NDArray[Any], aim: float) -> bool:
+        return bool((np.abs(values - aim) <= slack).all())
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        if close(chosen.mean(axis=0, dtype=np.float64), 0) and close(chosen.std(axis=0, dtype=np.float64), 1):
+            return "mean 0 and deviation 1"
+    whole = bool((chosen == np.rint(chosen)).all())  # indicators have these bounds by themselves
+    if not whole and close(low, 0) and close(high, 1):
+        return "smallest 0 and largest 1"
+    if not whole and close(np.maximum(np.abs(low), np.abs(high)), 1):
+        return "largest size 1"
+    quarter, middle, three = np.quantile(chosen, (0.25, 0.5, 0.75), axis=0)
+    if close(middle, 0) and close(three - quarter, 1):
+        return "median 0 and quartiles 1 apart"
+    return None
