@@ -25,8 +25,9 @@ from coterie.encode.base import ENCODERS
 from coterie.encode.codeword import CodewordEncoder
 from coterie.encode.ledger import Answer, Ledger
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES, CodewordNumbers, CrossPolytope
+from coterie.plan.codeword import ID_BYTES, CodewordNumbers
 from coterie.plan.vector_sums import VectorSumNumbers
+from coterie.plan.views import CrossPolytope
 from coterie.privacy.odds import largest_odds
 from coterie.randomizers.vector_sums import VectorSums
 
