@@ -68,9 +68,9 @@ def test_honest_people_of_any_shape_raise_no_suspicion(kind, dimension):
     ids = np.frombuffer(rng.bytes(12 * 10_000), dtype=np.uint8).reshape(-1, 12)
     found = suspicions(table_of(plan, CodewordEncoder(plan).encode(points, ids, SimulationCoins(kind))))
     assert all(one.note is None for one in found), found
-    assert min(one.p_value for one in found) > FALSE_ALARM / len(found)
+    assert min(one.p_value for one in found) > FALSE_ALARM / 20
     tests = {one.test for one in found}
-    assert {"energy", "count", "direction"} <= tests or dimension == 300
+    assert {"energy", "count", "excess", "direction"} <= tests or dimension == 300
     assert "rows" in tests
 
 
@@ -120,20 +120,26 @@ def test_false_points_with_honest_coins_are_people_as_far_as_anyone_can_tell():
     assert warning(poisoned(plan, honest, forger.false_point(USERS // 20))) is None
 
 
-def test_the_energy_of_honest_reports_is_known_within_its_noise():
-    """Mean and deviation over twenty clean studies, both ways: ten percent more or less would show."""
-    size, length = 22, 128  # D, P
-    energies = []
+def test_the_second_moment_of_honest_reports_is_known_within_its_noise():
+    """Means and deviations over twenty clean studies, both ways: the trace is 1, and b² of it is counted."""
+    gain, counted = 0.155, 0.3**2
+    deviations = {
+        "energy": (2 * (22 - 22**2 / 128) / USERS) ** 0.5 / gain,
+        "count": (2 / USERS) ** 0.5 / gain,
+    }
+    found = {"energy": [], "count": []}
     for seed in range(20):
         plan, honest, _ = study(seed=seed)
-        assert plan.numbers.embedding == length
-        energies += [one.statistic for one in suspicions(table_of(plan, honest)) if one.test == "energy"]
-    gain = plan.numbers.randomizer.second_gain(length)
-    mean = size + gain * (1 - size / length)
-    deviation = (2 * (size - size**2 / length) / USERS) ** 0.5
-    assert abs(np.mean(energies) - mean) < 5.5 * deviation / 20**0.5
-    assert abs(np.mean(energies) - (mean + gain)) > 5.5 * deviation / 20**0.5  # a wrong mean is told
-    assert 0.35 < np.std(energies) / deviation < 1.9  # false alarm below 1e-6 for 19 degrees
+        for one in suspicions(table_of(plan, honest)):
+            if one.test in found:
+                found[one.test].append(one.statistic)
+    assert plan.numbers.randomizer.second_gain(128) == pytest.approx(gain, rel=0.02)
+    assert plan.numbers.count_weight / 2**20 == pytest.approx(0.3, abs=1e-3)
+    for test, mean in (("energy", 1.0), ("count", counted)):
+        values, deviation = np.array(found[test]), deviations[test]
+        assert abs(values.mean() - mean) < 5.5 * 1.2 * deviation / 20**0.5
+        assert abs(values.mean() - (mean + 2 * deviation)) > 1.1 * deviation  # a wrong mean is told
+        assert 0.35 < values.std() / deviation < 2.2
 
 
 def test_an_empty_table_says_nothing():

@@ -1,16 +1,17 @@
 """Signs of forged reports in a `codeword` table: sums that no honest population can have, whatever it is.
 
 A forger cannot send more than an index, but can choose it: the codeword that leans most towards where they
-want a center, of length 2.8 along it where an honest report's is κ (0.4 at ε = 1). Six tests, each with a law
-that holds for *every* population of honest people, because each lifted vector w has length 1:
+want a center, of length 2.8 along it where an honest report's is κ (0.4 at ε = 1). Each test has a law that
+holds for *every* population of honest people, because each lifted vector w has length 1:
 
-*Energy* (where the second moment S is kept). |Rᵀv|² is the part of a codeword that a lifted vector can see.
-Its mean over honest reports is D + c₂·(1 - wᵀQw), Q = Rᵀdiag(h)R, h the diagonal of RRᵀ: within a small
-bracket the same for everybody, and known within √(2D/n). A codeword chosen for its length along u adds
-⟨v,Ru⟩² - 1, nearly 7; one chosen among the short ones takes some away.
+*Energy* (where the second moment S is kept). M, the unbiased second moment of the lifted vectors
+(`coterie.oracles.second_moment`), has trace E|w|² = 1 for every population, known within √(2D/n)/c₂. A
+codeword chosen for its length along u adds (⟨v,Ru⟩² - 1)/c₂, nearly 7/c₂; one chosen among the short ones
+takes away.
 
-*Count* (where S is kept). One coordinate of w is the same for everybody, b. The second moment along it is
-hence b², of every population; a codeword chosen for a lifted vector leans along it seven times as much.
+*Count* (where S is kept). One coordinate of w is the same for everybody, b: M is b² there. A codeword that
+was chosen for a lifted vector leans along it as much more as along the vector. *Excess* is the best sum of
+both.
 
 *Direction* (where S is kept). The largest eigenvalue of Rᵀ(S - I)R is at most c₂ (everybody at one point)
 plus the edge of its noise, √(D/n)·2 + D/n.
@@ -31,6 +32,7 @@ What none of them sees: false points sent with honest coins, which are people as
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from typing import Final
@@ -44,7 +46,8 @@ from coterie.oracles.leaf_sums import LeafSums, embedding_matrix, leaf_sums
 from coterie.plan.codeword import EXTRA_COORDINATES
 from coterie.wire.rows import Rows
 
-FALSE_ALARM: Final = 1e-3  # of all tests of a clean table together
+FALSE_ALARM: Final = 3e-3  # of all tests of a clean table together
+_PARTS: Final = {"energy": 4, "excess": 2}  # of the false alarm; these see most, the others have one each
 CLEAR: Final = 1e-4  # chance that noise alone makes any cell of a view stand clear
 
 
@@ -55,7 +58,7 @@ class Suspicion:
     Attributes
     ----------
     test : str
-        energy, count, direction, mass, cone or rows.
+        energy, count, excess, direction, mass, cone or rows.
     statistic, threshold : float
         What was seen, and what an honest table exceeds with probability `FALSE_ALARM` over all tests.
     p_value : float
@@ -87,8 +90,8 @@ def suspicions(table: CodewordTable) -> tuple[Suspicion, ...]:
         return ()
     embed = embedding_matrix(table.plan, table.numbers)  # R, (P, D)
     seen = [*_moments(table, embed), *_cells(table), *_rows(table)]
-    level = FALSE_ALARM / len(seen)
-    found = [one.judged(level) for one in seen]
+    parts = sum(_PARTS.get(one.test, 1) for one in seen)
+    found = [one.judged(FALSE_ALARM * _PARTS.get(one.test, 1) / parts) for one in seen]
     return tuple(sorted(found, key=lambda one: one.p_value))
 
 
@@ -127,37 +130,53 @@ def _moments(table: CodewordTable, embed: NDArray[np.float64]) -> list[_Seen]:
     numbers, people = table.numbers, table.count
     size = embed.shape[1]  # D
     gain = numbers.randomizer.second_gain(numbers.embedding)  # c₂
-    seen = embed.T @ (table.second / people) @ embed  # (D, D)
-    hidden = np.einsum("pd,pd->p", embed, embed)  # h, (P,)
-    least, most = _range(embed, hidden)
-    energy = _Seen(
-        "energy",
-        float(np.trace(seen)),
-        low=size + gain * (1 - most),
-        high=size + gain * (1 - least),
-        deviation=math.sqrt(2 * (size - float(hidden @ hidden)) / people),
-    )
+    excess = table.second / people - np.eye(numbers.embedding)  # S - I, (P, P), its diagonal 0
     place = size - EXTRA_COORDINATES  # of b
-    along = embed[:, place] ** 2
-    counted = (numbers.count_weight / SCALE) ** 2
-    least, most = _range(embed, along)
-    count = _Seen(
-        "count",
-        float(seen[place, place]),
-        low=1 + gain * (counted - most),
-        high=1 + gain * (counted - least),
-        deviation=math.sqrt(2 * (1 - float(along @ along)) / people),
-    )
+    counted = (numbers.count_weight / SCALE) ** 2  # b²
+    energy, count = _functional(embed, None), _functional(embed, place)
+    found = [
+        _linear("energy", energy, 1.0, excess, gain, people),
+        _linear("count", count, counted, excess, gain, people),
+    ]
+    # A codeword that leans along a lifted vector u adds |u|² = 1 to the one where it adds b² to the other:
+    # the sum of both that shows it best.
+    both = np.array([[2 * float((a * b).sum()) for b in (energy, count)] for a in (energy, count)])
+    weights = np.linalg.solve(both, np.array([1.0, counted]))
+    summed = weights[0] * energy + weights[1] * count
+    center = float(weights @ np.array([1.0, counted]))
+    found.append(dataclasses.replace(_linear("excess", summed, center, excess, gain, people), low=-math.inf))
     edge = 2 * math.sqrt(size / people) + size / people
-    top = float(np.linalg.eigvalsh(seen - np.eye(size))[-1])
+    top = float(np.linalg.eigvalsh(embed.T @ excess @ embed)[-1])
     # The top of the noise fluctuates by √(2/n) at most; the diagonal that S lacks only lowers the bound.
-    return [energy, count, _Seen("direction", top, -math.inf, gain + edge, math.sqrt(2 / people))]
+    return [*found, _Seen("direction", top, -math.inf, gain + edge, math.sqrt(2 / people))]
 
 
-def _range(embed: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the least and the largest of Σ_p weight_p·(Rw)_p² over unit vectors w."""
-    values = np.linalg.eigvalsh(embed.T @ (weights[:, None] * embed))
-    return float(values[0]), float(values[-1])
+def _functional(embed: NDArray[np.float64], place: int | None) -> NDArray[np.float64]:
+    """Return A, (P, P) with a diagonal of 0, for which ⟨A, S - I⟩/c₂ is the trace of M or one M_ii.
+
+    M = G + Rᵀdiag(t)R as in `second_moment`: linear in S, unbiased for E[w·wᵀ] of every population.
+    """
+    span = embed @ embed.T  # H = RRᵀ
+    column = embed if place is None else embed[:, place : place + 1]
+    direct = column @ column.T
+    filled = np.linalg.solve(np.eye(len(span)) - span * span, np.diagonal(direct))
+    functional: NDArray[np.float64] = direct + span @ (filled[:, None] * span)
+    np.fill_diagonal(functional, 0.0)  # the diagonal of S is 1 whatever happens
+    return functional
+
+
+def _linear(
+    test: str,
+    functional: NDArray[np.float64],
+    center: float,
+    excess: NDArray[np.float64],
+    gain: float,
+    people: int,
+) -> _Seen:
+    """Return the test of one linear functional of S: its honest mean is `center`, exactly."""
+    value = float((functional * excess).sum()) / gain
+    deviation = math.sqrt(2 * float((functional**2).sum()) / people) / gain
+    return _Seen(test, value, center, center, deviation)
 
 
 def _cells(table: CodewordTable) -> list[_Seen]:
@@ -214,6 +233,7 @@ def _rows(table: CodewordTable) -> list[_Seen]:
 _WHAT: Final = {
     "energy": "codewords are longer, or shorter, than honest draws make them",
     "count": "codewords lean along the counting coordinate as those of no people do",
+    "excess": "codewords lean further than honest draws do",
     "direction": "codewords lean one way more than if everybody were at one point",
     "mass": "cells hold more people than there are",
     "cone": "the sum of a cell is longer than its people can make it",
