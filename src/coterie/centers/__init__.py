@@ -4,6 +4,6 @@ All of it is post-processing of private reports and costs no privacy.
 """
 
 from coterie.centers.decode import decode
-from coterie.centers.result import Coreset, Result
+from coterie.centers.result import Population, Result
 
-__all__ = ["Coreset", "Result", "decode"]
+__all__ = ["Population", "Result", "decode"]

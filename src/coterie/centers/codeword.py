@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -9,18 +10,16 @@ from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
 from coterie.aggregate.codeword import CodewordTable
-from coterie.centers.anchored import anchors_of, solve_anchored
-from coterie.centers.leaves import Lift
-from coterie.centers.result import Coreset, Result
+from coterie.centers.explain import explain
+from coterie.centers.population import FLAT
+from coterie.centers.result import Population, Result
 from coterie.centers.solution import Solution
 from coterie.centers.solve import solve
 from coterie.errors import DecodeError
-from coterie.geometry.ball import SCALE
-from coterie.geometry.lift import point_weight
 from coterie.oracles.leaf_sums import leaf_sums
+from coterie.oracles.rows import rows_of
 from coterie.oracles.second_moment import second_moment
 from coterie.plan import Plan
-from coterie.plan.views import Net
 from coterie.privacy import Guarantee
 
 _FAR_FROM_PLANNED: Final = 0.5  # share of the expected users below which the result says so
@@ -28,20 +27,28 @@ _FAR_FROM_PLANNED: Final = 0.5  # share of the expected users below which the re
 
 def decode_codeword(aggregate: Aggregate, rng: np.random.Generator) -> Result:
     """Find the centers of a `codeword` aggregate."""
-    table, plan = aggregate.table, aggregate.plan
-    if not isinstance(table, CodewordTable):
-        raise DecodeError(f"this decoder needs a codeword table, got {type(table).__name__}")
-    weight = table.numbers.count_weight
-    lift = Lift(point_weight(weight), weight / SCALE, plan.dimension)
-    sums = leaf_sums(table)
-    anchors = [
-        anchors_of(np.array(view.points) / SCALE) for view in table.numbers.views if isinstance(view, Net)
-    ]
-    if len(anchors) == len(sums) and all(anchor.small for anchor in anchors):
-        solution = solve_anchored(sums, anchors, lift, plan.clusters, rng)
-    else:
-        solution = solve(sums, second_moment(table), lift, plan.clusters, rng)
-    return result_of(solution, aggregate)
+    return decode_rows([aggregate], aggregate.plan.clusters, rng)
+
+
+def decode_rows(aggregates: Sequence[Aggregate], clusters: int, rng: np.random.Generator) -> Result:
+    """Find centers from the rows of one `codeword` aggregate, or of several answered by different people.
+
+    The frame is the ball of the last plan. Cells alone, in many dimensions, are the design for tight groups
+    among much noise, and have a decoder of their own (`solve`).
+    """
+    last = aggregates[-1]
+    tables = [_codeword_table(aggregate) for aggregate in aggregates]
+    views = [view for table in tables for view in rows_of(table, last.plan)]
+    if last.plan.dimension <= FLAT or any(view.halfspaces for view in views):
+        return result_of(explain(views, clusters, rng), last)
+    lift = views[0].lift
+    return result_of(solve(leaf_sums(tables[-1]), second_moment(tables[-1]), lift, clusters, rng), last)
+
+
+def _codeword_table(aggregate: Aggregate) -> CodewordTable:
+    if not isinstance(aggregate.table, CodewordTable):
+        raise DecodeError(f"this decoder needs a codeword table, got {type(aggregate.table).__name__}")
+    return aggregate.table
 
 
 def result_of(solution: Solution, aggregate: Aggregate) -> Result:
@@ -50,16 +57,14 @@ def result_of(solution: Solution, aggregate: Aggregate) -> Result:
     supported = int(solution.supported.sum())
     return Result(
         centers=_original(solution.centers, plan),
-        weights=solution.shares,
+        weights=np.where(solution.supported, solution.shares, 0.0),
         errors=solution.errors * plan.radius,
         supported=supported,
         notes=_notes(plan, aggregate.count, supported, solution),
         count=aggregate.count,
         guarantee=_promise(plan, aggregate.count),
         plan_id=plan.id,
-        coreset=Coreset(
-            _original(solution.points, plan), solution.weights, solution.deviations * plan.radius
-        ),
+        population=Population(_original(solution.points, plan), solution.weights),
     )
 
 
@@ -75,7 +80,7 @@ def _promise(plan: Plan, count: int) -> Guarantee:
 
 
 def _notes(plan: Plan, count: int, supported: int, solution: Solution) -> tuple[str, ...]:
-    notes = []
+    notes = list(solution.notes)
     if supported < plan.clusters:
         notes.append(
             f"Only {supported} of {plan.clusters} centers stand clear of the privacy noise; the mean of "

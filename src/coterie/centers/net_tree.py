@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from coterie.aggregate import Aggregate
 from coterie.aggregate.net_tree import NetTreeTable
 from coterie.centers.k_means_decoder import NetTreeOutcome, Solver, k_means_decoder
-from coterie.centers.result import Coreset, Result
+from coterie.centers.result import Population, Result
 from coterie.errors import DecodeError
 from coterie.geometry.nets import NetFamily
 from coterie.geometry.projection import Projection
@@ -138,11 +138,13 @@ def result_of(plan: Plan, count: int, outcome: NetTreeOutcome) -> Result:
         count=count,
         guarantee=plan.guarantee,
         plan_id=plan.id,
-        coreset=_coreset_of(plan, count, outcome, middle),
+        population=_population_of(plan, count, outcome, middle),
     )
 
 
-def _coreset_of(plan: Plan, count: int, outcome: NetTreeOutcome, middle: NDArray[np.float64]) -> Coreset:
+def _population_of(
+    plan: Plan, count: int, outcome: NetTreeOutcome, middle: NDArray[np.float64]
+) -> Population:
     numbers = net_tree_numbers(plan)
     projection = Projection.from_key(
         plan.public_key("subspace"), plan.dimension, numbers.projected, numbers.scale
@@ -150,9 +152,7 @@ def _coreset_of(plan: Plan, count: int, outcome: NetTreeOutcome, middle: NDArray
     kept = outcome.coreset.weights > 0
     points = outcome.coreset.points[kept] @ projection.basis.T / projection.scale
     # A leaf's place is public and carries no noise; what is noisy is its weight.
-    return Coreset(
-        middle + plan.radius * points, outcome.coreset.weights[kept] / count, np.zeros(int(kept.sum()))
-    )
+    return Population(middle + plan.radius * points, outcome.coreset.weights[kept] / count)
 
 
 def _with_all_clusters(outcome: NetTreeOutcome, clusters: int) -> NetTreeOutcome:

@@ -12,12 +12,15 @@ from coterie.privacy import Guarantee
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Coreset:
-    """A private summary of the data: weighted points, useful beyond k-means."""
+class Population:
+    """What the reports say about everybody, as weighted points: post-processing, useful beyond k-means.
+
+    The points are not people. They may be reused wherever the result's guarantee holds, and so not where
+    coins were seeded or the ball was fitted to data.
+    """
 
     points: NDArray[np.float64]  # (m, d), in the original coordinates
     weights: NDArray[np.float64]  # (m,), shares of the people
-    noise: NDArray[np.float64]  # (m,), root mean square error of a point by privacy noise, before shrinking
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,13 +30,14 @@ class Result:
     Attributes
     ----------
     centers : ndarray of float64, shape (k, d)
-        In the original coordinates. Always k of them; those that are not supported are the mean of everybody.
+        In the original coordinates. Always k of them; the mean of everybody stands in for those without
+        support.
     weights : ndarray of float64, shape (k,)
-        Estimated share of the people at each center; they sum to 1.
+        Estimated share of the people at each center. One without support has none of its own: 0.
     errors : ndarray of float64, shape (k,)
-        Root mean square distance of each center from where it would be without privacy noise, in the original
-        units. An estimate; it does not know whether two groups were taken for one. A center that noise alone
-        explains has the ball's radius here.
+        Radius around each center that holds the center which k-means would find on the people's own points,
+        in `coverage` of all studies; in the original units. A center without support has the ball's radius
+        here.
     supported : int
         How many centers stand clear of noise. Fewer than k: ask for fewer clusters or collect more reports.
     notes : tuple of str
@@ -44,8 +48,10 @@ class Result:
         What each person was promised.
     plan_id : str
         The plan that the reports answered.
-    coreset : Coreset
-        The cells that stand above the noise, as weighted points.
+    population : Population
+        Weighted points that explain the reports: what the centers are the k-means of.
+    coverage : float
+        The rate that `errors` states.
     """
 
     centers: NDArray[np.float64]
@@ -56,7 +62,8 @@ class Result:
     count: int
     guarantee: Guarantee
     plan_id: str
-    coreset: Coreset
+    population: Population
+    coverage: float = 0.9
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain lists and numbers, for JSON."""
@@ -64,6 +71,7 @@ class Result:
             "centers": self.centers.tolist(),
             "weights": self.weights.tolist(),
             "errors": self.errors.tolist(),
+            "coverage": self.coverage,
             "supported": self.supported,
             "notes": list(self.notes),
             "count": self.count,

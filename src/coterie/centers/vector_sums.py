@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from coterie.aggregate import Aggregate
 from coterie.aggregate.vector_sums import VectorSumTable
 from coterie.centers.codeword import result_of
-from coterie.centers.leaves import Leaves, Lift, significant_leaves
+from coterie.centers.leaves import Leaves, significant_leaves
 from coterie.centers.result import Result
 from coterie.centers.shrinkage import shrink
 from coterie.centers.solution import Solution
@@ -26,6 +26,7 @@ from coterie.errors import DecodeError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import point_weight
 from coterie.oracles.mixed_sums import mixed_leaf_sums
+from coterie.oracles.rows import Lift
 
 _RESTARTS = 20  # of k-means++ on the cells
 _SUPPORTED = 5.0  # deviations by which a cluster's count must stand above noise
@@ -90,7 +91,6 @@ def pooled_centers(
         supported=held * lift.count > _SUPPORTED * np.sqrt(spread),
         points=points,
         weights=counts,
-        deviations=np.sqrt(noise * lift.dimension),
     )
 
 

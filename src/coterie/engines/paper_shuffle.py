@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate.vector_sums import VectorSumTable
-from coterie.centers.leaves import Lift, significant_leaves
+from coterie.centers.leaves import significant_leaves
 from coterie.centers.vector_sums import pooled_centers
 from coterie.coins import Coins
 from coterie.encode.vector_sums import VectorSumEncoder
@@ -28,6 +28,7 @@ from coterie.errors import DecodeError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import point_weight
 from coterie.oracles.mixed_sums import mixed_leaf_sums
+from coterie.oracles.rows import Lift
 from coterie.oracles.shuffled_histogram import ShuffledHistogram
 from coterie.plan import Plan
 from coterie.plan.codeword import ID_BYTES

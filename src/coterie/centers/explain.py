@@ -1,0 +1,333 @@
+"""From rows to k centers: two explanations of what was seen, and evidence that weighs them.
+
+1. A *population* explains data of any shape. `population`
+2. *Blobs* explain round groups, and those far better; they start from k-means on the population. `blobs` 3.
+*Evidence*: rows that took no part in either fit, those of the cells, say how far to go from one to the other.
+With A and
+   B what the two predict, the rows y are closest to A + α·(B - A) for
+
+       α = ⟨y - A, B - A⟩ / |B - A|²,     known within 1/|B - A| in units of the noise
+
+   inside the subspace that the population lives in, and likewise outside it, where the population predicts
+   nothing.
+4. If α says so, the blobs are the answer; else k-means on both, in those proportions, is. Two explanations
+that are wrong
+   in different ways are better together.
+5. *Errors* by doing it again: the answer is taken for the truth, its rows are perturbed by their own noise,
+and the fits
+   repeated from there (`_distances`).
+
+With rows of cells only, there is no second explanation: the population is the answer.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.centers.blobs import BlobFit, Blobs, search
+from coterie.centers.population import (
+    Cloud,
+    fit_population,
+    into_ball,
+    reweight,
+    seen_parts,
+)
+from coterie.centers.solution import Solution
+from coterie.oracles.rows import ViewRows, everybody
+
+COVERAGE: Final = 0.9  # of the stated radii
+
+_EXPECTED: Final = 0.3  # α before looking, and its deviation: measured over real data
+_EXPECTED_DEVIATION: Final = 0.2
+_ROUND: Final = 0.5  # α from which the groups are taken for round
+_EACH: Final = 400  # atoms of a blob
+_STARTS: Final = 2
+_REPEATS: Final = 6  # of the fits, for the errors
+_PEAK: Final = 6.0  # deviations by which a further group would have to explain more
+_SEEDS: Final = 1 << 31
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """Centers, and the population they are the k-means of."""
+
+    centers: NDArray[np.float64]  # (k, d)
+    shares: NDArray[np.float64]  # (k,)
+    points: NDArray[np.float64]  # (N, d), as k-means sees them
+    weights: NDArray[np.float64]  # (N,)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """How far the rows that took no part in the fits are from the population towards the blobs."""
+
+    inside: float  # α in the subspace, 0 to 1
+    outside: float  # α outside it, 0 to 1
+
+    @property
+    def round_groups(self) -> bool:
+        """Whether the groups are taken for round."""
+        return self.inside >= _ROUND
+
+
+def explain(
+    views: Sequence[ViewRows], clusters: int, rng: np.random.Generator, *, repeats: int = _REPEATS
+) -> Solution:
+    """Find `clusters` centers of the frame's unit ball from rows of any kind.
+
+    Parameters
+    ----------
+    views : sequence of ViewRows
+        All rows, of one table or of several; at least one.
+    clusters : int
+        k.
+    rng : numpy Generator
+        The analyst's.
+    repeats : int
+        How often the fits are repeated for the errors; 0 leaves the errors at the radius of the ball.
+
+    Returns
+    -------
+    Solution
+    """
+    mean, doubt = everybody(views)
+    population = fit_population(views, rng)
+    if population is None:
+        return _nothing(clusters, _shrunk_mean(mean, doubt))
+    answer = k_means(population.inner, population.weights, clusters, rng)
+    fit = _blob_fit(views)
+    peak = 0.0
+    if fit is None:
+        parts: _Parts = _Parts(population, None, None)
+    else:
+        starts = [answer]
+        starts += [k_means(population.inner, population.weights, clusters, rng) for _ in range(_STARTS - 1)]
+        blobs = search(fit, population, [(start.centers, start.shares) for start in starts])
+        evidence = weigh(population, blobs, [view for view in views if not view.halfspaces], rng)
+        parts = _Parts(population, blobs, evidence)
+        answer = combined(parts, clusters, rng)
+        if evidence.round_groups:
+            peak = float(fit.residual(blobs, population.inner).max())
+    distances = _distances(views, fit, parts, answer, rng, repeats)
+    return _solution(answer, distances, _shrunk_mean(mean, doubt), peak)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Parts:
+    population: Cloud
+    blobs: Blobs | None
+    evidence: Evidence | None
+
+
+def _blob_fit(views: Sequence[ViewRows]) -> BlobFit | None:
+    """Return the fit to the halfspaces of the frame's own ball that most people served, if there are any."""
+    own = [v for v in views if v.halfspaces and v.frame.scale == 1 and not v.frame.shift.any()]
+    return BlobFit(max(own, key=lambda view: view.people)) if own else None
+
+
+def weigh(population: Cloud, blobs: Blobs, cells: Sequence[ViewRows], rng: np.random.Generator) -> Evidence:
+    """Weigh blobs against the population by rows of cells, in which neither was fitted."""
+    basis = population.basis
+    points, weights = blobs.atoms(_EACH, rng)
+    along, size, out_along, out_size = 0.0, 0.0, 0.0, 0.0
+    for view in cells:
+        dimension = view.lift.dimension
+        noise = float(view.deviations[0])
+        first = view.predicted(population.atoms, population.weights) / noise
+        second = view.predicted(points, weights) / noise
+        seen = view.vectors / noise
+
+        def inside(rows: NDArray[np.float64], split: int = dimension) -> NDArray[np.float64]:
+            return np.column_stack([rows[:, :split] @ basis, rows[:, split:]])
+
+        def outside(rows: NDArray[np.float64], split: int = dimension) -> NDArray[np.float64]:
+            part: NDArray[np.float64] = rows[:, :split] - rows[:, :split] @ basis @ basis.T
+            return part
+
+        gap = inside(second - first)
+        along += float(np.vdot(gap, inside(seen - first)))
+        size += float(np.vdot(gap, gap))
+        far = outside(second)
+        out_along += float(np.vdot(far, outside(seen)))
+        out_size += float(np.vdot(far, far))
+    prior = 1 / _EXPECTED_DEVIATION**2
+    alpha = float(np.clip((along + _EXPECTED * prior) / (size + prior), 0, 1))
+    beyond = float(np.clip((out_along + alpha * prior) / (out_size + prior), 0, 1))
+    return Evidence(alpha, beyond)
+
+
+def combined(
+    parts: _Parts, clusters: int, rng: np.random.Generator, start: NDArray[np.float64] | None = None
+) -> Answer:
+    """Return the centers that the evidence asks for: the blobs, or k-means on blobs and population."""
+    population, blobs, evidence = parts.population, parts.blobs, parts.evidence
+    if blobs is None or evidence is None:
+        return k_means(population.inner, population.weights, clusters, rng, start)
+    basis = population.basis
+    if evidence.round_groups:
+        points, weights = blobs.atoms(_EACH, rng, basis)
+        return Answer(blobs.centers, blobs.shares, points, weights)
+    inner = blobs.centers @ basis @ basis.T
+    drawn = replace(blobs, centers=inner + evidence.outside * (blobs.centers - inner))
+    points, weights = drawn.atoms(_EACH, rng, basis)
+    points = np.concatenate([population.inner, points])
+    weights = np.concatenate([(1 - evidence.inside) * population.weights, evidence.inside * weights])
+    return k_means(points, weights, clusters, rng, drawn.centers if start is None else start)
+
+
+def k_means(
+    points: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    clusters: int,
+    rng: np.random.Generator,
+    start: NDArray[np.float64] | None = None,
+) -> Answer:
+    """Run weighted k-means, from k-means++ and, if given, from a start as well; the cheaper one wins."""
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    seed = int(rng.integers(_SEEDS))
+    heavy = weights > 1e-3 / len(weights)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct atoms than centers
+        solver = KMeans(clusters, n_init=3, random_state=seed).fit(
+            points[heavy], sample_weight=weights[heavy]
+        )
+        if start is not None:
+            other = KMeans(clusters, init=start, n_init=1).fit(points[heavy], sample_weight=weights[heavy])
+            solver = other if other.inertia_ < 1.01 * solver.inertia_ else solver
+    centers = solver.cluster_centers_.astype(np.float64)
+    shares = np.bincount(solver.labels_, weights[heavy], minlength=clusters)
+    return Answer(centers, shares / shares.sum(), points, weights)
+
+
+def _distances(
+    views: Sequence[ViewRows],
+    fit: BlobFit | None,
+    parts: _Parts,
+    answer: Answer,
+    rng: np.random.Generator,
+    repeats: int,
+) -> NDArray[np.float64]:
+    """Repeat the fits on the answer's own rows with fresh noise; return the distances: (repeats, k)."""
+    population, blobs, evidence = parts.population, parts.blobs, parts.evidence
+    clusters = len(answer.centers)
+    distances = np.empty((repeats, clusters))
+    pure = evidence is not None and evidence.round_groups
+    fitted = [view for view in views if view.halfspaces] or list(views)
+    expected = []
+    if not pure:
+        points, weights = population.atoms, population.weights
+        if blobs is not None and evidence is not None:
+            more, theirs = blobs.atoms(_EACH, rng)
+            points = np.concatenate([points, more])
+            weights = np.concatenate([(1 - evidence.inside) * weights, evidence.inside * theirs])
+        expected = [view.predicted(points, weights) for view in fitted]
+    for turn in range(repeats):
+        again = parts
+        if pure and fit is not None and blobs is not None:
+            rows = fit.predicted(blobs.centers, blobs.shares, blobs.sigma, np.zeros(clusters))[0]
+            again = replace(parts, blobs=_refit(fit, rows, blobs, rng))
+        else:
+            noisy = [_with_noise(view, rows, rng) for view, rows in zip(fitted, expected, strict=True)]
+            seen = seen_parts(noisy, population.basis)
+            weights = reweight(population.atoms, noisy, seen)[0]
+            again = replace(parts, population=replace(population, weights=weights))
+            if fit is not None and blobs is not None:
+                index = next(i for i, view in enumerate(fitted) if view is fit.view)
+                again = replace(again, blobs=_refit(fit, expected[index], blobs, rng))
+        centers = combined(again, clusters, rng, answer.centers).centers
+        distances[turn] = np.linalg.norm(centers - answer.centers, axis=1)
+    return distances
+
+
+def _with_noise(view: ViewRows, rows: NDArray[np.float64], rng: np.random.Generator) -> ViewRows:
+    noise = view.deviations[:, None] * rng.standard_normal(rows.shape)
+    return replace(view, vectors=rows + noise)
+
+
+def _refit(fit: BlobFit, rows: NDArray[np.float64], blobs: Blobs, rng: np.random.Generator) -> Blobs:
+    """Fit blobs to the rows they predict, with fresh noise."""
+    again = BlobFit(_with_noise(fit.view, rows, rng))
+    return again.fit(blobs.centers, blobs.shares, rounds=8, unsure=0.15, sigma=blobs.sigma, probes=1)
+
+
+def _shrunk_mean(mean: NDArray[np.float64], deviation: float) -> NDArray[np.float64]:
+    """Return the mean of everybody as far as it stands clear of its noise."""
+    noise = len(mean) * deviation**2
+    factor = max(0.0, 1 - noise / max(float(mean @ mean), 1e-12))
+    return into_ball((factor * mean)[None])[0]
+
+
+def _nothing(clusters: int, middle: NDArray[np.float64]) -> Solution:
+    return Solution(
+        centers=np.tile(middle, (clusters, 1)),
+        shares=np.full(clusters, 1 / clusters),
+        errors=np.ones(clusters),
+        supported=np.zeros(clusters, dtype=bool),
+        points=middle[None],
+        weights=np.ones(1),
+        notes=(),
+    )
+
+
+def _solution(
+    answer: Answer, distances: NDArray[np.float64], middle: NDArray[np.float64], peak: float
+) -> Solution:
+    """State radii, find what they do not support, and name what is doubtful."""
+    radii = _radii(distances) if len(distances) else np.ones(len(answer.centers))
+    from_middle = np.linalg.norm(answer.centers - middle, axis=1)
+    supported = (from_middle > radii) | (len(radii) == 1) | (len(distances) == 0)
+    centers = np.where(supported[:, None], answer.centers, middle)
+    notes = []
+    if peak > _PEAK:
+        notes.append(
+            "The reports speak of a group that none of the centers explains, or of two that one center "
+            f"stands for ({peak:.0f} deviations of the noise): ask for more clusters."
+        )
+    notes += _pairs(centers, radii, supported)
+    return Solution(
+        centers=centers,
+        shares=answer.shares,
+        errors=np.where(supported, radii, 1.0),
+        supported=supported,
+        points=answer.points,
+        weights=answer.weights,
+        notes=tuple(notes),
+    )
+
+
+def _radii(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return each center's radius that holds `COVERAGE` of the distances: (repeats, k) -> (k,).
+
+    A center's own scale is the root mean square of its few distances, shrunk towards everybody's by half; how
+    far the distances scatter around it is pooled over all centers.
+    """
+    own = np.sqrt((distances**2).mean(axis=0))
+    scale = np.sqrt(np.maximum(own * float(np.sqrt((own**2).mean())), 1e-18))
+    ratio = float(np.quantile(distances / scale, COVERAGE))
+    radii: NDArray[np.float64] = np.minimum(scale * ratio, 1.0)
+    return radii
+
+
+def _pairs(
+    centers: NDArray[np.float64], radii: NDArray[np.float64], supported: NDArray[np.bool_]
+) -> list[str]:
+    """Name pairs of supported centers that may be one group."""
+    named = []
+    for first in np.flatnonzero(supported):
+        for second in np.flatnonzero(supported):
+            if first < second:
+                apart = float(np.linalg.norm(centers[first] - centers[second]))
+                if apart < math.hypot(radii[first], radii[second]):
+                    named.append(
+                        f"Centers {first} and {second} may be one group: noise alone can hold them apart."
+                    )
+    return named
