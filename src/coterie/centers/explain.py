@@ -129,7 +129,7 @@ def _blob_fit(views: Sequence[ViewRows]) -> BlobFit | None:
 def weigh(
     population: Cloud, blobs: Blobs, fit: BlobFit, cells: Sequence[ViewRows], rng: np.random.Generator
 ) -> Evidence:
-    """Weigh blobs against the population: by the rows both were fitted to, and by cells, which took no part."""
+    """Weigh blobs against the population, by the rows both were fitted to and by cells."""
     basis = population.basis
     rows = fit.predicted(blobs.centers, blobs.shares, blobs.sigma, blobs.unsure)[0]
     (left,) = seen_parts([replace(fit.view, vectors=fit.rows - rows)], basis)
@@ -242,9 +242,19 @@ def _distances(
             if fit is not None and blobs is not None:
                 index = next(i for i, view in enumerate(fitted) if view is fit.view)
                 again = replace(again, blobs=_refit(fit, expected[index], blobs, rng))
-        centers = combined(again, clusters, rng, answer.centers).centers
+        centers = _in_order(combined(again, clusters, rng).centers, answer.centers)
         distances[turn] = np.linalg.norm(centers - answer.centers, axis=1)
     return distances
+
+
+def _in_order(
+    centers: NDArray[np.float64], like: NDArray[np.float64]
+) -> NDArray[np.float64]:  # (k, d), (k, d) -> (k, d)
+    """Return the centers in the order of those they stand for, matched at least total squared distance."""
+    from scipy.optimize import linear_sum_assignment
+
+    squares = ((like[:, None] - centers[None]) ** 2).sum(axis=2)
+    return centers[linear_sum_assignment(squares)[1]]
 
 
 def _with_noise(view: ViewRows, rows: NDArray[np.float64], rng: np.random.Generator) -> ViewRows:
@@ -253,9 +263,12 @@ def _with_noise(view: ViewRows, rows: NDArray[np.float64], rng: np.random.Genera
 
 
 def _refit(fit: BlobFit, rows: NDArray[np.float64], blobs: Blobs, rng: np.random.Generator) -> Blobs:
-    """Fit blobs to the rows they predict, with fresh noise."""
+    """Fit blobs to the rows they predict, with fresh noise, from a start that is as wrong as they may be."""
     again = BlobFit(_with_noise(fit.view, rows, rng))
-    return again.fit(blobs.centers, blobs.shares, rounds=8, unsure=0.15, sigma=blobs.sigma, probes=1)
+    clusters, dimension = blobs.centers.shape
+    wrong = np.sqrt(blobs.errors / dimension)[:, None] * rng.standard_normal((clusters, dimension))
+    start = into_ball(blobs.centers + wrong)
+    return again.fit(start, blobs.shares, rounds=8, unsure=0.15, sigma=blobs.sigma, probes=1)
 
 
 def _nothing(clusters: int, middle: NDArray[np.float64]) -> Solution:

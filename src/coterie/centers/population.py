@@ -197,8 +197,13 @@ def reweight(
             slope += np.einsum("nr,nr->n", f @ miss, v)
         return value, weights * (slope - float(weights @ slope))
 
-    options = {"maxiter": _STEPS, "maxcor": 20, "ftol": _STOP}
-    found = minimize(loss, np.zeros(count), jac=True, method="L-BFGS-B", options=options)
+    found = minimize(
+        loss,
+        np.zeros(count),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": _STEPS, "maxcor": 20, "ftol": _STOP},
+    )
     weights = _softmax(found.x)
     left = misses(weights)
     total = sum(float(np.vdot(miss, miss)) for miss in left)
@@ -234,7 +239,8 @@ def shrunk_mean(views: Sequence[ViewRows]) -> NDArray[np.float64]:
     """Return the mean of everybody as far as it stands clear of its noise: (d,)."""
     mean, deviation = everybody(views)
     factor = max(0.0, 1 - len(mean) * deviation**2 / max(float(mean @ mean), 1e-12))
-    return into_ball((factor * mean)[None])[0]
+    shrunk: NDArray[np.float64] = into_ball((factor * mean)[None])[0]
+    return shrunk
 
 
 def into_ball(points: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -5,8 +5,8 @@
 *Embedding.* A power of two P ≥ max(128, 1.25·D), D = d+2: what the server's second moment needs. A larger P
 costs no accuracy; above ε = 6 the cap is so small that P ≥ 4·D is wanted against directional bias.
 
-*Views.* Fifteen people in sixteen serve halfspaces, which see broad and tight groups alike; the eighth serves a
-few cells, whose rows take no part in finding the groups and so can judge what was found
+*Views.* Fifteen people in sixteen serve halfspaces, which see broad and tight groups alike; the
+sixteenth serves a few cells, whose rows take no part in finding the groups and so can judge what was found
 (`coterie.centers.explain`). Half of the halfspaces pass through the middle of the ball, where they see
 directions best; the others pass beside it, and see lengths.
 
