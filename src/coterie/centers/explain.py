@@ -34,6 +34,7 @@ from coterie.centers.blobs import BlobFit, Blobs, search
 from coterie.centers.population import (
     Cloud,
     fit_population,
+    into_ball,
     reweight,
     seen_parts,
     shrunk_mean,
