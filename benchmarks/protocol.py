@@ -111,6 +111,18 @@ def _decoded(tables: list[Aggregate], seed: int) -> Result:
         ) from error
 
 
+def choose_clusters(study: Study, points: NDArray[Any], seed: int) -> int:
+    """Collect a report from every person, let the decoder choose k, and return it."""
+    table = play(design(study, points.shape, seed), points, SimulationCoins(seed))
+    try:
+        result = decode(table, clusters="auto", random_state=seed)  # type: ignore[call-arg]
+    except TypeError as error:
+        raise RuntimeError(
+            f"this version of coterie does not choose k (decode(clusters='auto')): {error}"
+        ) from error
+    return len(result.centers)
+
+
 def seconds_without_radii(outcome: Outcome, clusters: int, seed: int) -> float | None:
     """Return how long the decoder takes if nobody asks for error radii; None where it has no such choice."""
     views = [view for table in outcome.tables for view in rows_of(table.table, outcome.plan)]  # type: ignore[arg-type]
