@@ -36,7 +36,7 @@ def main() -> int:
     failed = 0
     if not all((data / f"{name}.dat").exists() for name in real_data.SHAPES):
         failed += _run("real_data", "--out", str(data))
-    failed += _run("speed", *(["--quick"] if options.seeds else []))
+    failed += _run("speed")
     for name in GRIDS:
         failed += _run(name, "--workers", options.workers, *seeds, *folder)
     return failed
