@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from coterie import errors
     from coterie.aggregate import Aggregate
-    from coterie.centers import Result, decode
+    from coterie.centers import Population, Result, decode
     from coterie.encode import Client
     from coterie.estimators import LocalKMeans, ShuffleKMeans
     from coterie.plan import Plan
@@ -29,6 +29,7 @@ __all__ = [
     "LocalKMeans",
     "Plan",
     "Policy",
+    "Population",
     "Result",
     "ShuffleKMeans",
     "__version__",
@@ -42,6 +43,7 @@ _ROOM_OF = {
     "LocalKMeans": "coterie.estimators",
     "Plan": "coterie.plan",
     "Policy": "coterie.privacy",
+    "Population": "coterie.centers",
     "Result": "coterie.centers",
     "ShuffleKMeans": "coterie.estimators",
     "decode": "coterie.centers",

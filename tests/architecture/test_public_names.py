@@ -12,6 +12,7 @@ PUBLIC = [
     "LocalKMeans",
     "Plan",
     "Policy",
+    "Population",
     "Result",
     "ShuffleKMeans",
     "__version__",

@@ -64,7 +64,7 @@ def result_of(solution: Solution, aggregate: Aggregate) -> Result:
         count=aggregate.count,
         guarantee=_promise(plan, aggregate.count),
         plan_id=plan.id,
-        population=Population(_original(solution.points, plan), solution.weights),
+        population=Population(_original(solution.points, plan), solution.weights, plan.study_id, (plan.id,)),
     )
 
 
