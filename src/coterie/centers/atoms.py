@@ -7,6 +7,7 @@ points (m, d) and weights (m,) as float64, the ids of the plans and of their stu
 from __future__ import annotations
 
 import io
+import math
 import os
 import zipfile
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ FORMAT: Final = "coterie-population"
 VERSION: Final = 1
 MAX_BYTES: Final = 1 << 28  # of a file
 
-_NAMES: Final = ("format", "version", "study_id", "plan_ids", "points", "weights")
+_NAMES: Final = ("format", "version", "study_id", "plan_ids", "points", "weights", "scatter")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +43,9 @@ class Population:
         The study that the reports belong to: the id of its first plan.
     plan_ids : tuple of str
         The plans that the reports answered, the last one last.
+    scatter : float
+        Mean square distance of people from the points in directions that the points do not show, because
+        nothing stands clear of the noise there; in the original units, squared.
 
     Examples
     --------
@@ -57,6 +61,7 @@ class Population:
     weights: NDArray[np.float64]
     study_id: str
     plan_ids: tuple[str, ...]
+    scatter: float = 0.0
 
     @property
     def plan_id(self) -> str:
@@ -74,6 +79,7 @@ class Population:
                 plan_ids=np.array(self.plan_ids, dtype=np.str_),
                 points=self.points,
                 weights=self.weights,
+                scatter=np.array(float(self.scatter)),
             )
 
     @classmethod
@@ -104,10 +110,13 @@ class Population:
             and bool((weights >= 0).all())
             and float(weights.sum()) > 0
             and len(plan_ids) > 0
+            and 0 <= (scatter := float(found["scatter"])) < math.inf
         )
         if not sound:
-            raise FileError(path, 0, "finite points (m, d), weights (m,) of at least 0, and the plans' ids")
-        return cls(points, weights, str(found["study_id"]), plan_ids)
+            raise FileError(
+                path, 0, "finite points (m, d), weights (m,) and scatter of at least 0, and the plans' ids"
+            )
+        return cls(points, weights, str(found["study_id"]), plan_ids, scatter)
 
 
 def _arrays(data: bytes) -> dict[str, NDArray[Any]]:
@@ -120,6 +129,8 @@ def _arrays(data: bytes) -> dict[str, NDArray[Any]]:
             raise ValueError("other arrays")
         found: dict[str, NDArray[Any]] = {name: archive[name] for name in _NAMES}
     kinds = {"format": "U", "study_id": "U", "version": "i", "plan_ids": "U"}
+    if found["scatter"].shape or found["scatter"].dtype != np.float64:
+        raise ValueError("other types")
     if any(found[name].dtype.kind != kind for name, kind in kinds.items()):
         raise ValueError("other types")
     if found["format"].shape or str(found["format"]) != FORMAT or found["version"].shape:

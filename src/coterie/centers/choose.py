@@ -2,12 +2,14 @@
 
 A further group of d + 1 numbers (its center and its share) lowers chi-square by about d + 1 where there is
 nothing but noise to explain, so it has to be lower by more than twice that (Akaike's criterion, which needs
-no estimate of the noise here because the plan tells it). Groups are the round ones of `blobs`; where a plan
+no estimate of the noise here because the plan tells it), and by 2·log M more because the best of about as
+many places as there are rows is taken. Groups are the round ones of `blobs`; where a plan
 has no halfspaces, the centers that stand clear of the noise are counted instead (`codeword`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -55,7 +57,7 @@ def choose_clusters(views: Sequence[ViewRows], most: int, rng: np.random.Generat
     if population is None:
         return 1
     fit = BlobFit(max(own, key=lambda view: view.people))
-    price = _PRICE * (fit.view.lift.dimension + 1)
+    price = _PRICE * (fit.view.lift.dimension + 1 + math.log(len(fit.rows)))
     best = last = _from_k_means(fit, population, 1, rng)
     refused = 0
     while len(last.shares) < most and refused < _REFUSALS:

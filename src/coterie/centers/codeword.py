@@ -14,6 +14,7 @@ from coterie.centers.choose import choose_clusters, most_clusters
 from coterie.centers.explain import explain
 from coterie.centers.population import FLAT
 from coterie.centers.result import Population, Result
+from coterie.centers.scatter import scatter_of
 from coterie.centers.solution import Solution
 from coterie.centers.solve import solve
 from coterie.errors import DecodeError
@@ -38,8 +39,12 @@ def decode_rows(aggregates: Sequence[Aggregate], clusters: int, rng: np.random.G
     among much noise, and have a decoder of their own (`solve`), which takes one table.
     """
     views = _rows(aggregates)
-    if _explained(aggregates[-1].plan, views):
-        return result_of(explain(views, clusters, rng), *aggregates)
+    plan = aggregates[-1].plan
+    if _explained(plan, views):
+        solution = explain(views, clusters, rng)
+        flat = plan.dimension <= FLAT  # there the points themselves scatter
+        scatter = 0.0 if flat else scatter_of(views, solution.points, solution.weights, rng)
+        return result_of(solution, *aggregates, scatter=scatter)
     if len(aggregates) > 1:
         raise DecodeError(
             "tables can be decoded together if one of their plans has halfspaces or in at most "
@@ -69,7 +74,7 @@ def _codeword_table(aggregate: Aggregate) -> CodewordTable:
     return aggregate.table
 
 
-def result_of(solution: Solution, *aggregates: Aggregate) -> Result:
+def result_of(solution: Solution, *aggregates: Aggregate, scatter: float = 0.0) -> Result:
     """Dress a solution in the last plan's coordinates, with what there is to say about it."""
     plan = aggregates[-1].plan
     supported = int(solution.supported.sum())
@@ -84,7 +89,9 @@ def result_of(solution: Solution, *aggregates: Aggregate) -> Result:
         count=sum(each.count for each in aggregates),
         guarantee=max(promises, key=lambda promise: (promise.epsilon, promise.delta)),
         plan_id=plan.id,
-        population=Population(_original(solution.points, plan), solution.weights, plan.study_id, ids),
+        population=Population(
+            _original(solution.points, plan), solution.weights, plan.study_id, ids, scatter * plan.radius**2
+        ),
     )
 
 

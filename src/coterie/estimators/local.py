@@ -362,7 +362,8 @@ def _checked_waves(waves: Sequence[object]) -> list[float]:
 
 def _next_plan(plan: Plan, found: Result, people: int) -> Plan:
     """Follow up; with the same ball where the earlier people's reports tell nobody apart."""
-    if len(found.population.points) > 1:
+    seen = found.population
+    if len(seen.points) > 1 or seen.scatter > 0:
         return plan.follow_up(found, people)
     return plan.follow_up(found, people, center=plan.center, radius=plan.radius)
 

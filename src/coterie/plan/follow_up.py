@@ -1,7 +1,8 @@
 """The ball of a follow-up plan: where a first study found people, and how far around.
 
     center   the weighted mean c of the first study's population
-    radius   1.1 times the distance from c within which 99 % of the population lies
+    radius   1.1 times the distance from c within which 99 % of the people lie: a person at a point x of the
+             population is √(|x - c|² + scatter) away, with what its points do not show (`centers.scatter`)
 
 It is sequential interaction with the population of people, with one message per person: the first ones answer
 a plan with a ball known beforehand, others one with a ball that follows from the first ones' private reports.
@@ -34,6 +35,10 @@ class Found(Protocol):
         """Their shares of the people, (m,)."""
 
     @property
+    def scatter(self) -> float:
+        """Mean square distance of people from the points."""
+
+    @property
     def study_id(self) -> str:
         """Id of the study's first plan."""
 
@@ -45,7 +50,7 @@ class Found(Protocol):
 def found_in(after: Any) -> Found | None:
     """Return the population of a result, or a population itself; None for anything else."""
     found = getattr(after, "population", after)
-    names = ("points", "weights", "study_id", "plan_ids")
+    names = ("points", "weights", "scatter", "study_id", "plan_ids")
     return found if all(hasattr(found, name) for name in names) else None
 
 
@@ -56,8 +61,9 @@ def ball_after(found: Found) -> tuple[list[float], float]:
     --------
     >>> from types import SimpleNamespace
     >>> points = np.array([[1.0, 0.0], [3.0, 0.0]])
-    >>> ball_after(SimpleNamespace(points=points, weights=np.ones(2), study_id="", plan_ids=()))
-    ([2.0, 0.0], 1.1)
+    >>> found = SimpleNamespace(points=points, weights=np.ones(2), scatter=3.0, study_id="", plan_ids=())
+    >>> ball_after(found)  # 1.1 times √(1 + 3)
+    ([2.0, 0.0], 2.2)
     """
     points = np.asarray(found.points, dtype=np.float64)
     weights = np.asarray(found.weights, dtype=np.float64)
@@ -65,7 +71,7 @@ def ball_after(found: Found) -> tuple[list[float], float]:
     if points.ndim != 2 or weights.shape != (len(points),) or not total > 0:
         raise PlanError("a population needs points (m, d) and weights (m,) that are not all 0")
     center = weights @ points / total
-    distances = np.linalg.norm(points - center, axis=1)
+    distances = np.sqrt(((points - center) ** 2).sum(axis=1) + found.scatter)
     order = np.argsort(distances, kind="stable")
     reached = np.searchsorted(np.cumsum(weights[order]), HELD * total)
     radius = MARGIN * float(distances[order[min(int(reached), len(order) - 1)]])

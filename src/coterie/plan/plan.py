@@ -261,8 +261,9 @@ class Plan:
         >>> from types import SimpleNamespace
         >>> import numpy as np
         >>> plan = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=1000, radius=100.0)
-        >>> points = np.array([[7.0, 5.0], [3.0, 5.0]])  # from `coterie.decode(table).population`
-        >>> seen = SimpleNamespace(points=points, weights=np.ones(2), study_id=plan.id, plan_ids=[plan.id])
+        >>> points, weights = np.array([[7.0, 5.0], [3.0, 5.0]]), np.ones(2)
+        >>> names = {"study_id": plan.id, "plan_ids": (plan.id,)}
+        >>> seen = SimpleNamespace(points=points, weights=weights, scatter=0.0, **names)  # or a Result
         >>> wave = plan.follow_up(seen, expected_users=9000)
         >>> wave.center, round(wave.radius, 6), wave.study_id == plan.id
         ((5.0, 5.0), 2.2, True)

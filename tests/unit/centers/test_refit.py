@@ -80,6 +80,7 @@ def test_a_population_survives_its_file(result, tmp_path):
     np.testing.assert_array_equal(again.points, result.population.points)
     np.testing.assert_array_equal(again.weights, result.population.weights)
     assert again.plan_ids == (result.plan_id,)
+    assert again.scatter == result.population.scatter
     assert (again.plan_id, again.study_id) == (result.plan_id, result.study_id)
     again.save(tmp_path / "again.npz")
     assert (tmp_path / "again.npz").read_bytes() == (tmp_path / "seen.npz").read_bytes()
@@ -93,6 +94,7 @@ def archive(**changes):
         "plan_ids": np.array(["a" * 64]),
         "points": np.zeros((2, 3)),
         "weights": np.ones(2),
+        "scatter": np.array(0.5),
     }
     file = io.BytesIO()
     np.savez(file, **{name: value for name, value in {**arrays, **changes}.items() if value is not None})
@@ -101,7 +103,8 @@ def archive(**changes):
 
 def test_the_archive_that_is_spoilt_below_is_good(tmp_path):
     (tmp_path / "good.npz").write_bytes(archive())
-    assert Population.load(tmp_path / "good.npz").points.shape == (2, 3)
+    good = Population.load(tmp_path / "good.npz")
+    assert (good.points.shape, good.scatter) == ((2, 3), 0.5)
 
 
 @pytest.mark.parametrize(
@@ -126,6 +129,10 @@ def test_the_archive_that_is_spoilt_below_is_good(tmp_path):
         archive(weights=np.ones(3)),
         archive(weights=-np.ones(2)),
         archive(weights=np.zeros(2)),
+        archive(scatter=np.array(-1.0)),
+        archive(scatter=np.array(np.nan)),
+        archive(scatter=np.zeros(1)),
+        archive(scatter=np.array(0)),
     ],
 )
 def test_a_file_that_is_no_population_is_refused(tmp_path, data):
