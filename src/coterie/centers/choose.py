@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from coterie.centers.blobs import BlobFit, Blobs
 from coterie.centers.explain import k_means
-from coterie.centers.population import Cloud, fit_population
+from coterie.centers.population import Cloud, fit_population, shrunk_mean
 from coterie.oracles.rows import ViewRows
 
 _PRICE: Final = 2.0  # of each number of a further group, in chi-square
@@ -56,7 +56,7 @@ def choose_clusters(views: Sequence[ViewRows], most: int, rng: np.random.Generat
     population = fit_population(views, rng)
     if population is None:
         return 1
-    fit = BlobFit(max(own, key=lambda view: view.people))
+    fit = BlobFit(max(own, key=lambda view: view.people), shrunk_mean(views))
     price = _PRICE * (fit.view.lift.dimension + 1 + math.log(len(fit.rows)))
     best = last = _from_k_means(fit, population, 1, rng)
     refused = 0
