@@ -2,13 +2,14 @@
 
 PYTHON ?= python3
 VENV := .venv
+WORKERS ?= 2
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 EXTRAS := fast,parquet,plot,docs,dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format types contract docs check bench nightly clean
+.PHONY: help setup locked lock sbom demo test lint format types contract docs check bench nightly clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -22,6 +23,18 @@ $(STAMP): pyproject.toml constraints.txt
 	$(PIP) install -c constraints.txt hatchling editables
 	$(PIP) install -c constraints.txt --no-build-isolation -e '.[$(EXTRAS)]'
 	@touch $@
+
+locked: ## build .venv from requirements.lock: files with these hashes, or none
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install --require-hashes -r requirements.lock
+	$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $(STAMP)
+
+lock: setup ## write requirements.lock anew from constraints.txt
+	$(BIN)/python tools/supply_chain.py lock
+
+sbom: setup ## write the bill of materials, sbom.cdx.json (CycloneDX)
+	$(BIN)/python tools/supply_chain.py sbom
 
 demo: setup ## cluster 200,000 simulated people privately and write a page about it
 	$(BIN)/coterie demo
@@ -49,8 +62,8 @@ docs: setup ## build the documentation into site/
 check: lint types contract docs ## everything a change must pass; the tests come last
 	@$(MAKE) --no-print-directory test
 
-bench: setup ## accuracy and speed, results under benchmarks/results (about an hour; accuracy resumes)
-	$(BIN)/python -m benchmarks
+bench: setup ## every promised figure, results under benchmarks/results (hours; resumes); WORKERS=processes
+	$(BIN)/python -m benchmarks --workers $(WORKERS)
 
 nightly: setup ## the tests that are too long for every change, too
 	$(BIN)/pytest -m ''

@@ -10,6 +10,7 @@
     ├── AggregateError     (ValueError)    tables cannot be merged or hold what they must not
     ├── DecodeError        (ValueError)    a table cannot be turned into centers
     ├── SettingError       (ValueError)    a setting, of a call or of the environment, is none there is
+    ├── PolicyError        (ValueError)    a plan asks for more than the owner of the device allows
     ├── LedgerError                        the device's memory of its answer is unusable
     └── MissingExtraError  (ImportError)   an optional dependency is not installed
 
@@ -85,6 +86,10 @@ class DecodeError(CoterieError, ValueError):
 
 class SettingError(CoterieError, ValueError):
     """A setting, of a call or of the environment, is none there is."""
+
+
+class PolicyError(CoterieError, ValueError):
+    """A plan asks for more than the owner of the device allows; nothing was drawn."""
 
 
 class LedgerError(CoterieError):

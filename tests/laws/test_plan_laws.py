@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from coterie.errors import PlanError
 from coterie.plan import Plan
-from coterie.plan.codeword import CodewordNumbers, CrossPolytope, Net
+from coterie.plan.codeword import CodewordNumbers
+from coterie.plan.views import CrossPolytope, Halfspaces, Net
 from coterie.privacy import BASE_ODDS, largest_odds
 
 positive = st.floats(min_value=1e-300, max_value=1e300)
@@ -18,7 +19,9 @@ def views(draw, dimension):
     cells = draw(st.sampled_from([2, 4, 8]))
     net = st.lists(st.tuples(*[coordinates] * dimension), min_size=cells, max_size=cells).map(tuple)
     rotation = st.just(CrossPolytope(cells // 2))
-    kinds = st.one_of(net.map(Net), rotation) if cells // 2 >= dimension else net.map(Net)
+    offsets = st.lists(st.integers(-(2**27), 2**27), min_size=cells, max_size=cells)
+    halfspaces = offsets.map(lambda listed: Halfspaces(cells, tuple(listed)))
+    kinds = st.one_of(net.map(Net), rotation, halfspaces)
     count = draw(st.sampled_from([1, 2]))
     return tuple(draw(kinds) for _ in range(count))
 

@@ -12,7 +12,7 @@ from coterie.aggregate import Aggregate
 from coterie.collect import take_in
 from coterie.errors import CoterieError, FileError
 from coterie.plan import Plan
-from coterie.plan.codeword import CrossPolytope, Net
+from coterie.plan.views import CrossPolytope, Halfspaces, Net
 from coterie.wire.report_file import ReportFile, write_reports
 
 FULL = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
@@ -22,6 +22,7 @@ PLANS = [
         {"views": (CrossPolytope(2),)},
         {"views": (CrossPolytope(2), Net(((0, 0), (9, 9), (-9, 0), (1, 1)))), "codewords": 1000, "cap": 300},
         {"views": (CrossPolytope(2),), "embedding": 512},
+        {"views": (Halfspaces(8, (0, 9, -9, 0, 1, 2, 3, 4), 3), CrossPolytope(2))},
     )
 ]
 

@@ -18,7 +18,8 @@ import pytest
 
 from coterie.encode.codeword import CodewordEncoder
 from coterie.plan import Plan
-from coterie.plan.codeword import CodewordNumbers, CrossPolytope
+from coterie.plan.codeword import CodewordNumbers
+from coterie.plan.views import CrossPolytope, Halfspaces
 from coterie.privacy.odds import BASE_ODDS, largest_odds
 
 Reference = runpy.run_path(str(Path(__file__).parents[1] / "reference" / "codeword_reference.py"))[
@@ -58,9 +59,16 @@ class FixedCoins:
         return self.draws
 
 
-def make_plan(epsilon, codewords, cap, weight):
+VIEWS = {
+    "cells": (CrossPolytope(8),),
+    # Two rotations; hyperplanes that nobody is above, and through the center, where the zero point ties.
+    "halfspaces": (Halfspaces(256, (0, 3 << 20, -(3 << 20), 1 << 27) * 64),),
+}
+
+
+def make_plan(epsilon, codewords, cap, weight, views="cells"):
     odds = largest_odds(epsilon)
-    numbers = CodewordNumbers(codewords, cap, odds, 128, int(weight * 2**20), (CrossPolytope(8),))
+    numbers = CodewordNumbers(codewords, cap, odds, 128, int(weight * 2**20), VIEWS[views])
     return Plan(
         protocol="codeword", model="local", dimension=DIMENSION, clusters=2, epsilon=epsilon, delta=0.0,
         expected_users=100, center=None, radius=1.0, seed=0, numbers=numbers,
@@ -127,9 +135,10 @@ def check(laws, epsilon, codewords, width):
     assert math.log(ratio) >= TIGHT * epsilon, "ε not used up"
 
 
+@pytest.mark.parametrize("views", VIEWS)
 @pytest.mark.parametrize(("epsilon", "codewords", "cap", "weight"), CASES)
-def test_the_exact_law_of_the_report_is_private_and_tight(epsilon, codewords, cap, weight):
-    plan = make_plan(epsilon, codewords, cap, weight)
+def test_the_exact_law_of_the_report_is_private_and_tight(epsilon, codewords, cap, weight, views):
+    plan = make_plan(epsilon, codewords, cap, weight, views)
     for report_id in (bytes(12), bytes(range(12)), b"\xff" * 12):
         laws = laws_of_reports(plan, report_id)
         assert all(sum(law.values()) == plan.numbers.randomizer.total for law in laws)

@@ -15,6 +15,7 @@ from coterie.errors import LedgerError
 from coterie.plan import Plan
 
 PLAN = Plan.design(dimension=1, clusters=1, epsilon=1.0, expected_users=100)
+OTHER = Plan.design(dimension=1, clusters=1, epsilon=1.0, expected_users=101)
 # The steps that change the disk, in the order in which they happen.
 STEPS = ["write", "fsync new", "replace", "fsync folder"]
 
@@ -44,7 +45,7 @@ def watch(monkeypatch, path, seen):
 
     def open_(name, *arguments):
         handle = real_open(name, *arguments)
-        names[handle] = {f"{path}.lock": "lock", f"{path}.new": "new"}.get(os.fspath(name), "folder")
+        names[handle] = {f"{path}.new": "new"}.get(os.fspath(name), "folder")
         return handle
 
     real_open, write, fsync, replace, flock = os.open, os.write, os.fsync, os.replace, fcntl.flock
@@ -210,27 +211,148 @@ def test_two_names_of_one_ledger_meet_at_one_lock(path, tmp_path):
     assert (tmp_path / "alias").is_symlink()
 
 
-def test_a_lock_file_removed_while_waiting_locks_nothing(path, tmp_path):
-    lock = tmp_path / "ledger.lock"
-    holder = os.open(lock, os.O_RDWR | os.O_CREAT)
-    fcntl.flock(holder, fcntl.LOCK_EX)
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(Ledger(path).answer, PLAN, draw)
+def test_no_file_that_can_be_removed_holds_the_lock(path, tmp_path):
+    """Whatever vanishes from the folder while one answers, another waits for it."""
+    inside, go = threading.Event(), threading.Event()
+
+    def slow():
+        inside.set()
+        assert go.wait(10)
+        return draw()
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(Ledger(path).answer, PLAN, slow)
+        assert inside.wait(10)
+        for entry in tmp_path.iterdir():
+            entry.unlink()
+        second = pool.submit(Ledger(path).answer, PLAN, draw)
         with pytest.raises(TimeoutError):
-            waiting.result(timeout=0.2)
-        lock.unlink()
-        os.close(holder)
-        report = waiting.result(timeout=10)
-    assert lock.exists()
-    assert Ledger(path).answer(PLAN, draw) == report
+            second.result(timeout=0.3)
+        go.set()
+        assert first.result(timeout=10) == second.result(timeout=10)
 
 
-def test_holds_the_plan_id_and_the_report_and_nothing_else(path):
+def test_a_second_name_of_the_ledger_is_refused(path, tmp_path):
+    """The other name would keep the old contents, and lead to another report."""
+    Ledger(path).answer(PLAN, draw)
+    os.link(path, tmp_path / "twin")
+    for name in ("ledger", "twin"):
+        with pytest.raises(LedgerError, match="second name"):
+            Ledger(tmp_path / name).answer(OTHER, unused)
+
+
+def test_a_pipe_in_the_ledgers_place_keeps_nobody_waiting(path):
+    os.mkfifo(path)
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(Ledger(path).answer, PLAN, unused)
+        try:
+            with pytest.raises(LedgerError, match="no ordinary file"):
+                asked.result(timeout=5)
+        finally:
+            os.close(os.open(path, os.O_RDWR | os.O_NONBLOCK))  # let a reader that waits go
+
+
+def test_a_link_that_appears_in_the_ledgers_place_is_not_followed(path, tmp_path):
+    ledger = Ledger(path)
+    Ledger(tmp_path / "elsewhere").answer(PLAN, draw)
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(LedgerError, match="cannot be used"):
+        ledger.answer(PLAN, unused)
+
+
+@pytest.mark.parametrize("kind", ["file", "link", "hard link"])
+def test_a_planted_new_file_is_not_written_to(path, tmp_path, kind):
+    """Whoever planted it would hold a handle on, or a name of, what becomes the ledger."""
+    planted, new = tmp_path / "planted", tmp_path / "ledger.new"
+    planted.write_bytes(b"theirs")
+    planted.chmod(0o666)
+    if kind == "file":
+        planted.rename(new)
+        planted = new
+    elif kind == "link":
+        new.symlink_to(planted)
+    else:
+        os.link(planted, new)
+    with planted.open("rb") as handle:
+        Ledger(path).answer(PLAN, draw)
+        assert handle.read() == b"theirs"
+        assert os.fstat(handle.fileno()).st_ino != path.stat().st_ino
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert not path.is_symlink()
+
+
+FORK = """
+import os, sys, time
+from coterie.encode.ledger import Ledger
+from coterie.errors import LedgerError
+from coterie.plan import Plan
+
+plan, path = Plan.from_json(sys.argv[1]), sys.argv[2]
+
+def make():
+    child = os.fork()
+    if child == 0:
+        return b"made by child"
+    if sys.argv[3] == "die":
+        print(child, flush=True)
+        os._exit(9)
+    assert os.waitpid(child, 0)[1] == 0
+    return b"made by paren"
+
+try:
+    print(Ledger(path).answer(plan, make))
+except LedgerError as error:
+    assert "forked inside" in str(error)
+    if sys.argv[3] == "die":
+        time.sleep(20)
+    os._exit(0)
+"""
+
+
+def test_a_child_forked_inside_the_lock_returns_nothing(path):
+    command = [sys.executable, "-W", "ignore", "-c", FORK, PLAN.to_json(), str(path), "live"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "b'made by paren'"
+    assert Ledger(path).answer(PLAN, unused) == b"made by paren"
+
+
+def test_a_child_forked_inside_the_lock_does_not_keep_it(path):
+    command = [sys.executable, "-W", "ignore", "-c", FORK, PLAN.to_json(), str(path), "die"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
+        child = int(parent.stdout.readline())
+        parent.wait()
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(Ledger(path).answer, PLAN, draw)
+            try:
+                assert len(asked.result(timeout=5)) == 13
+            finally:
+                os.kill(child, 9)
+
+
+def test_holds_what_was_answered_and_nothing_of_the_point(path, monkeypatch):
+    monkeypatch.setattr("time.time", lambda: 86400.0 * 20000 + 5)
     report = Ledger(path).answer(PLAN, draw)
-    body = b"COTERIE-LEDGER\n\x01" + PLAN.id_bytes + b"\x00\x0d" + report
+    body = b"COTERIE-LEDGER\n\x02" + 2 * PLAN.id_bytes + (20000).to_bytes(4, "big")
+    body += b"\x00\x05\x00\x0d" + b"1 0 1" + report
     assert path.read_bytes() == body + hashlib.sha256(body).digest()
     assert path.stat().st_mode & 0o777 == 0o600
-    assert sorted(name.name for name in path.parent.iterdir()) == ["ledger", "ledger.lock"]
+    assert sorted(name.name for name in path.parent.iterdir()) == ["ledger"]
+
+
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_one_plan_of_a_study_is_answered_ever(path, first):
+    """Whichever came first: the plan that started the study or one that follows it up."""
+    follow = [Plan.design(1, 1, 1.0, 100, study=PLAN.id, after=[PLAN.id], seed=seed) for seed in range(2)]
+    plans = [PLAN, *follow]
+    assert {plan.study_id for plan in plans} == {PLAN.id}
+    report = Ledger(path).answer(plans[first], draw)
+    for plan in plans:
+        if plan is plans[first]:
+            assert Ledger(path).answer(plan, unused) == report
+        else:
+            with pytest.raises(LedgerError, match=r"of the same study.*no report was made"):
+                Ledger(path).answer(plan, unused)
+    assert len(Ledger(path).answer(OTHER, draw)) == 13
 
 
 def unused():
@@ -243,7 +365,11 @@ def test_a_damaged_ledger_is_never_a_reason_to_draw_again(path):
     damaged = [good[:length] for length in range(len(good))]
     damaged += [good[:i] + bytes([good[i] ^ 1]) + good[i + 1 :] for i in range(len(good))]
     body = good[:-32]
-    for wrong in (b"X" + body[1:], body[:-1], body + bytes(5), body[:15] + b"\2" + body[16:]):
+    twice = body + body[16:]
+    for wrong in (
+        *(b"X" + body[1:], body[:-1], body + bytes(5), body[:15] + b"\1" + body[16:], twice),
+        *(body.replace(b"1 0 1", other) for other in (b"1 0 x", b"0101 ", b"inf 1", b"1 0/0")),
+    ):
         damaged.append(wrong + hashlib.sha256(wrong).digest())
     damaged.append(bytes(MAX_BYTES + 1))
     for data in damaged:
@@ -253,9 +379,9 @@ def test_a_damaged_ledger_is_never_a_reason_to_draw_again(path):
 
 
 def test_a_full_ledger_says_so(path):
-    body = b"COTERIE-LEDGER\n\x01"
+    body = b"COTERIE-LEDGER\n\x02"
     for number in range(16):
-        body += number.to_bytes(32, "big") + b"\xff\xf0" + bytes(0xFFF0)
+        body += number.to_bytes(32, "big") + bytes(36) + b"\x00\x05\xff\xf0" + b"1 0 1" + bytes(0xFFF0)
     path.write_bytes(body + hashlib.sha256(body).digest())
     with pytest.raises(LedgerError, match="full"):
         Ledger(path).answer(PLAN, draw)

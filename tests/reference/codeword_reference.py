@@ -23,6 +23,12 @@ def bit(data: bytes, j: int) -> int:
     return data[j // 8] >> (7 - j % 8) & 1
 
 
+def rows_of(view: dict) -> int:
+    if view["cells"] == "cross-polytope":
+        return 2 * view["size"]
+    return len(view["points"] if view["cells"] == "net" else view["offsets"])
+
+
 class Reference:
     """One plan, given as its canonical JSON text."""
 
@@ -32,10 +38,8 @@ class Reference:
         self.plan_id = hashlib.sha256(plan_json.encode()).digest()
         self.public_key = hashlib.sha256(b"coterie/1/public" + self.plan_id).digest()[:16]
         self.views = self.numbers["views"]
-        self.cells = [
-            2 * v["size"] if v["cells"] == "cross-polytope" else len(v["points"]) for v in self.views
-        ]
-        self.rows = sum(self.cells)
+        self.rows_of = [rows_of(view) for view in self.views]  # M
+        self.rows = sum(self.rows_of)
 
     # ---- public randomness
 
@@ -48,7 +52,7 @@ class Reference:
         block = self.stream(report_id, 0, 1)
         tickets = [number for number, view in enumerate(self.views) for _ in range(view["weight"])]
         view = tickets[block[5] % len(tickets)]
-        return view, int.from_bytes(block[:4], "big") % self.cells[view], block[4] & 1
+        return view, int.from_bytes(block[:4], "big") % self.rows_of[view], block[4] & 1
 
     def codeword(self, report_id: bytes, index: int) -> list[int]:
         size = self.numbers["embedding"]
@@ -107,6 +111,19 @@ class Reference:
         i = sizes.index(max(sizes))
         return 2 * i + (y[i] < 0)
 
+    def height(self, q: list[int], number: int, mask: int) -> int:
+        size = max(128, 1 << (len(q) - 1).bit_length())
+        return self.rotate(q, size, f"view/{number}/{mask // size}")[mask % size]
+
+    def side(self, q: list[int], number: int, mask: int) -> tuple[dict[str, int], int]:
+        """What decides the sign, and the sign before the flip."""
+        view = self.views[number]
+        if view["cells"] == "halfspaces":
+            y = self.height(q, number, mask)
+            return {"height": y}, 1 if y >= view["offsets"][mask] else -1
+        cell = self.cell(q, number)
+        return {"cell": cell}, (-1) ** (cell & mask).bit_count()
+
     # ---- the report
 
     def steps(self, x: list[float], report_id: bytes, draw: int) -> dict[str, object]:
@@ -115,9 +132,9 @@ class Reference:
         cap, odds = self.numbers["cap"], self.numbers["odds"]
         q = self.quantize(x)
         view, mask, flip = self.choices(report_id)
-        row = sum(self.cells[:view]) + mask
-        cell = self.cell(q, view)
-        sign = (-1) ** ((cell & mask).bit_count() + flip)
+        row = sum(self.rows_of[:view]) + mask
+        decided_by, side = self.side(q, view, mask)
+        sign = side * (-1) ** flip
         w = self.lift(q)
         y = self.rotate(w, size, "embedding")
         h = math.ceil((3 * (size.bit_length() - 1) - 5) / 2)
@@ -131,7 +148,7 @@ class Reference:
         index = order[rank]
         report = report_id + index.to_bytes(1 if count <= 256 else 2, "big")
         return {
-            "quantized": q, "row": row, "flip": flip, "cell": cell, "sign": sign, "lifted": w,
+            "quantized": q, "row": row, "flip": flip, **decided_by, "sign": sign, "lifted": w,
             "rounded": r, "scores": scores, "rank": rank, "index": index, "report": report.hex(),
         }  # fmt: skip
 
@@ -143,7 +160,7 @@ class Reference:
         second = [[0] * size for _ in range(size)]
         for report in reports:
             view, mask, flip = self.choices(report[:12])
-            row = sum(self.cells[:view]) + mask
+            row = sum(self.rows_of[:view]) + mask
             v = self.codeword(report[:12], int.from_bytes(report[12:], "big"))
             counts[row] += 1
             for i in range(size):

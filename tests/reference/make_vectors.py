@@ -4,6 +4,7 @@ Good vectors carry every intermediate value, so that another implementation find
 once. Bad ones name the kind of error that a reader must answer with: "plan", "point" or "report".
 """
 
+import hashlib
 import json
 import runpy
 from pathlib import Path
@@ -28,7 +29,8 @@ def plan(dimension, views, *, epsilon=1, codewords=256, cap=89, embedding=128, w
     return {
         "format": "coterie-plan", "version": 1, "protocol": "codeword", "model": "local",
         "dimension": dimension, "clusters": 2, "epsilon": epsilon, "delta": 0, "expected_users": 1000,
-        "center": None, "radius": 1, "seed": 0, "numbers": numbers, **public,
+        "center": None, "radius": 1, "seed": 0, "ids": "random", "study": None, "after": [],
+        "numbers": numbers, **public,
     }  # fmt: skip
 
 
@@ -40,8 +42,34 @@ def net(*points, weight=1):
     return {"cells": "net", "points": [list(point) for point in points], "weight": weight}
 
 
+def halfspaces(*offsets, weight=1):
+    return {"cells": "halfspaces", "rows": len(offsets), "offsets": list(offsets), "weight": weight}
+
+
+def report_id(name: str, number: int) -> bytes:
+    """Any twelve bytes; real ids are random."""
+    return bytes((7 * len(name) + 31 * number + 11 * i * i) % 256 for i in range(12))
+
+
+def around_hyperplanes(name, content, steps):
+    """Points of dimension 1, each so many grid steps above the hyperplane of its report's row; 0 ties."""
+    reference = Reference(canonical(content))
+    points = []
+    for number, step in enumerate(steps):
+        view, mask, _ = reference.choices(report_id(name, number))
+        slope = reference.height([1], view, mask)
+        place, rest = divmod(content["numbers"]["views"][view]["offsets"][mask], slope)
+        assert rest == 0, f"no tie in row {mask}: its slope is {slope}"
+        points.append([(place + (step if slope > 0 else -step)) / SCALE])
+    return points
+
+
 CORNERS = net((SCALE // 2, 0), (0, SCALE // 2), (-SCALE // 2, 0), (0, -SCALE // 2))
 OFF_CENTER = net((0, 0), (700000, 700000), (-700000, 700000), (1, -1048576))
+
+LINE = "halfspaces of a line, points beside and on their hyperplanes"
+# Offsets that most slopes, small even numbers, divide.
+LINE_PLAN = plan(1, [halfspaces(*[720720, -720720, 0, 1441440] * 64)], codewords=64, cap=22, seed=3)
 
 # name: plan, points
 GOOD = {
@@ -75,12 +103,25 @@ GOOD = {
         plan(2, [cross_polytope(2)], center=[-1e308, 0.5], radius=1e-300),
         [[1e308, 0.5], [0, -1e308], [-1e308, 1e10], [1.7e308, -3], [-1e308, 0.5]],
     ),
+    LINE: (LINE_PLAN, around_hyperplanes(LINE, LINE_PLAN, [0, 1, -1, 0, -1, 0, 1, 0])),
+    "halfspaces through the center beside a net": (
+        plan(3, [halfspaces(*[0] * 64, weight=3), net((0, 0, 0), (0, 0, SCALE // 2))], codewords=64, cap=22),
+        [[0, 0, 0], [0.1, -0.2, 0.3], [-0.1, 0.2, -0.3], [1, 0, 0], [0, 0, 0], [0, 3, 0], [2**-20, 0, 0]],
+    ),
+    "halfspaces in a hundred dimensions, two rotations": (
+        plan(
+            100,
+            [cross_polytope(32), halfspaces(*[(i * 7919 - 128 * 7919) * 40 for i in range(256)], weight=7)],
+            codewords=64,
+            cap=22,
+        ),
+        [[((37 * i + 11 * j) % 101 - 50) / 400 for i in range(100)] for j in range(8)],
+    ),
+    "one halfspace that holds everything, one that holds nothing": (
+        plan(200, [halfspaces(-256 * SCALE), halfspaces(256 * SCALE)], codewords=16, cap=6, embedding=256),
+        [[(-1) ** i / 15 for i in range(200)], [0.01] * 200, [0] * 200, [1.0 * (i == 7) for i in range(200)]],
+    ),
 }  # fmt: skip
-
-
-def report_id(name: str, number: int) -> bytes:
-    """Any twelve bytes; real ids are random."""
-    return bytes((7 * len(name) + 31 * number + 11 * i * i) % 256 for i in range(12))
 
 
 def good_vectors():
@@ -106,6 +147,16 @@ def good_vectors():
             "name": name, "plan": text, "plan_id": reference.plan_id.hex(),
             "public_key": reference.public_key.hex(), "draw_below": total, "cases": cases, "table": table,
         }  # fmt: skip
+
+
+def token_vectors():
+    """Ids and marks that follow from tokens."""
+    text = canonical(plan(3, [cross_polytope(4)], ids="token"))
+    plan_id = hashlib.sha256(text.encode()).digest()
+    for token in (bytes(16), bytes(range(16)), b"\xff" * 16):
+        identity = hashlib.sha256(b"coterie/1/token-id" + plan_id + token).digest()[:12]
+        mark = hashlib.sha256(b"coterie/1/token-spent" + plan_id + token).hexdigest()
+        yield {"plan": text, "token": token.hex(), "id": identity.hex(), "mark": mark}
 
 
 def bad_vectors():
@@ -137,6 +188,21 @@ def bad_vectors():
         "a net of another dimension": edited(numbers={"views": [net((0, 0), (1, 1))]}),
         "a net point outside the cube": edited(numbers={"views": [net((0, 0, 0), (0, 0, SCALE + 1))]}),
         "unknown cells": edited(numbers={"views": [{"cells": "voronoi", "size": 4, "weight": 1}]}),
+        "an offset out of reach": edited(numbers={"views": [halfspaces(0, 128 * SCALE + 1)]}),
+        "an offset out of reach below": edited(numbers={"views": [halfspaces(-128 * SCALE - 1, 0)]}),
+        "an offset less than rows": edited(numbers={"views": [{**halfspaces(0, 0), "rows": 4}]}),
+        "an offset more than rows": edited(numbers={"views": [{**halfspaces(0, 0), "rows": 1}]}),
+        "three halfspaces": edited(numbers={"views": [halfspaces(0, 0, 0)]}),
+        "no halfspaces": edited(numbers={"views": [halfspaces()]}),
+        "offsets that are no integers": edited(numbers={"views": [halfspaces(0, 0.5)]}),
+        "offsets that are no array": edited(numbers={"views": [{**halfspaces(0), "offsets": 0}]}),
+        "halfspaces without rows": edited(
+            numbers={"views": [{"cells": "halfspaces", "offsets": [0], "weight": 1}]}
+        ),
+        "halfspaces with a size": edited(numbers={"views": [{**halfspaces(0, 0), "size": 1}]}),
+        "too many rows in all": edited(
+            numbers={"views": [cross_polytope(1 << 14), cross_polytope(1 << 14), halfspaces(0, 0, weight=2)]}
+        ),
         "epsilon 0": edited(epsilon=0),
         "epsilon as text": edited(epsilon="1"),
         "a negative radius": edited(radius=-1),
@@ -145,6 +211,11 @@ def bad_vectors():
         "a later version": edited(version=2),
         "an unknown field": edited(note="hello"),
         "no seed": without("seed"),
+        "no study": without("study"),
+        "a study that is no plan id": edited(study="A" * 64),
+        "a plan designed after the same plan twice": edited(after=["0" * 64] * 2),
+        "ids from nowhere": edited(ids="fresh"),
+        "tokens outside the local model": edited(ids="token", model="shuffle"),
         "not JSON": text[:-1],
         "the same key twice": text[:-1] + ',"seed":1}',
         "a number that is not finite": text.replace('"radius":1', '"radius":NaN'),
@@ -174,7 +245,7 @@ def bad_vectors():
 def vectors() -> str:
     document = {"format": "coterie-vectors", "protocol": "codeword", "version": 1}
     lines = [f'"{key}":{json.dumps(value)}' for key, value in document.items()]
-    for kind, entries in (("good", good_vectors()), ("bad", bad_vectors())):
+    for kind, entries in (("good", good_vectors()), ("tokens", token_vectors()), ("bad", bad_vectors())):
         rows = ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in entries)
         lines.append(f'"{kind}":[\n{rows}\n]')
     return "{\n" + ",\n".join(lines) + "\n}\n"

@@ -21,7 +21,7 @@ from coterie.geometry.lift import lift
 from coterie.geometry.rotation import Rotation
 from coterie.oracles.leaf_sums import direction_variance, leaf_sums
 from coterie.plan import Plan
-from coterie.plan.codeword import CrossPolytope
+from coterie.plan.views import CrossPolytope
 from coterie.privacy.odds import BASE_ODDS, largest_odds
 from coterie.randomizers.codeword import CodewordRandomizer, best_cap
 from coterie.wire.rows import Rows

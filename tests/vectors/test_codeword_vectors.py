@@ -17,6 +17,7 @@ from coterie.geometry.lift import lift
 from coterie.plan import Plan
 from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream
+from coterie.wire.tokens import token_id, token_mark
 
 FILE = Path(__file__).with_name("codeword.json")
 VECTORS = json.loads(FILE.read_text(encoding="utf-8"))
@@ -81,6 +82,21 @@ def test_points_and_public_choices(vector):
 
 
 @named(GOOD)
+def test_what_decides_the_sign(vector):
+    plan = Plan.from_json(vector["plan"])
+    rows = Rows.of(plan.numbers)
+    for case in vector["cases"]:
+        quantized = np.array([case["quantized"]], dtype=np.float64)
+        (number,), masks = rows.split(np.array([case["row"]]))
+        geometry = plan.numbers.views[number].geometry(plan.public_key, int(number), plan.dimension)
+        if "height" in case:
+            assert geometry.heights(quantized, masks).tolist() == [case["height"]]
+        else:
+            assert geometry.of(quantized).tolist() == [case["cell"]]
+        assert (-1) ** int(geometry.odd(quantized, masks)[0] + case["flip"]) == case["sign"]
+
+
+@named(GOOD)
 def test_reports(vector):
     plan = Plan.from_json(vector["plan"])
     points, ids, expected = arrays(vector)
@@ -124,10 +140,30 @@ def test_bad_points(vector):
         client.encode([float(x) for x in vector["point"]])
 
 
+@pytest.mark.parametrize("vector", VECTORS["tokens"], ids=lambda vector: vector["token"])
+def test_tokens(vector):
+    plan, token = Plan.from_json(vector["plan"]), bytes.fromhex(vector["token"])
+    assert token_id(plan, token).hex() == vector["id"]
+    assert token_mark(plan, token).hex() == vector["mark"]
+    assert Client(plan).encode(np.zeros(3), token=token)[:28] == token + bytes.fromhex(vector["id"])
+
+
 def test_every_kind_is_there():
     assert {vector["error"] for vector in BAD} == ERRORS.keys()
     assert any(case["flip"] for vector in GOOD for case in vector["cases"])
     assert any(case["sign"] < 0 for vector in GOOD for case in vector["cases"])
+    sides = set()  # of hyperplanes: offset's sign, rotation, point above (1), on (0) or below (-1)
+    for vector in GOOD:
+        plan = Plan.from_json(vector["plan"])
+        rows = Rows.of(plan.numbers)
+        for case in (case for case in vector["cases"] if "height" in case):
+            (number,), (mask,) = rows.split(np.array([case["row"]]))
+            offset = plan.numbers.views[number].offsets[mask]
+            sides.add((int(np.sign(offset)), int(mask) // 128, int(np.sign(case["height"] - offset))))
+    assert {offset for offset, _, _ in sides} == {-1, 0, 1}
+    assert {block for _, block, _ in sides} == {0, 1}
+    assert {side for _, _, side in sides} == {-1, 0, 1}
+    assert {offset for offset, _, side in sides if side == 0} == {-1, 0, 1}  # ties at offsets of every sign
     ties = [
         case["scores"].count(case["scores"][case["index"]]) for vector in GOOD for case in vector["cases"]
     ]

@@ -28,7 +28,7 @@ class Accumulator:
         rows: NDArray[np.int64],
         flips: NDArray[np.uint8],
         packed: NDArray[np.uint8],
-        sums: NDArray[np.int64],
+        sums: NDArray[np.int32],
         second: NDArray[np.int64] | None,
     ) -> None:
         """Add (-1)^flip·v to sums[row] and v·vᵀ to second, for every report's codeword v."""
@@ -58,7 +58,7 @@ def add_signs(
     rows: NDArray[np.int64],  # (n,)
     flips: NDArray[np.uint8],  # (n,)
     words: NDArray[np.uint64],  # (n, P/64)
-    sums: NDArray[np.int64],  # (rows, P)
+    sums: NDArray[np.int32],  # (rows, P)
 ) -> None:
     """Add (-1)^flip·v to sums[row] for every report."""
     for report in range(words.shape[0]):
@@ -67,7 +67,7 @@ def add_signs(
         for part in range(words.shape[1]):
             word = words[report, part] ^ turn
             for bit in range(64):
-                row[64 * part + bit] += (
+                row[64 * part + bit] += np.int32(
                     np.int64(((word >> np.uint64(63 - bit)) & np.uint64(1)) << np.uint64(1)) - 1
                 )
 

@@ -32,7 +32,7 @@ class Accumulator:
         rows: NDArray[np.int64],
         flips: NDArray[np.uint8],
         packed: NDArray[np.uint8],
-        sums: NDArray[np.int64],
+        sums: NDArray[np.int32],
         second: NDArray[np.int64] | None,
     ) -> None:
         """Add (-1)^flip·v to sums[row] and v·vᵀ to second, for every report's codeword v.
@@ -44,7 +44,7 @@ class Accumulator:
             0 or 1.
         packed : ndarray of uint8, shape (n, P/8)
             The codewords.
-        sums : ndarray of int64, shape (rows, P)
+        sums : ndarray of int32, shape (rows, P)
             Added to in place.
         second : ndarray of int64, shape (P, P), or None
             Added to in place.
@@ -53,6 +53,6 @@ class Accumulator:
         signs = self._read(packed)  # (n, P)
         turns = 1 - 2 * flips.astype(np.float32)
         one_a_column = csc_array((turns, rows, np.arange(reports + 1)), shape=(len(sums), reports))
-        sums += (one_a_column @ signs).astype(np.int64)
+        sums += (one_a_column @ signs).astype(np.int32)
         if second is not None:
             second += (signs.T @ signs).astype(np.int64)

@@ -19,7 +19,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.aggregate.arrays import check_same_plan, fill
+from coterie.aggregate.arrays import MAX_COUNT, check_same_plan, fill
 from coterie.errors import AggregateError, PlanError, ReportError
 from coterie.plan.plan import Plan
 from coterie.plan.shares import ShareNumbers
@@ -110,6 +110,8 @@ class VectorSumTable:
             modulus and ((table.sums < 0).any() or (table.sums >= modulus).any())
         ):
             raise AggregateError("sums outside the field, or negative numbers of messages")
+        if table.messages.max() > MAX_COUNT:  # below it, 2^16 rows of them do not wrap
+            raise AggregateError("an entry has more than 2^46 messages")
         return table
 
 

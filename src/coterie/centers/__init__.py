@@ -7,13 +7,13 @@ from coterie.centers.decode import decode
 from coterie.centers.k_means_decoder import NetTreeOutcome, Solver, k_means_decoder
 from coterie.centers.local_search import LocalSearch
 from coterie.centers.lsh_tree import LshTreeOutcome
-from coterie.centers.result import Coreset, Result
+from coterie.centers.result import Population, Result
 
 __all__ = [
-    "Coreset",
     "LocalSearch",
     "LshTreeOutcome",
     "NetTreeOutcome",
+    "Population",
     "Result",
     "Solver",
     "decode",

@@ -18,25 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.oracles.leaf_sums import LeafSums
+from coterie.oracles.rows import Lift
 
 _FALSE_LEAF: Final = 3e-4  # chance that an empty cell is kept
 _LOOSENESS_PRIOR: Final = 0.15  # looseness is 1 ± this before looking
 _MOST_LOOSE: Final = 3.0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Lift:
-    """Weights of a lifted vector (a·x, b, rest), a² + b² = 1."""
-
-    point: float  # a
-    count: float  # b
-    dimension: int  # d
-
-    def of(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Lift points of the unit ball: (n, d) -> (n, D)."""
-        body = self.point * points
-        rest = np.sqrt(np.maximum(0.0, 1 - self.count**2 - np.einsum("ij,ij->i", body, body)))
-        return np.column_stack([body, np.full(len(points), self.count), rest])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from coterie.aggregate import Aggregate
 from coterie.aggregate.lsh_tree import LshTreeTable
 from coterie.centers.k_means_decoder import Solver, checked_centers
-from coterie.centers.result import Coreset, Result
+from coterie.centers.result import Population, Result
 from coterie.centers.solution import into_ball, weighted_kmeans
 from coterie.coreset.cost import nearest
 from coterie.oracles.lsh_levels import LevelSums, level_sums
@@ -113,10 +113,11 @@ def _result(aggregate: Aggregate, leaves: LshLeaves, labels: NDArray[np.int64]) 
         count=aggregate.count,
         guarantee=plan.guarantee,
         plan_id=plan.id,
-        coreset=Coreset(
+        population=Population(
             middle + plan.radius * leaves.points,
             leaves.weights / leaves.weights.sum(),
-            plan.radius * leaves.vector_deviations / leaves.weights,
+            plan.study_id,
+            (plan.id,),
         ),
         tree=LshTreeOutcome(leaves, labels),
     )

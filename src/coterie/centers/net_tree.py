@@ -15,7 +15,7 @@ from coterie.aggregate.base import Table
 from coterie.aggregate.net_tree import NetTreeTable
 from coterie.aggregate.vector_sums import VectorSumTable
 from coterie.centers.k_means_decoder import NetTreeOutcome, Solver, k_means_decoder
-from coterie.centers.result import Coreset, Result
+from coterie.centers.result import Population, Result
 from coterie.errors import DecodeError
 from coterie.geometry.nets import NetFamily
 from coterie.geometry.projection import Projection
@@ -160,8 +160,8 @@ def decode_net_tree(
     Returns
     -------
     Result
-        Its coreset is S_T, the leaves with their shares. After a projection a leaf's point is the one place
-        of the public subspace that projects onto it. `tree` holds what the decoder built on the way.
+        Its population is S_T, the leaves with their shares. After a projection a leaf's point is the one
+        place of the public subspace that projects onto it. `tree` holds what the decoder built on the way.
     """
     if not aggregate.count:
         raise DecodeError("there are no reports to decode")
@@ -215,19 +215,20 @@ def result_of(
         count=count,
         guarantee=_promise(plan, count),
         plan_id=plan.id,
-        coreset=_coreset_of(plan, count, outcome, middle),
+        population=_population_of(plan, count, outcome, middle),
         tree=outcome,
     )
 
 
-def _coreset_of(plan: Plan, count: int, outcome: NetTreeOutcome, middle: NDArray[np.float64]) -> Coreset:
+def _population_of(
+    plan: Plan, count: int, outcome: NetTreeOutcome, middle: NDArray[np.float64]
+) -> Population:
     projection = projection_of(plan)
     kept = outcome.coreset.weights > 0
     points = outcome.coreset.points[kept] @ projection.basis.T / projection.scale
     # A leaf's place is public and carries no noise; what is noisy is its weight.
-    return Coreset(
-        middle + plan.radius * points, outcome.coreset.weights[kept] / count, np.zeros(int(kept.sum()))
-    )
+    shares = outcome.coreset.weights[kept] / count
+    return Population(middle + plan.radius * points, shares, plan.study_id, (plan.id,))
 
 
 def _with_all_clusters(outcome: NetTreeOutcome, clusters: int) -> NetTreeOutcome:

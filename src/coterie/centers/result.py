@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.centers.atoms import Population
+from coterie.centers.refit import OBJECTIVES, fit_means, fit_medians, nearest_center
+from coterie.errors import DecodeError
 from coterie.privacy import Guarantee
 
 if TYPE_CHECKING:
     from coterie.centers.k_means_decoder import NetTreeOutcome
     from coterie.centers.lsh_tree import LshTreeOutcome
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Coreset:
-    """A private summary of the data: weighted points, useful beyond k-means."""
-
-    points: NDArray[np.float64]  # (m, d), in the original coordinates
-    weights: NDArray[np.float64]  # (m,), shares of the people
-    noise: NDArray[np.float64]  # (m,), root mean square error of a point by privacy noise, before shrinking
+__all__ = ["Population", "Result"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,13 +27,14 @@ class Result:
     Attributes
     ----------
     centers : ndarray of float64, shape (k, d)
-        In the original coordinates. Always k of them; those that are not supported are the mean of everybody.
+        In the original coordinates. Always k of them; the mean of everybody stands in for those without
+        support.
     weights : ndarray of float64, shape (k,)
-        Estimated share of the people at each center; they sum to 1.
+        Estimated share of the people at each center. One without support has none of its own: 0.
     errors : ndarray of float64, shape (k,)
-        Root mean square distance of each center from where it would be without privacy noise, in the original
-        units. An estimate; it does not know whether two groups were taken for one. A center that noise alone
-        explains has the ball's radius here.
+        Radius around each center that holds the center which k-means would find on the people's own points,
+        in `coverage` of all studies; in the original units. A center without support has the ball's radius
+        here; NaN where the centers are a `refit`.
     supported : int
         How many centers stand clear of noise. Fewer than k: ask for fewer clusters or collect more reports.
     notes : tuple of str
@@ -47,9 +44,11 @@ class Result:
     guarantee : Guarantee
         What each person was promised.
     plan_id : str
-        The plan that the reports answered.
-    coreset : Coreset
-        The cells that stand above the noise, as weighted points.
+        The plan that the reports answered; of several, the last.
+    population : Population
+        Weighted points that explain the reports: what the centers are the k-means of.
+    coverage : float
+        The rate that `errors` states.
     tree : NetTreeOutcome, LshTreeOutcome or None
         What the tree protocols built on the way: tree, leaves, partition, centers in the projected space.
     """
@@ -62,8 +61,76 @@ class Result:
     count: int
     guarantee: Guarantee
     plan_id: str
-    coreset: Coreset
+    population: Population
+    coverage: float = 0.9
     tree: NetTreeOutcome | LshTreeOutcome | None = None
+
+    @property
+    def plan_ids(self) -> tuple[str, ...]:
+        """Ids of all plans whose reports were used, in order."""
+        return self.population.plan_ids
+
+    @property
+    def study_id(self) -> str:
+        """The study that the plans belong to: the id of its first plan."""
+        return self.population.study_id
+
+    def refit(
+        self,
+        k: int,
+        *,
+        objective: str = "means",
+        random_state: int | np.random.Generator | None = None,
+    ) -> Result:
+        """Ask the population for another number of centers, or for medians: post-processing, so free.
+
+        Parameters
+        ----------
+        k : int
+            Centers to find, at most the points of the population.
+        objective : {"means", "medians"}
+            The sum of squared distances, or of distances: medians follow far-off points less.
+        random_state : int, Generator or None
+            Seed of k-means++. The same result and seed give the same centers.
+
+        Returns
+        -------
+        Result
+            With the same guarantee, plans, count and population. Its errors are unknown: NaN, and a note says
+            so. `decode` with `clusters=k` states errors, and finds tight groups better.
+
+        Examples
+        --------
+        >>> from coterie import Aggregate, Client, Plan, decode
+        >>> plan = Plan.design(dimension=2, clusters=2, epsilon=4.0, expected_users=2000)
+        >>> table = Aggregate(plan)
+        >>> table.add(Client(plan).encode_many(np.repeat([[0.8, 0.0], [-0.8, 0.0]], 1000, axis=0)))
+        >>> result = decode(table, random_state=0)
+        >>> result.refit(3, objective="medians", random_state=0).centers.shape
+        (3, 2)
+        """
+        if objective not in OBJECTIVES:
+            raise DecodeError(f"objective must be one of {', '.join(OBJECTIVES)}, got {objective!r}")
+        points, weights = self.population.points, self.population.weights
+        if type(k) is not int or not 1 <= k <= len(points):
+            raise DecodeError(f"k must be an integer from 1 to {len(points)}, the points of the population")
+        fit = fit_means if objective == "means" else fit_medians
+        centers = fit(points, weights, k, np.random.default_rng(random_state))
+        labels, _ = nearest_center(points, centers)
+        shares = np.bincount(labels, weights, minlength=len(centers))
+        note = (
+            f"These {k} centers are {objective} of the population: their errors were not computed, and how "
+            "many of them stand clear of the noise is not known (`supported` counts no more than the fit's). "
+            f"Decode with clusters={k} to have errors stated."
+        )
+        return replace(
+            self,
+            centers=centers,
+            weights=shares / shares.sum(),
+            errors=np.full(len(centers), np.nan),
+            supported=min(k, self.supported),
+            notes=(note,),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain lists and numbers, for JSON."""
@@ -71,6 +138,7 @@ class Result:
             "centers": self.centers.tolist(),
             "weights": self.weights.tolist(),
             "errors": self.errors.tolist(),
+            "coverage": self.coverage,
             "supported": self.supported,
             "notes": list(self.notes),
             "count": self.count,
@@ -78,4 +146,6 @@ class Result:
             "delta": self.guarantee.delta,
             "model": self.guarantee.model,
             "plan_id": self.plan_id,
+            "plan_ids": list(self.plan_ids),
+            "study_id": self.study_id,
         }

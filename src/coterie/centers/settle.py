@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.centers.factors import CLEAR, amounts, directions_of, unexplained
-from coterie.centers.leaves import Leaves, Lift
+from coterie.centers.leaves import Leaves
 from coterie.centers.solution import into_ball
 from coterie.centers.subspace import shrink_in_blocks
+from coterie.oracles.rows import Lift
 
 _ROUNDS: Final = 8  # of alternating least squares
 _SWAPS: Final = 4

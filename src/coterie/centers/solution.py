@@ -18,11 +18,11 @@ class Solution:
 
     centers: NDArray[np.float64]  # (k, d)
     shares: NDArray[np.float64]  # (k,), sum 1
-    errors: NDArray[np.float64]  # (k,), root mean square error by noise
+    errors: NDArray[np.float64]  # (k,), 90 % radii
     supported: NDArray[np.bool_]  # (k,), stands clear of noise
-    points: NDArray[np.float64]  # (leaves, d), shrunk means of the kept leaves
-    weights: NDArray[np.float64]  # (leaves,), shares of the kept leaves, averaged over views
-    deviations: NDArray[np.float64]  # (leaves,), root mean square error of the unshrunk means
+    points: NDArray[np.float64]  # (N, d), the population
+    weights: NDArray[np.float64]  # (N,), its weights
+    notes: tuple[str, ...] = ()  # what is doubtful, in plain words
 
 
 def weighted_kmeans(

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.centers.factors import amounts
-from coterie.centers.leaves import Leaves, Lift, significant_leaves
+from coterie.centers.leaves import Leaves, significant_leaves
 from coterie.centers.settle import Problem
 from coterie.centers.shrinkage import shrink, shrink_factors
 from coterie.centers.solution import Solution, into_ball, weighted_kmeans
@@ -27,6 +27,7 @@ from coterie.centers.subspace import error_in_blocks, shrink_in_blocks, signal_s
 from coterie.centers.support import groups_worth_keeping, mean_of_everybody, stands_clear
 from coterie.centers.unmix import explaining, pure_directions, pure_looseness
 from coterie.oracles.leaf_sums import LeafSums
+from coterie.oracles.rows import Lift
 from coterie.oracles.second_moment import SecondMoment
 
 
@@ -84,7 +85,6 @@ def solve(
         supported=supported,
         points=points,
         weights=shares * leaves.people[kept],
-        deviations=np.sqrt(noise[kept] * lift.dimension),
     )
 
 

@@ -19,9 +19,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.centers.leaves import Leaves, Lift
+from coterie.centers.leaves import Leaves
 from coterie.centers.shrinkage import shrink
 from coterie.oracles.leaf_sums import LeafSums
+from coterie.oracles.rows import Lift
 
 _FALSE_SUPPORT: Final = 0.01  # chance that noise makes a supported center, over all cells
 _APART: Final = 2.0  # deviations of the chi-square by which two centers must differ

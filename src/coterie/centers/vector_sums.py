@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from coterie.aggregate import Aggregate
 from coterie.aggregate.vector_sums import VectorSumTable
 from coterie.centers.codeword import result_of
-from coterie.centers.leaves import Leaves, Lift, significant_leaves
+from coterie.centers.leaves import Leaves, significant_leaves
 from coterie.centers.result import Result
 from coterie.centers.shrinkage import shrink
 from coterie.centers.solution import Solution
@@ -26,12 +26,13 @@ from coterie.errors import DecodeError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import point_weight
 from coterie.oracles.mixed_sums import mixed_leaf_sums
+from coterie.oracles.rows import Lift
 
 _RESTARTS = 20  # of k-means++ on the cells
 _SUPPORTED = 5.0  # deviations by which a cluster's count must stand above noise
 
 
-def decode_vector_sums(aggregate: Aggregate, rng: np.random.Generator) -> Result:
+def decode_vector_sums(aggregate: Aggregate, clusters: int, rng: np.random.Generator) -> Result:
     """Find the centers of a `shuffle` aggregate."""
     table, plan = aggregate.table, aggregate.plan
     if not isinstance(table, VectorSumTable):
@@ -40,9 +41,9 @@ def decode_vector_sums(aggregate: Aggregate, rng: np.random.Generator) -> Result
     lift = Lift(point_weight(weight), weight / SCALE, plan.dimension)
     views = mixed_leaf_sums(table)
     if table.numbers.layout == "column":
-        return result_of(solve(views, None, lift, plan.clusters, rng, unmix=True), aggregate)
-    leaves = significant_leaves(views, lift, at_least=plan.clusters)
-    return result_of(pooled_centers(leaves, lift, plan.clusters, rng), aggregate)
+        return result_of(solve(views, None, lift, clusters, rng, unmix=True), aggregate)
+    leaves = significant_leaves(views, lift, at_least=clusters)
+    return result_of(pooled_centers(leaves, lift, clusters, rng), aggregate)
 
 
 def pooled_centers(
@@ -90,7 +91,6 @@ def pooled_centers(
         supported=held * lift.count > _SUPPORTED * np.sqrt(spread),
         points=points,
         weights=counts,
-        deviations=np.sqrt(noise * lift.dimension),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say
+from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say, skipped_facts
 from coterie.errors import ReportError
 from coterie.plan import Plan
 from coterie.wire.report_file import ReportFile
@@ -50,10 +50,13 @@ def run(
                 "read": counts.read,
                 "duplicates": counts.duplicates,
                 "conflicting": counts.conflicting,
+                "skipped": skipped_facts(counts.skipped),
                 "count": table.count,
             }
         )
         return
+    for each in counts.skipped:
+        caution(str(each))
     if counts.conflicting:
         caution(
             f"{counts.conflicting:,} reports shared an id with different contents (a broken or hostile "

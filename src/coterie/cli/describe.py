@@ -31,6 +31,9 @@ def _plan_rows(plan: Plan) -> list[tuple[str, str]]:
         *([("batch", _batch_words(plan))] if plan.model == "shuffle" else []),
         ("ball", f"radius {plan.radius:g} around {_center_words(plan)}; points outside are clipped to it"),
         ("seed", f"{plan.seed} (public)"),
+        *([("ids", "from tokens that the collector issues")] if plan.ids == "token" else []),
+        *([("study", f"{plan.study}; for people who answered no other plan of it")] if plan.study else []),
+        *([("after", ", ".join(plan.after))] if plan.after else []),
     ]
 
 
@@ -68,6 +71,9 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "radius": plan.radius,
         "center": None if plan.center is None else list(plan.center),
         "seed": plan.seed,
+        "ids": plan.ids,
+        "study": plan.study,
+        "after": list(plan.after),
         "report_bytes": plan.report_width,
         "minimum_batch": plan.minimum_batch,
         "promise": str(plan.guarantee),

@@ -9,8 +9,9 @@ import typer
 from rich.text import Text
 
 from coterie.cli.describe import plan_facts, plan_table
+from coterie.cli.registry import registry_entry
 from coterie.cli.screen import Json, out, print_json, progress
-from coterie.errors import FileError
+from coterie.errors import FileError, SettingError
 from coterie.plan import Plan
 from coterie.wire.report_file import MAGIC as REPORTS_MAGIC
 from coterie.wire.report_file import ReportFile
@@ -27,9 +28,14 @@ def run(
         Path | None, typer.Option(help="For report files, which name their plan only: the plan itself.")
     ] = None,
     json: Json = False,
+    registry: Annotated[
+        bool, typer.Option("--registry", help="A plan: print its entry for a register of deployments (JSON).")
+    ] = False,
 ) -> None:
     """Explain a plan, a report file or a table, the privacy promise included. Damage is found and said."""
     contract = None if plan is None else Plan.load(plan)
+    if registry and plan is not None:
+        raise SettingError("--registry is for a plan by itself, not for a file with --plan")
     with file.open("rb") as opened:
         start = opened.read(_LOOKED_AT)
     if start.startswith(REPORTS_MAGIC):
@@ -39,13 +45,16 @@ def run(
     elif start.startswith(_TABLE_MAGIC):
         _table(file, contract, json)
     elif start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
-        _plan(file, json)
+        _plan(file, json, registry)
     else:
         raise FileError(file, 0, "the start of a plan, a report file, a shuffled file or a table")
 
 
-def _plan(file: Path, json: bool) -> None:
+def _plan(file: Path, json: bool, registry: bool) -> None:
     contract = Plan.load(file)
+    if registry:
+        print_json(registry_entry(contract))
+        return
     if json:
         print_json({"kind": "plan", **plan_facts(contract)})
         return

@@ -92,10 +92,13 @@ def _open_parquet(path: Path, dimension: int, header: bool | None) -> PointSourc
         from pyarrow import parquet
     except ImportError:
         raise MissingExtraError("pyarrow", "parquet") from None
+    with path.open("rb"):  # what the operating system has to say comes first
+        pass
+    damaged = (arrow.ArrowException, OSError, ValueError, MemoryError)
     try:
         file = parquet.ParquetFile(path)
-    except arrow.ArrowInvalid:
-        raise FileError(path, 0, "a whole Parquet file", "something else, or a file cut short") from None
+    except damaged:
+        raise FileError(path, 0, "a whole Parquet file", "something else, or a damaged one") from None
     names, types = file.schema_arrow.names, file.schema_arrow.types
     if len(names) != dimension:
         raise PointError(f"{path}: expected {dimension} columns of numbers, found {len(names)} columns")
@@ -104,7 +107,14 @@ def _open_parquet(path: Path, dimension: int, header: bool | None) -> PointSourc
             raise PointError(f"{path}: column {name!r} must hold numbers, it holds {kind}")
 
     def chunks() -> Iterator[Chunk]:
-        for batch in file.iter_batches(batch_size=ROWS):
+        batches = file.iter_batches(batch_size=ROWS)
+        while True:
+            try:
+                batch = next(batches, None)
+            except damaged:
+                raise FileError(path, 0, "a whole Parquet file", "a damaged one") from None
+            if batch is None:
+                return
             if any(column.null_count for column in batch.columns):
                 raise PointError(f"{path}: values are missing; drop or repair those rows first")
             columns = [column.to_numpy(zero_copy_only=False) for column in batch.columns]

@@ -7,12 +7,15 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from coterie.collect import Skipped
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -77,6 +80,11 @@ def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task(what, total=total)
         yield lambda amount: bar.advance(task, amount)
+
+
+def skipped_facts(skipped: Iterable[Skipped]) -> list[dict[str, Any]]:
+    """Return what was left out of a batch, for programs."""
+    return [{"reason": each.reason, "count": each.count, "places": list(each.places)} for each in skipped]
 
 
 def check_output(path: Path | None, force: bool, inputs: Iterable[Path] = ()) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from coterie.cli.screen import Force, Json, check_output, print_json, say
+from coterie.cli.screen import Force, Json, caution, check_output, print_json, say, skipped_facts
 from coterie.plan import Plan
 
 
@@ -18,7 +18,7 @@ def run(
     released: Annotated[
         Path | None,
         typer.Option(
-            help="Folder that remembers released ids. Default: beside the plan, .released appended."
+            help="Folder that remembers released ids, by plan. Default: in the user's state folder."
         ),
     ] = None,
     force: Force = False,
@@ -26,14 +26,16 @@ def run(
 ) -> None:
     """Mix reports so that nobody can tell who sent which, and release them once.
 
-    Refuses a batch under the plan's minimum and reports that were released before. Interrupted, it leaves no
-    output; run again with the same files, it writes the same bytes.
+    Refuses a batch under the plan's minimum; leaves out, and counts, reports that were released before and
+    reports without the plan's form. Interrupted, it leaves no output; run again with the same files, it
+    writes the same bytes.
     """
-    from coterie.collect.shuffler import default_memory, shuffle_files
+    from coterie.collect.released import default_folder
+    from coterie.collect.shuffler import shuffle_files
 
     check_output(out, force, (*reports, plan))
     contract = Plan.load(plan)
-    done = shuffle_files(reports, contract, out, released or default_memory(plan))
+    done = shuffle_files(reports, contract, out, released or default_folder())
     if json:
         print_json(
             {
@@ -48,6 +50,7 @@ def run(
                 "delta": done.guarantee.delta,
                 "local_epsilon": done.guarantee.local_epsilon,
                 "fresh": done.fresh,
+                "skipped": skipped_facts(done.skipped),
             }
         )
         return
@@ -55,6 +58,8 @@ def run(
         f"mixed {done.messages:,} messages of {done.people:,} people; "
         f"{done.counts.duplicates + done.counts.conflicting:,} repeats left out"
     )
+    for each in done.skipped:
+        caution(str(each))
     if not done.fresh:
         say("this very batch was released before; the file is the same, byte for byte")
     say(

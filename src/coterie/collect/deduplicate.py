@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from coterie.plan.codeword import ID_BYTES
 from coterie.wire.layout import Reports, as_rows
 
-MEMORY_REPORTS: Final = (
-    1 << 20
-)  # reports held at a time unless told otherwise; some 60 bytes each while sorting
+MEMORY_BYTES: Final = 1 << 27  # for all of the work, unless told otherwise
+
+_COPIES: Final = 8  # of a report while it is sorted: held, joined, padded, as keys, in order, compared
 
 
 class Deduplicator:
@@ -35,8 +35,8 @@ class Deduplicator:
     ----------
     width : int
         Bytes of one report; the first 12 are its id.
-    memory_reports : int
-        Reports to hold in memory; more go to temporary files.
+    memory_reports : int, optional
+        Reports to hold in memory; more go to temporary files. By default as many as 128 MiB can sort.
     folder : Path, optional
         Where the temporary files go; the system's place by default. They are removed at the end.
 
@@ -56,9 +56,9 @@ class Deduplicator:
     ([[5, 7]], 1)
     """
 
-    def __init__(
-        self, width: int, *, memory_reports: int = MEMORY_REPORTS, folder: Path | None = None
-    ) -> None:
+    def __init__(self, width: int, *, memory_reports: int | None = None, folder: Path | None = None) -> None:
+        if memory_reports is None:
+            memory_reports = max(1, MEMORY_BYTES // (_COPIES * width))
         if memory_reports < 1:
             raise ValueError(f"memory_reports must be at least 1, got {memory_reports}")
         self.duplicates = 0

@@ -1,13 +1,14 @@
 """Which reports have left the shuffler: each enters one batch, ever.
 
-A folder with one file a batch, named by the batch's digest; it holds the sorted 12-byte ids of the batch.
+A folder per plan, named by the plan's id, so that every copy of a plan meets the same memory; in it one file
+a batch, named by the batch's digest; it holds the sorted 12-byte ids of the batch.
 
     bytes 0-15 "COTERIE-RELEASED"    16-47 plan id    48-55 number of ids    then the ids    then SHA-256 of
     all
 
 The entry is written, and flushed to the disk, *before* the batch itself appears. If the machine stops between
-the two, the same reports make the same batch with the same digest, and that one may be finished; a batch that
-shares an id with any other is refused. A damaged entry refuses everything: what was released is then unknown.
+the two, the same reports make the same batch with the same digest, and that one may be finished; reports of
+any other batch are left out. A damaged entry refuses everything: what was released is then unknown.
 """
 
 from __future__ import annotations
@@ -43,6 +44,21 @@ class Released:
     def __init__(self, folder: Path, plan: Plan) -> None:
         self._folder = folder
         self._plan = plan
+
+    def holds(self, batch: bytes) -> bool:
+        """Tell whether this very batch was recorded before."""
+        entry = self._folder / (batch.hex() + SUFFIX)
+        if not entry.exists():
+            return False
+        self._read(entry)  # damaged, it would say nothing
+        return True
+
+    def released_before(self, ids: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Tell which ids are in a recorded batch: (n, 12) -> (n,)."""
+        found = np.zeros(len(ids), dtype=bool)
+        for entry in sorted(self._folder.glob(f"*{SUFFIX}")):
+            found |= np.isin(_as_ids(ids), self._read(entry))
+        return found
 
     def record(self, batch: bytes, ids: NDArray[np.uint8]) -> bool:
         """Record a batch; return False if this very batch was recorded before.
@@ -95,7 +111,7 @@ class Released:
 
 @contextlib.contextmanager
 def open_released(folder: str | os.PathLike[str], plan: Plan) -> Iterator[Released]:
-    """Open the memory of a plan's batches, made if need be; one process at a time holds it.
+    """Open the memory of a plan's batches in `folder`, made if need be; one process at a time holds it.
 
     Examples
     --------
@@ -104,11 +120,24 @@ def open_released(folder: str | os.PathLike[str], plan: Plan) -> Iterator[Releas
     ...     released.record(bytes(32), np.zeros((1, 12), dtype=np.uint8))
     True
     """
-    path = Path(folder)
+    path = Path(folder) / plan.id
     path.mkdir(parents=True, exist_ok=True)
-    with (path / "lock").open("ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # let go when the file is closed, also by a crash
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)  # no lock file that could be removed
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)  # let go when the handle is closed, also by a crash
         yield Released(path, plan)
+    finally:
+        os.close(handle)
+
+
+def default_folder() -> Path:
+    """Return where this user's shufflers remember released ids: one place, wherever the plans lie.
+
+    `$XDG_STATE_HOME/coterie/released`, or `~/.local/state/coterie/released`.
+    """
+    state = os.environ.get("XDG_STATE_HOME") or ""
+    root = Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state"
+    return root / "coterie" / "released"
 
 
 def _as_ids(ids: NDArray[np.uint8]) -> NDArray[np.void]:

@@ -1,6 +1,7 @@
 """The shuffler: report files in, one batch of messages out that says nothing about who sent them.
 
-1. All files are verified to the last byte, all of the plan; repeated ids count once (`intake`).
+1. All files are verified to the last byte, all of the plan; repeated ids count once, reports without the
+   plan's form and reports that were released before (an honest retry) are left out and counted.
 2. A batch under the plan's minimum is refused; by column also one with a row of too few people.
 3. Everything but the messages is dropped: for shares the ids too, which only served to tell reports apart.
 4. The messages are put into the order of their bytes. A sort hides the order of arrival as well as a random
@@ -24,6 +25,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.collect.forms import Skipped, Skips, place_in
 from coterie.collect.intake import IntakeCounts, take_in
 from coterie.collect.released import open_released
 from coterie.errors import PlanError, ReportError
@@ -33,12 +35,11 @@ from coterie.plan.shares import ShareNumbers
 from coterie.plan.vector_sums import VectorSumNumbers
 from coterie.privacy import Guarantee
 from coterie.randomizers.vector_sums import VectorSums, from_big_endian
-from coterie.wire.report_file import write_reports
+from coterie.wire.report_file import HEADER, ReportFile, write_reports
 from coterie.wire.rows import Rows
 from coterie.wire.shuffled_file import ShuffledFile
 from coterie.wire.stream import PublicStream
 
-MEMORY_SUFFIX: Final = ".released"  # of the folder beside a plan's file
 MOST_BYTES: Final = 1 << 32  # of reports mixed at a time
 
 
@@ -47,6 +48,7 @@ class Shuffled:
     """What became of a batch."""
 
     counts: IntakeCounts
+    skipped: tuple[Skipped, ...]  # by reason: without the plan's form, or released before
     people: int
     messages: int
     batch: str  # digest, 64 hex digits
@@ -71,47 +73,70 @@ def shuffle_files(
     out : str or os.PathLike
         The shuffled file to write.
     released : str or os.PathLike
-        Folder that remembers which ids were released; the same one for all batches of a plan.
+        Folder that remembers which ids were released, by plan; the same one for all batches.
 
     Raises
     ------
     FileError
         If a file is truncated, foreign, of another version or corrupt.
     ReportError
-        If the batch is too small, or shares a report with an earlier one. Nothing was released then.
+        If the batch is too small without what had to be left out. Nothing was released then.
     """
     if plan.model != "shuffle":
         raise PlanError(f"a plan of the {plan.model} model has nothing to shuffle; its model must be shuffle")
-    with take_in(paths, plan) as intake, write_reports(out, plan, ShuffledFile) as writer:
-        digest = hashlib.sha256(b"coterie/1/batch" + plan.id_bytes)
-        ids: list[NDArray[np.uint8]] = []
-        held: list[NDArray[np.uint8]] = []
-        splits = isinstance(plan.numbers, ShareNumbers)
+    sent = [Path(path) for path in paths]
+    held: list[NDArray[np.uint8]] = []
+    with take_in(sent, plan) as intake:
         for chunk in intake.chunks():  # sorted by id, each id once
-            digest.update(np.ascontiguousarray(chunk).data)
-            ids.append(chunk[:, :ID_BYTES].copy())
-            if splits:
-                held.append(chunk)
-                _check_size(held)
-            else:
-                writer.append(chunk)
-        people = sum(map(len, ids))
-        if people < plan.minimum_batch:
-            raise ReportError(_too_few(plan, people))
-        all_ids = np.concatenate(ids)
-        if splits:
-            for messages in mixed_messages(plan, np.concatenate(held)):
+            held.append(chunk)
+            _check_size(held)
+    rows = np.concatenate(held) if held else np.zeros((0, plan.report_width), dtype=np.uint8)
+    del held
+    skipped = intake.counts.skipped
+    with open_released(released, plan) as memory, write_reports(out, plan, ShuffledFile) as writer:
+        batch = _digest(plan, rows)
+        if not memory.holds(batch):
+            before = memory.released_before(rows[:, :ID_BYTES])
+            if before.any():
+                skipped = (*skipped, *_places(sent, plan, rows[before, :ID_BYTES]))
+                rows = rows[~before]
+                batch = _digest(plan, rows)
+        if len(rows) < plan.minimum_batch:
+            raise ReportError(_too_few(plan, len(rows), skipped))
+        if isinstance(plan.numbers, ShareNumbers):
+            for messages in mixed_messages(plan, rows):
                 writer.append(messages)
-        with open_released(released, plan) as memory:
-            fresh = memory.record(digest.digest(), all_ids)
+        else:
+            writer.append(rows)
+        fresh = memory.record(batch, rows[:, :ID_BYTES])
     return Shuffled(
         counts=intake.counts,
-        people=people,
+        skipped=skipped,
+        people=len(rows),
         messages=writer.count,
-        batch=digest.hexdigest(),
+        batch=batch.hex(),
         fresh=fresh,
-        guarantee=plan.guarantee_for(people),
+        guarantee=plan.guarantee_for(len(rows)),
     )
+
+
+def _digest(plan: Plan, rows: NDArray[np.uint8]) -> bytes:
+    digest = hashlib.sha256(b"coterie/1/batch" + plan.id_bytes)
+    digest.update(np.ascontiguousarray(rows).data)
+    return digest.digest()
+
+
+def _places(paths: Iterable[Path], plan: Plan, ids: NDArray[np.uint8]) -> tuple[Skipped, ...]:
+    """Find reports with these ids in the files as they were sent."""
+    skips = Skips()
+    wanted = {identity.tobytes() for identity in ids}
+    for path in paths:
+        place, start = place_in(path, HEADER.size, plan.report_width), 0
+        for chunk in ReportFile.open(path, plan).chunks():
+            found = [number for number, row in enumerate(chunk) if row[:ID_BYTES].tobytes() in wanted]
+            skips.note("released before", start + np.array(found, dtype=np.int64), place)
+            start += len(chunk)
+    return skips.all
 
 
 def mixed_messages(plan: Plan, reports: NDArray[np.uint8]) -> Iterator[NDArray[np.uint8]]:
@@ -178,7 +203,7 @@ def _check_size(held: list[NDArray[np.uint8]]) -> None:
         )
 
 
-def _too_few(plan: Plan, people: int) -> str:
+def _too_few(plan: Plan, people: int, skipped: tuple[Skipped, ...]) -> str:
     try:
         instead = f"the promise would be epsilon {plan.guarantee_for(max(people, 1)).epsilon:.4g}"
     except PlanError:
@@ -186,10 +211,5 @@ def _too_few(plan: Plan, people: int) -> str:
     return (
         f"the batch has {people} people and the plan's minimum is {plan.minimum_batch}: {instead} instead of "
         f"{plan.epsilon:g}. Nothing was released: wait for more reports, or make a plan for fewer people"
+        + "".join(f". {each}" for each in skipped)
     )
-
-
-def default_memory(plan_path: str | os.PathLike[str]) -> Path:
-    """Return the folder beside a plan's file that remembers its released ids."""
-    path = Path(plan_path)
-    return path.with_name(path.name + MEMORY_SUFFIX)

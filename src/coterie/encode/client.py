@@ -1,11 +1,13 @@
 """The client: what runs on a person's device.
 
-It checks the plan's odds against its ε by itself, because the plan comes from outside; draws a fresh random
-id and the secret coins from the operating system, always; and, with a ledger, answers a plan once.
+It checks the plan's odds against its ε by itself, because the plan comes from outside, and what the plan asks
+against its owner's policy; draws the secret coins from the operating system, always, and the id, too, unless
+it follows from a token; and, with a ledger, answers a plan once and keeps the sum over all plans.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import os
 
 import numpy as np
@@ -14,10 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 from coterie.coins import SystemCoins
 from coterie.encode.base import ENCODERS
 from coterie.encode.ledger import Ledger
-from coterie.errors import LedgerError, PlanError, PointError
-from coterie.geometry.ball import as_points
+from coterie.errors import LedgerError, PlanError, PointError, PolicyError, ReportError
+from coterie.geometry.ball import as_points, refuse_masked
 from coterie.plan import Plan
 from coterie.plan.codeword import ID_BYTES
+from coterie.privacy import Guarantee, Policy
+from coterie.wire.tokens import checked_token, token_id
 
 
 class Client:
@@ -29,7 +33,11 @@ class Client:
         The study's public contract.
     ledger : str or os.PathLike, optional
         A file on the device in which the answer is remembered: asked again, `encode` returns the same bytes,
-        whatever the value is now. Without one the plan's ε holds for each call by itself.
+        whatever the value is now. Without one the plan's ε holds for each call by itself, and no total is
+        kept over plans.
+    policy : Policy, optional
+        What the owner of the device allows, by plan and in all; `Policy()` by default. `encode` keeps to it;
+        `encode_many`, which simulates many people, checks the odds only.
 
     Attributes
     ----------
@@ -49,11 +57,20 @@ class Client:
     1
     """
 
-    def __init__(self, plan: Plan, ledger: str | os.PathLike[str] | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        ledger: str | os.PathLike[str] | None = None,
+        *,
+        policy: Policy | None = None,
+    ) -> None:
         if not isinstance(plan, Plan):
             raise PlanError(f"a client needs a Plan, got {type(plan).__name__}; Plan.load reads one")
+        if not isinstance(policy, Policy | None):
+            raise PolicyError(f"a client's policy is a Policy, got {type(policy).__name__}")
         plan.numbers.check_odds(plan.epsilon)
         self._plan = plan
+        self._policy = policy or Policy()
         self.clipped = 0
         self._ledger = None if ledger is None else Ledger(ledger)
         self._encoder = ENCODERS[plan.protocol](plan)
@@ -64,34 +81,66 @@ class Client:
         """The plan that is answered; fixed, since odds and ledger go by it."""
         return self._plan
 
-    def encode(self, x: ArrayLike) -> bytes:
-        """Return the report of one point.
+    @property
+    def policy(self) -> Policy:
+        """What the owner of the device allows."""
+        return self._policy
 
-        With a ledger, a plan that was answered before gets the stored report and `x` is not looked at.
+    @property
+    def guarantee(self) -> Guarantee:
+        """The plan's promise, and what this client sees to over several plans."""
+        policy = self._policy
+        if self._ledger is None:
+            over = (
+                "This client has no ledger: no total is kept, and what several plans, or several answers to "
+                "this one, learn of a person adds up without bound."
+            )
+        else:
+            period = "" if policy.days is None else f" in any {policy.days} days, and without bound beyond"
+            over = (
+                f"Over all plans in this ledger at most epsilon {policy.total_epsilon:g} is spent, delta "
+                f"{policy.total_delta:g}, and epsilon {policy.total_local_epsilon:g} if mixing fails{period}."
+            )
+        promise = self.plan.guarantee
+        return dataclasses.replace(promise, conditions=(*promise.conditions, over))
+
+    def encode(self, x: ArrayLike, *, token: bytes | None = None) -> bytes:
+        """Return what one person sends: the report of one point, after the token where the plan wants one.
+
+        With a ledger, a plan that was answered before gets the stored bytes; `x` and `token` are not looked
+        at.
 
         Parameters
         ----------
         x : array_like, shape (d,)
             One person's point: finite real numbers.
+        token : bytes, optional
+            For plans with `ids="token"`: the 16 bytes that the collector issued to this person.
 
         Returns
         -------
         bytes
-            `plan.report_width` bytes, whatever the point.
+            `plan.upload_width` bytes, whatever the point.
 
         Raises
         ------
+        PolicyError
+            If the plan asks for more than the owner allows; then nothing was drawn.
         PointError
             If the shape, type or contents are wrong. The message never quotes the point.
         LedgerError
             If the ledger cannot be used; then no report was made.
         """
+        self._policy.check(self.plan.model, self.plan.spending, self.plan.minimum_batch)
         if self._ledger is None:
-            return self._fresh_report(x)
-        return self._ledger.answer(self.plan, lambda: self._fresh_report(x))
+            return self._fresh_upload(x, token)
+        return self._ledger.answer(self.plan, lambda: self._fresh_upload(x, token), policy=self._policy)
 
     def encode_many(self, X: ArrayLike) -> bytes:
         """Return the reports of many people's points, back to back, in the order of the rows.
+
+        For simulations: every id is drawn, also where a real one follows from a token, and no policy is
+        asked, since none of the people is the owner of this machine.
 
         Parameters
         ----------
@@ -113,19 +162,30 @@ class Client:
                 "a ledger holds one person's answer, and encode_many encodes many people's points; "
                 "use a Client without a ledger for simulations, or encode on each device"
             )
-        return self._fresh_reports(as_points(X, self.plan.dimension)).tobytes()
+        points = as_points(X, self.plan.dimension)
+        return self._reports(points, self._coins.bytes(ID_BYTES * len(points))).tobytes()
 
-    def _fresh_report(self, x: ArrayLike) -> bytes:
+    def _fresh_upload(self, x: ArrayLike, token: bytes | None) -> bytes:
+        if self.plan.ids != "token":
+            if token is not None:
+                raise ReportError("this plan's ids are drawn on the device: it takes no token")
+            return self._fresh_report(x, self._coins.bytes(ID_BYTES))
+        if token is None:
+            raise ReportError("this plan's ids follow from tokens: pass the one that the collector issued")
+        return checked_token(token) + self._fresh_report(x, token_id(self.plan, token))
+
+    def _fresh_report(self, x: ArrayLike, identity: bytes) -> bytes:
+        refuse_masked(x)
         try:
             point = np.asarray(x)
         except ValueError:  # ragged lists; the cause is not chained, it might quote them
             raise PointError("a point must be a flat list of numbers, got nested lists") from None
         if point.shape != (self.plan.dimension,):
             raise PointError(f"a point must have shape ({self.plan.dimension},), got shape {point.shape}")
-        return self._fresh_reports(as_points(point[None], self.plan.dimension)).tobytes()
+        return self._reports(as_points(point[None], self.plan.dimension), identity).tobytes()
 
-    def _fresh_reports(self, points: NDArray[np.float64]) -> NDArray[np.uint8]:  # (n, d) -> (n, width)
-        ids = np.frombuffer(self._coins.bytes(ID_BYTES * len(points)), dtype=np.uint8)
-        reports, clipped = self._encoder.encode_counting(points, ids.reshape(-1, ID_BYTES), self._coins)
+    def _reports(self, points: NDArray[np.float64], ids: bytes) -> NDArray[np.uint8]:  # (n, d) -> (n, width)
+        rows = np.frombuffer(ids, dtype=np.uint8).reshape(-1, ID_BYTES)
+        reports, clipped = self._encoder.encode_counting(points, rows, self._coins)
         self.clipped += clipped
         return reports

@@ -1,6 +1,6 @@
 """The `codeword` encoder: a point in, one report of 13 bytes out (docs/wire-format.md).
 
-    quantize -> cell of the report's view -> sign from cell, row and flip -> lift -> rotate -> round ->
+    quantize -> sign in the report's row, turned by its flip -> lift -> rotate -> round ->
     score N codewords -> order -> one secret draw -> id ‖ index
 
 Everything up to the order is a public function of the point and the id, in exact integers; the draw is the
@@ -17,15 +17,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import Coins
+from coterie.encode.signs import ViewSigns
 from coterie.errors import PlanError, ReportError
 from coterie.geometry.ball import as_points, quantize
-from coterie.geometry.cells import Cells, CrossPolytopeCells, NetCells
 from coterie.geometry.lift import lift
 from coterie.geometry.rotation import Rotation
-from coterie.plan.codeword import ID_BYTES, CodewordNumbers, CrossPolytope, View
+from coterie.plan.codeword import ID_BYTES, CodewordNumbers
 from coterie.plan.plan import Plan
 from coterie.wire.kernels import Kernels, kernels_of
-from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream
 from coterie.wire.workers import default_workers, in_shares
 
@@ -64,12 +63,11 @@ class CodewordEncoder:
         self._kernels = kernels
         self._workers = default_workers() if workers is None else workers
         self._randomizer = numbers.randomizer
-        self._rows = Rows.of(numbers)
+        self._signs = ViewSigns(plan, numbers)
         self._stream = PublicStream(plan.public_key())
         embedding = Rotation.from_key(plan.public_key("embedding"), numbers.embedding)
         self._embed = embedding.for_width(plan.dimension + 2)
         self._shift = rounding_shift(numbers.embedding)
-        self._views = [_cells_of_view(plan, number, view) for number, view in enumerate(numbers.views)]
 
     def encode(self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins) -> NDArray[np.uint8]:
         """Return one report a point: (n, d), (n, 12) -> (n, width).
@@ -121,9 +119,8 @@ class CodewordEncoder:
     ) -> tuple[NDArray[np.float64], int]:
         """Return sign·r, the integers that the codewords are scored against: (n, d), (n, 12) -> (n, P)."""
         quantized, clipped = quantize(points, self._plan.center, self._plan.radius)
-        rows, flips = self._stream.choices(ids, self._rows)
-        views, masks = self._rows.split(rows)
-        odd = (np.bitwise_count(self._cells_of(quantized, views) & masks) + flips) & 1
+        rows, flips = self._stream.choices(ids, self._signs.rows)
+        odd = self._signs.odd(quantized, rows) ^ flips
         rotated = self._embed(lift(quantized, self._numbers.count_weight))  # y, (n, P)
         # r = ⌊(y + 2^(h-1)) / 2^h⌋: a sum below 2^53 and a power of two, so the doubles are exact
         rotated += 1 << (self._shift - 1)
@@ -132,15 +129,12 @@ class CodewordEncoder:
         vectors *= (1.0 - 2.0 * odd)[:, None]
         return vectors, clipped
 
-    def _cells_of(self, quantized: NDArray[np.float64], views: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the cell of each point in its report's view: (n, d), (n,) -> (n,)."""
-        if len(self._views) == 1:
-            return self._views[0].of(quantized)
-        cells = np.empty(len(quantized), dtype=np.int64)
-        for view in np.unique(views):
-            chosen = np.flatnonzero(views == view)
-            cells[chosen] = self._views[view].of(quantized[chosen])
-        return cells
+    def signed_vectors(self, points: ArrayLike, ids: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Return the integers that the codewords are scored against: (n, d), (n, 12) -> (n, P).
+
+        A public function of point and id, before any coin: **not private**. For audits.
+        """
+        return self._signed_vectors(as_points(points, self._plan.dimension), ids)[0]
 
     def _reports(self, ids: NDArray[np.uint8], indices: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Join id and big-endian index: (n, 12), (n,) -> (n, width)."""
@@ -162,9 +156,3 @@ def rounding_shift(embedding: int) -> int:
     (8, 10)
     """
     return -(-(3 * (embedding.bit_length() - 1) - 5) // 2)
-
-
-def _cells_of_view(plan: Plan, number: int, view: View) -> Cells:
-    if isinstance(view, CrossPolytope):
-        return CrossPolytopeCells.from_key(plan.public_key(f"view/{number}"), view.size, plan.dimension)
-    return NetCells.from_points(view.points)

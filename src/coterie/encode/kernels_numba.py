@@ -22,7 +22,8 @@ class Chooser:
     def __init__(self, people: int, codewords: int, embedding: int) -> None:
         self._bits = (codewords - 1).bit_length()
         self._table = np.empty((embedding // 8, 256), dtype=np.int32)
-        # Scores are below 2^23: with up to eight bits of index a key fits 32 bits.
+        # Scores are below 2^23: with up to eight bits of index a key fits 32 bits. Beyond that keys wrap, but
+        # stay different: their last bits are the index.
         narrow = self._bits <= 8
         self._keys: _Keys = (
             np.empty(codewords, dtype=np.int32) if narrow else np.empty(codewords, dtype=np.int64)
@@ -58,7 +59,10 @@ def _choose(
             for position in range(width):
                 cost += table[position, codewords[person, index, position]]
             keys[index] = (cost << index_bits) + index
-        low, high = -(1 << (23 + index_bits)), (1 << (23 + index_bits)) - 1
+        # All that a key can be, whatever the scores are (2^12 entries of 2^31, twelve bits of index): places
+        # then always name N different indices, on which the privacy of the draw rests.
+        reach = 31 if index_bits <= 8 else 56
+        low, high = -(1 << reach), (1 << reach) - 1
         while low < high:
             middle = (low + high) >> 1
             limit[0] = middle

@@ -109,6 +109,17 @@ class LshTreeEncoder:
         bits = np.concatenate([counts ^ count_flips, vectors ^ vector_flips], axis=1)
         return pack_reports(ids, bits, indices), clipped
 
+    def signed_vectors(self, points: ArrayLike, ids: NDArray[np.uint8], answer: int) -> NDArray[np.float64]:
+        """Return the integers that an answer's codewords are scored against: (n, d), (n, 12) -> (n, P).
+
+        For privunit. A public function of point and id, before any coin: **not private**. For audits.
+        """
+        points = as_points(points, self._plan.dimension)
+        quantized, _ = quantize(points, self._plan.center, self._plan.radius)
+        choices = self._stream.choices(ids, answer)
+        signs = self._signs(self._hashes.codes(quantized), choices) * choices.vector_signs
+        return self._scored(self._lift(quantized)) * signs[:, None]
+
     def _draw(
         self, people: int, coins: Coins
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.int64]]:

@@ -99,6 +99,15 @@ class CodewordTreeEncoder:
         starts = range(0, people, _PEOPLE_AT_A_TIME)
         return reports, sum(in_shares(encode_share, starts, default_workers()))
 
+    def signed_vectors(self, points: ArrayLike, ids: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Return the integers that codewords are scored against: (n, d), (n, 12) -> (n, P).
+
+        A public function of point and id, before any coin: **not private**. For audits.
+        """
+        points = as_points(points, self._plan.dimension)
+        quantized, _ = quantize(points, self._plan.center, self._plan.radius)
+        return self.scored(quantized, ids)
+
     def scored(self, quantized: NDArray[np.float64], ids: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Return the integers that codewords are scored against: (n, d), (n, 12) -> (n, P). Secret."""
         places, _ = self._projection.apply(quantized / SCALE)

@@ -69,23 +69,18 @@ class NetTreeSumEncoder:
             for level in range(1, numbers.levels + 1)
         ]
 
-    def encode(
-        self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins, *, noiser: bool = False
-    ) -> NDArray[np.uint8]:
-        """Return one report a point: (n, d), (n, 12) -> (n, width).
-
-        `noiser` is for the one trusted person who adds all the noise, in plans that say so.
-        """
-        return self.encode_counting(points, ids, coins, noiser=noiser)[0]
+    def encode(self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins) -> NDArray[np.uint8]:
+        """Return one report a point: (n, d), (n, 12) -> (n, width)."""
+        return self.encode_counting(points, ids, coins)[0]
 
     def encode_counting(
-        self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins, *, noiser: bool = False
+        self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins
     ) -> tuple[NDArray[np.uint8], int]:
         """Return what `encode` does, and how many points were clipped. The count is not private."""
         numbers = self._numbers
         check_sendable(numbers)
         rows, vectors, clipped = self.contributions(points, ids)
-        sums = numbers.sums(noiser=noiser)
+        sums = numbers.sums()
         reports = np.empty((len(ids), numbers.report_width), dtype=np.uint8)
         reports[:, :ID_BYTES] = ids
         step = max(1, _SHARES_AT_A_TIME // numbers.cost.messages)

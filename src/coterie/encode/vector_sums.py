@@ -1,6 +1,6 @@
 """The `shuffle` encoder: a point in, shares of one vector by row out (docs/theory/shuffle.md).
 
-    quantize -> cell -> row and sign -> lift -> coarser grid -> add noise -> split into shares -> id ‖ shares
+    quantize -> cell or sign -> row -> lift -> coarser grid -> add noise -> split into shares -> id ‖ shares
 
 A report is its id and then the shares, `share_bytes` each, in the order (row, coordinate, share); the rows
 are all rows of the table or, by column, the one that the id names. The shuffler turns it into messages and
@@ -16,16 +16,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import Coins
+from coterie.encode.signs import ViewSigns
 from coterie.errors import PlanError, ReportError
 from coterie.geometry.ball import SCALE, as_points, quantize
-from coterie.geometry.cells import Cells, CrossPolytopeCells, NetCells
+from coterie.geometry.cells import Cells
 from coterie.geometry.hashing import PairwiseHash
 from coterie.geometry.lift import lift
-from coterie.plan.codeword import ID_BYTES, CrossPolytope
+from coterie.plan.codeword import ID_BYTES
 from coterie.plan.plan import Plan
 from coterie.plan.vector_sums import VectorSumNumbers
+from coterie.plan.views import Halfspaces
 from coterie.randomizers.vector_sums import big_endian
-from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream
 
 MOST_BYTES: Final = (1 << 16) - 1  # of a report; what its file's header can say
@@ -57,25 +58,18 @@ class VectorSumEncoder:
         self._plan = plan
         self._numbers = numbers
         self._stream = PublicStream(plan.public_key())
-        self._rows = Rows.of(numbers)
-        self._views: list[Cells] = [
-            CrossPolytopeCells.from_key(plan.public_key(f"view/{number}"), view.size, plan.dimension)
-            if isinstance(view, CrossPolytope)
-            else NetCells.from_points(view.points)
-            for number, view in enumerate(numbers.views)
-        ]
+        self._signs = ViewSigns(plan, numbers)
+        view = numbers.views[0]
+        self._cells: Cells | None = (
+            None if isinstance(view, Halfspaces) else view.geometry(plan.public_key, 0, plan.dimension)
+        )
 
-    def encode(
-        self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins, *, noiser: bool = False
-    ) -> NDArray[np.uint8]:
-        """Return one report a point: (n, d), (n, 12) -> (n, width).
-
-        `noiser` is for the one trusted person who adds all the noise, in plans that say so.
-        """
-        return self.encode_counting(points, ids, coins, noiser=noiser)[0]
+    def encode(self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins) -> NDArray[np.uint8]:
+        """Return one report a point: (n, d), (n, 12) -> (n, width)."""
+        return self.encode_counting(points, ids, coins)[0]
 
     def encode_counting(
-        self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins, *, noiser: bool = False
+        self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins
     ) -> tuple[NDArray[np.uint8], int]:
         """Return what `encode` does, and how many points were clipped. The count is not private."""
         numbers = self._numbers
@@ -92,7 +86,7 @@ class VectorSumEncoder:
                 "cells, layout='column', or simulate the sums (coterie.engines.vector_sums)"
             )
         rows, vectors, clipped = self.contributions(points, ids)
-        sums = numbers.sums(noiser=noiser)
+        sums = numbers.sums()
         if numbers.layout == "column":
             shares = sums.split_own(vectors, coins)  # (n, D, m)
         else:
@@ -105,7 +99,7 @@ class VectorSumEncoder:
     def cells(self, points: ArrayLike) -> NDArray[np.int64]:
         """Return the cell of each point in the first view: (n, d) -> (n,). Before any noise: not private."""
         quantized, _ = quantize(as_points(points, self._plan.dimension), self._plan.center, self._plan.radius)
-        return self._views[0].of(quantized)
+        return self._cells_of(quantized)
 
     def contributions(
         self, points: ArrayLike, ids: NDArray[np.uint8]
@@ -125,15 +119,15 @@ class VectorSumEncoder:
         # A power of two, so the division is exact; towards 0, so that no length grows.
         vectors = np.trunc(lifted * (self._numbers.grid / SCALE)).astype(np.int64)
         if self._numbers.layout == "column":
-            rows, _ = self._stream.choices(ids, self._rows)
-            views, masks = self._rows.split(rows)
-            cells = np.empty(len(points), dtype=np.int64)
-            for view in np.unique(views):
-                chosen = np.flatnonzero(views == view)
-                cells[chosen] = self._views[view].of(quantized[chosen])
-            vectors *= (1 - 2 * (np.bitwise_count(cells & masks) & 1).astype(np.int64))[:, None]
+            rows, _ = self._stream.choices(ids, self._signs.rows)
+            vectors *= (1 - 2 * self._signs.odd(quantized, rows).astype(np.int64))[:, None]
             return rows, vectors, clipped
-        cells = self._views[0].of(quantized)
+        cells = self._cells_of(quantized)
         if self._numbers.layout == "hashed":
             cells = PairwiseHash.from_key(self._plan.public_key(), self._numbers.buckets).of(cells)
         return cells, vectors, clipped
+
+    def _cells_of(self, quantized: NDArray[np.float64]) -> NDArray[np.int64]:
+        if self._cells is None:
+            raise PlanError("halfspaces have no cells: the first view of this plan is no partition")
+        return self._cells.of(quantized)

@@ -4,7 +4,7 @@ Sending a million messages a person says nothing that their sums do not: what th
 everybody's vectors plus noise. Here the vectors are added up exactly and the noise is drawn as it would come
 out.
 
-- one noiser or a curator: one discrete Gaussian an entry, exactly the law.
+- a curator: one discrete Gaussian an entry, exactly the law.
 - everyone: a sum of n discrete Gaussians of scale s is drawn as one of scale √n·s (rounded up to a
   64th, or to a whole step where it is large).
   With s ≥ 2 grid steps the log-ratio of the two laws is below 10·n·exp(-π²s²) an entry: 10⁻¹⁵ at s = 2, n =

@@ -31,6 +31,12 @@ SCALE_SQUARED: Final = 1 << 40
 _LARGEST: Final = sys.float_info.max
 
 
+def refuse_masked(points: object) -> None:
+    """Raise PointError for a masked array: numpy would encode what lies under the mask."""
+    if isinstance(points, np.ma.MaskedArray):
+        raise PointError("points must not be masked: drop or repair the rows that are")
+
+
 def as_points(points: ArrayLike, dimension: int) -> NDArray[np.float64]:
     """Return `points` as an (n, d) float64 array, or say what is wrong with its shape or type.
 
@@ -46,6 +52,7 @@ def as_points(points: ArrayLike, dimension: int) -> NDArray[np.float64]:
     >>> as_points([[1, 2], [3, 4]], dimension=2).dtype
     dtype('float64')
     """
+    refuse_masked(points)
     try:
         array = np.asarray(points)
     except ValueError:  # ragged lists
@@ -93,31 +100,26 @@ def quantize(
     >>> quantized.astype(int).tolist(), clipped
     ([[524288, 0], [629145, 838860]], 1)
     """
-    with np.errstate(over="ignore", invalid="ignore"):
+    # Every point takes the same steps, clipped or not: a branch would show in the time that encoding takes.
+    if not np.isfinite(points).all():
+        raise PointError(
+            "points hold NaN or infinite coordinates; nothing was encoded. Drop or repair those rows first"
+        )
+    with np.errstate(over="ignore"):
         scaled = points if center is None else points - np.asarray(center, dtype=np.float64)
         scaled = scaled / radius  # (n, d)
+    np.clip(scaled, -_LARGEST, _LARGEST, out=scaled)  # what overflowed
     largest = np.abs(scaled).max(axis=1, initial=0.0)  # g, (n,)
-    if not np.isfinite(largest).all():
-        if not np.isfinite(points).all():
-            raise PointError(
-                "points hold NaN or infinite coordinates; nothing was encoded. "
-                "Drop or repair those rows first"
-            )
-        np.clip(scaled, -_LARGEST, _LARGEST, out=scaled)  # what overflowed
-        np.minimum(largest, _LARGEST, out=largest)
-    far = largest > 1
-    if far.any():
-        scaled[far] /= largest[far, None]
+    scaled /= np.maximum(largest, 1.0)[:, None]  # by 1, which changes nothing, where g is not above 1
     scaled *= SCALE
     scaled += 0.5
     quantized: NDArray[np.float64] = np.floor(scaled, out=scaled)
 
     squares = np.einsum("ij,ij->i", quantized, quantized)  # s, exact: d·2^40 < 2^53
-    outside = squares > SCALE_SQUARED
-    if outside.any():
-        shrink = SCALE / np.sqrt(squares[outside])  # t
-        quantized[outside] = np.trunc(quantized[outside] * shrink[:, None])
+    shrink = SCALE / np.sqrt(np.maximum(squares, 1.0))  # t
+    quantized *= np.where(squares > SCALE_SQUARED, shrink, 1.0)[:, None]
+    np.trunc(quantized, out=quantized)
     # Rounding moves a point by √d/2 grid steps at most: only beyond that is it certain to have been outside.
     slack = SCALE + np.sqrt(points.shape[1]) / 2
-    clipped = int(np.count_nonzero(far | (squares > slack * slack)))
+    clipped = int(np.count_nonzero((largest > 1) | (squares > slack * slack)))
     return quantized, clipped

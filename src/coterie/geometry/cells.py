@@ -5,7 +5,8 @@
 - *Net*: the nearest of a list of public points. For low dimensions, where a rotation gives too few cells and
   none that sees the radius.
 
-Both decide in exact integers, ties to the smallest index, so client and server in any language agree.
+Both decide in exact integers, ties to the smallest index, so client and server in any language agree. The
+sign of a cell in row `mask` of a table is that of a Hadamard matrix, (-1)^popcount(cell & mask).
 """
 
 from __future__ import annotations
@@ -26,6 +27,12 @@ class Cells(Protocol):
     def of(self, quantized: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the cell of each quantized point: (n, d) -> (n,)."""
         ...
+
+
+def odd_cells(cells: NDArray[np.int64], masks: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Return the parity of popcount(cell & mask): (n,), (n,) -> (n,) of 0 and 1."""
+    odd: NDArray[np.uint8] = np.bitwise_count(cells & masks) & np.uint8(1)
+    return odd
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +65,10 @@ class CrossPolytopeCells:
         cells: NDArray[np.int64] = 2 * largest + negative
         return cells
 
+    def odd(self, quantized: NDArray[np.float64], masks: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Return 1 where the point's sign in row `mask` is -1, else 0: (n, d), (n,) -> (n,)."""
+        return odd_cells(self.of(quantized), masks)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NetCells:
@@ -85,3 +96,7 @@ class NetCells:
         distances += self.squares
         nearest: NDArray[np.int64] = distances.argmin(axis=1)  # the first of equals
         return nearest
+
+    def odd(self, quantized: NDArray[np.float64], masks: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Return 1 where the point's sign in row `mask` is -1, else 0: (n, d), (n,) -> (n,)."""
+        return odd_cells(self.of(quantized), masks)

@@ -24,6 +24,7 @@ from coterie.geometry.hadamard import fwht
 from coterie.geometry.rotation import Rotation
 from coterie.plan.codeword import EXTRA_COORDINATES, CodewordNumbers
 from coterie.plan.plan import Plan
+from coterie.plan.views import Halfspaces
 from coterie.wire.rows import Rows
 
 
@@ -37,7 +38,7 @@ class LeafSums:
 
 
 def leaf_sums(table: CodewordTable) -> tuple[LeafSums, ...]:
-    """Return the vector sums of the cells of each view that has reports.
+    """Return the vector sums of the cells of each view that has cells and reports.
 
     Examples
     --------
@@ -52,9 +53,9 @@ def leaf_sums(table: CodewordTable) -> tuple[LeafSums, ...]:
     back = embedding_matrix(table.plan, numbers)  # R, (P, D)
     spread = 1 + numbers.randomizer.second_gain(numbers.embedding) / back.shape[1]
     views = []
-    for rows in Rows.of(numbers).parts:
+    for view, rows in zip(numbers.views, Rows.of(numbers).parts, strict=True):
         people = int(table.counts[rows].sum())
-        if people:
+        if people and not isinstance(view, Halfspaces):
             sums = fwht(table.sums[rows].T.astype(np.float64)).T  # (M, P)
             views.append(LeafSums(sums @ back / (gain * people), spread / (gain * gain * people), people))
     return tuple(views)

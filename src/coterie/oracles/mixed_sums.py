@@ -22,11 +22,12 @@ from coterie.geometry.hadamard import fwht
 from coterie.geometry.hashing import PairwiseHash
 from coterie.oracles.leaf_sums import LeafSums
 from coterie.plan.vector_sums import VectorSumNumbers
+from coterie.plan.views import Halfspaces
 from coterie.wire.rows import Rows
 
 
 def mixed_leaf_sums(table: VectorSumTable) -> tuple[LeafSums, ...]:
-    """Return the vector sums of the cells of each view that has people.
+    """Return the vector sums of the cells of each view that has cells and people.
 
     Raises
     ------
@@ -43,14 +44,14 @@ def mixed_leaf_sums(table: VectorSumTable) -> tuple[LeafSums, ...]:
         everyone = int(people[0])
         total = per_person * (everyone if numbers.noise == "everyone" else 1)
         if numbers.layout == "hashed":
-            cells = np.arange(numbers.views[0].cells)
+            cells = np.arange(numbers.views[0].rows)
             sums = sums[PairwiseHash.from_key(table.plan.public_key(), numbers.buckets).of(cells)]
         scale = numbers.grid * everyone
         return (LeafSums(sums / scale, total / scale**2, everyone),)
     views = []
-    for rows in Rows.of(numbers).parts:
+    for view, rows in zip(numbers.views, Rows.of(numbers).parts, strict=True):
         here = int(people[rows].sum())
-        if here:
+        if here and not isinstance(view, Halfspaces):
             adders = here if numbers.noise == "everyone" else rows.stop - rows.start
             signs = here * numbers.grid**2 / numbers.coordinates  # the others' random signs
             variance = (per_person * adders + signs) / (numbers.grid * here) ** 2

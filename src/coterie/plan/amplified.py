@@ -25,6 +25,10 @@ SHUFFLE_CONDITIONS: Final = (
     "show theirs to the reader, do not count in the size of the batch.",
     "Each report enters one batch, ever, and a batch smaller than the plan's minimum is never released.",
 )
+KEPT_REPORT: Final = (
+    "The ledger on the device, and every backup of it, stays with its owner: it holds the report, and "
+    "whoever has both finds it in the batch. Then the promise is that of a report without mixing."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +70,6 @@ class AmplifiedNumbers(CodewordNumbers):
     def check_promise(self, *, model: str, epsilon: float, delta: float) -> None:
         """Raise PlanError unless the smallest batch allowed is (ε, δ)-private after shuffling."""
         del model
-        if not 0 < delta < 1:
-            raise PlanError(f"delta must be in (0, 1) in the shuffle model, got {delta!r}; 1e-6 is usual")
         if amplified_delta(epsilon, self.local_epsilon, self.minimum_batch, target=delta) > delta:
             raise PlanError(
                 f"{self.minimum_batch} shuffled reports of local epsilon {self.local_epsilon:g} are not "
@@ -82,7 +84,7 @@ class AmplifiedNumbers(CodewordNumbers):
             delta=delta,
             spent=min(spent, epsilon) if people is None else spent,  # a plan's own ε was checked to be enough
             model=model,
-            conditions=(*CONDITIONS, *SHUFFLE_CONDITIONS),
+            conditions=(*CONDITIONS, *SHUFFLE_CONDITIONS, KEPT_REPORT),
             local_epsilon=self.spent_epsilon(),
             people=people or self.minimum_batch,
         )

@@ -9,10 +9,13 @@ import math
 import operator
 from collections.abc import Iterable, Mapping
 from numbers import Real
-from typing import Any, SupportsIndex
+from typing import Any, Final, SupportsIndex
 
 from coterie.errors import PlanError
 from coterie.plan.canonical import shown
+
+MIN_DELTA: Final = 1e-30
+MAX_DELTA: Final = 1e-2
 
 
 def checked_integer(where: str, value: object, low: int, high: int) -> int:
@@ -51,6 +54,21 @@ def checked_real(where: str, value: object, low: float, high: float) -> float:
     if not low <= number <= high:  # NaN fails too
         raise PlanError(f"{where} must be in [{low:g}, {high:g}], got {shown(number)}")
     return number + 0.0  # JSON has no negative zero, and equal plans must be written alike
+
+
+def checked_delta(model: str, delta: object) -> float:
+    """Return δ clean: 0 in the local model, else from 10⁻³⁰ to 10⁻².
+
+    Below, tails are beyond what doubles hold; above, one person in a hundred may be shown whole.
+    """
+    value = checked_real("delta", delta, 0.0, 1.0)
+    if model == "local":
+        if value != 0:
+            raise PlanError(f"delta must be 0 in the local model, got {value!r}")
+    elif not MIN_DELTA <= value <= MAX_DELTA:
+        bounds = f"[{MIN_DELTA:g}, {MAX_DELTA:g}]"
+        raise PlanError(f"delta must be in {bounds} in the {model} model, got {value!r}; 1e-6 is usual")
+    return value
 
 
 def checked_power_of_two(where: str, value: object, low: int, high: int) -> int:

@@ -5,26 +5,18 @@ each, the others B = 2^24 each. Any index then has probability A/T or B/T, T = m
 point: ln(A/B)-private, and ε-private when A ≤ e^ε·B. T < 2^53, so that clients in any language can draw
 below it.
 
-`views` are public partitions of the ball into M cells each; a report serves one row of one view, and a view
-has as many of W tickets as its weight says. A coarse view sees broad clusters best; a second one tells apart
-what shares a cell of the first.
+`views` say what a report's sign depends on (`coterie.plan.views`); a report serves one row of one view.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Self
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
-from coterie.plan.canonical import shown
-from coterie.plan.checks import (
-    checked_choice,
-    checked_fields,
-    checked_integer,
-    checked_list,
-    checked_power_of_two,
-)
+from coterie.plan.checks import checked_fields, checked_integer, checked_power_of_two
+from coterie.plan.views import View, check_dimension, checked_views, views_from_list
 from coterie.privacy.odds import BASE_ODDS, largest_odds, spent_epsilon
 from coterie.randomizers.codeword import TOTAL_LIMIT, CodewordRandomizer
 
@@ -34,54 +26,6 @@ EXTRA_COORDINATES: Final = 2  # the lift adds a count and a filler: D = d + 2
 MAX_CODEWORDS: Final = 1 << 12
 MIN_EMBEDDING: Final = 1 << 7
 MAX_EMBEDDING: Final = 1 << 12
-MAX_ROWS: Final = 1 << 16
-MAX_WEIGHT: Final = 1 << 8  # of all views together: a ticket is one byte
-MAX_NET_COORDINATES: Final = 1 << 18  # over all views of a plan; keeps a plan's JSON below 4 MiB
-
-
-@dataclass(frozen=True, slots=True)
-class CrossPolytope:
-    """Cells by the first Q coordinates of a public rotation: the largest by size, and its sign. M = 2·Q."""
-
-    size: int  # Q
-    weight: int = 1
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size", checked_power_of_two("view size", self.size, 1, MAX_ROWS // 2))
-        object.__setattr__(self, "weight", checked_integer("view weight", self.weight, 1, MAX_WEIGHT))
-
-    @property
-    def cells(self) -> int:
-        """Number of cells (M)."""
-        return 2 * self.size
-
-
-@dataclass(frozen=True, slots=True)
-class Net:
-    """Cells by the nearest of M public points, integers of scale 2^20 around the center of the ball."""
-
-    points: tuple[tuple[int, ...], ...] = field(repr=False)  # (M, d)
-    weight: int = 1
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "weight", checked_integer("view weight", self.weight, 1, MAX_WEIGHT))
-        rows = checked_list("net points", self.points)
-        checked_power_of_two("number of net points", len(rows), 1, MAX_ROWS)
-        points = []
-        for number, row in enumerate(rows):
-            where = f"net point {number}"
-            points.append(tuple(checked_integer(where, x, -SCALE, SCALE) for x in checked_list(where, row)))
-        if len({len(point) for point in points}) != 1 or not points[0]:
-            raise PlanError("net points must all have the plan's dimension")
-        object.__setattr__(self, "points", tuple(points))
-
-    @property
-    def cells(self) -> int:
-        """Number of cells (M)."""
-        return len(self.points)
-
-
-View = CrossPolytope | Net
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +44,12 @@ class CodewordNumbers:
         Length of a codeword (P), a power of two.
     count_weight : int
         Share of the lifted vector that counts people (b), times 2^20.
-    views : tuple of CrossPolytope or Net
-        Public partitions; each has a power of two of cells (M), and their weights sum to a power of two.
+    views : tuple of CrossPolytope, Net or Halfspaces
+        What signs depend on; each has a power of two of rows (M), and their weights sum to a power of two.
 
     Examples
     --------
+    >>> from coterie.plan.views import CrossPolytope
     >>> numbers = CodewordNumbers(256, 89, 45605201, 128, 419430, (CrossPolytope(128),))
     >>> numbers.rows, numbers.report_width
     (256, 13)
@@ -143,8 +88,8 @@ class CodewordNumbers:
 
     @property
     def rows(self) -> int:
-        """Rows of the table: the cells of all views."""
-        return sum(view.cells for view in self.views)
+        """Rows of the table: those of all views."""
+        return sum(view.rows for view in self.views)
 
     @property
     def index_bytes(self) -> int:
@@ -175,9 +120,7 @@ class CodewordNumbers:
             raise PlanError(
                 f"embedding must be at least dimension + 2 = {dimension + 2}, got {self.embedding}"
             )
-        for number, view in enumerate(self.views):
-            if isinstance(view, Net) and len(view.points[0]) != dimension:
-                raise PlanError(f"views[{number}]: net points must have dimension {dimension}")
+        check_dimension(self.views, dimension)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -187,7 +130,7 @@ class CodewordNumbers:
             "odds": self.odds,
             "embedding": self.embedding,
             "count_weight": self.count_weight,
-            "views": [view_to_dict(view) for view in self.views],
+            "views": [view.to_dict() for view in self.views],
         }
 
     @classmethod
@@ -195,42 +138,4 @@ class CodewordNumbers:
         """Read the JSON form; PlanError for anything unknown, missing or out of range."""
         names = ("codewords", "cap", "odds", "embedding", "count_weight", "views")
         fields = checked_fields("numbers", data, names)
-        listed = checked_list("views", fields["views"])
-        views = tuple(view_from_dict(f"views[{i}]", view) for i, view in enumerate(listed))
-        return cls(**{**fields, "views": views})
-
-
-def checked_views(views: object) -> tuple[View, ...]:
-    """Return public partitions that one table can hold, or raise PlanError."""
-    views = tuple(checked_list("views", views))
-    if not views:
-        raise PlanError("a plan needs at least one view")
-    for number, view in enumerate(views):
-        if not isinstance(view, View):
-            raise PlanError(f"views[{number}] must be a CrossPolytope or a Net, got {shown(view)}")
-    checked_power_of_two("sum of the views' weights", sum(view.weight for view in views), 1, MAX_WEIGHT)
-    if (rows := sum(view.cells for view in views)) > MAX_ROWS:
-        raise PlanError(f"the views have at most {MAX_ROWS} cells in all, got {rows}")
-    coordinates = sum(len(view.points) * len(view.points[0]) for view in views if isinstance(view, Net))
-    if coordinates > MAX_NET_COORDINATES:
-        raise PlanError(
-            f"net points have at most {MAX_NET_COORDINATES} coordinates in all, got {coordinates}"
-        )
-    return views
-
-
-def view_to_dict(view: View) -> dict[str, Any]:
-    """Return the JSON form of a public partition."""
-    if isinstance(view, CrossPolytope):
-        return {"cells": "cross-polytope", "size": view.size, "weight": view.weight}
-    return {"cells": "net", "points": [list(point) for point in view.points], "weight": view.weight}
-
-
-def view_from_dict(where: str, data: object) -> View:
-    """Read the JSON form of a public partition."""
-    kind = data.get("cells") if isinstance(data, dict) else None
-    if checked_choice(f"{where}.cells", kind, ("cross-polytope", "net")) == "net":
-        fields = checked_fields(where, data, ("cells", "points", "weight"))
-        return Net(fields["points"], fields["weight"])
-    fields = checked_fields(where, data, ("cells", "size", "weight"))
-    return CrossPolytope(fields["size"], fields["weight"])
+        return cls(**{**fields, "views": views_from_list(fields["views"])})

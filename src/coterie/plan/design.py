@@ -5,50 +5,74 @@
 *Embedding.* A power of two P ≥ max(128, 1.25·D), D = d+2: what the server's second moment needs. A larger P
 costs no accuracy; above ε = 6 the cap is so small that P ≥ 4·D is wanted against directional bias.
 
-*Views.* What a plan can know of the study is its noise: a cluster of n/k people has its center wrong by about
-k·√(D/n)/κ, in units of the radius. Where that is small, most people serve a coarse view, which cuts few broad
-clusters, and the others a finer one, which tells apart tight clusters that share a cell of the first. Where
-it is larger, broad clusters are out of reach and both views are finer. Where it is very large, one view has
-to do: a cluster must stand above the noise of each view it is looked for in.
+*Views.* Fifteen people in sixteen serve halfspaces, which see broad and tight groups alike; the
+sixteenth serves a few cells, whose rows take no part in finding the groups and so can judge what was found
+(`coterie.centers.explain`). Half of the halfspaces pass through the middle of the ball, where they see
+directions best; the others pass beside it, and see lengths.
+
+What a plan can know of the study is its noise: a group of n/k people has its center wrong by about
+k·√(D/n)/κ, in units of the radius. Where that is large, groups can only be found if they are tight, and by
+cells, because those are few places to look in: that is `shape="tight"`, a belief to be declared before
+collecting.
 """
 
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import Final
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
+from coterie.geometry.halfspaces import turn_size
+from coterie.plan.checks import checked_choice
 from coterie.plan.codeword import (
     EXTRA_COORDINATES,
     MAX_EMBEDDING,
     MIN_EMBEDDING,
     CodewordNumbers,
-    CrossPolytope,
-    Net,
-    View,
 )
 from coterie.plan.net import spread_points
+from coterie.plan.views import CrossPolytope, Halfspaces, Net, View
 from coterie.privacy.odds import BASE_ODDS, largest_odds
 from coterie.randomizers.codeword import CodewordRandomizer, best_cap
 
 CODEWORDS: Final = 256  # N: an index is one byte
-NET_DIMENSION: Final = 16  # up to here cells are nearest points of a net, above it a rotation's corners
-NET_POINTS: Final = 256
-QUIET: Final = 0.3  # relative noise of a center below which a coarse view pays: broad clusters can be found
-LOUD: Final = 0.5  # relative noise above which a second view costs more than it tells
+SHAPES: Final = ("broad", "tight")
+NET_DIMENSION: Final = 12  # up to here cells are nearest points of a net, above it a rotation's corners
+CELLS: Final = 64  # of the view that judges
+HALFSPACE_SHARE: Final = 15  # people in sixteen who serve halfspaces
+TURNS: Final = 8  # rotations whose rows are the halfspaces, above `NET_DIMENSION`
+FLAT_ROWS: Final = 1024  # halfspaces up to `NET_DIMENSION`
+WHOLE: Final = 32  # one row in so many holds the whole ball: its vector is everybody's mean
+OFFSET_SPREAD: Final = 0.5  # of the offsets, in deviations of a random point of the unit sphere
+QUIET: Final = 0.3  # relative noise of a center up to which tight groups need no design of their own
+LOUD: Final = 0.5  # relative noise above which a second view of cells costs more than it tells
 
 _WIDE_EMBEDDING_EPSILON: Final = 6.0
 _STEEPEST_ODDS: Final = largest_odds(12.0)
 _COUNT_SHARE: Final = 0.3  # b
-_FLAT: Final = 3  # dimensions up to which half as many cells do
 _MOST_CELLS: Final = 1024  # of a view chosen here, whatever the dimension
 
 
 def design_codeword(
-    *, dimension: int, clusters: int, epsilon: float, expected_users: int, seed: int
+    *,
+    dimension: int,
+    clusters: int,
+    epsilon: float,
+    expected_users: int,
+    seed: int,
+    shape: str = "broad",
 ) -> CodewordNumbers:
     """Choose the numbers of a codeword plan.
+
+    Parameters
+    ----------
+    dimension, clusters, epsilon, expected_users, seed
+        As for `Plan.design`.
+    shape : {"broad", "tight"}
+        What the analyst believes of the groups. "broad" serves data of any shape; "tight" finds more where
+        groups are small compared with their distances and noise is large: many groups or few people.
 
     Examples
     --------
@@ -56,6 +80,7 @@ def design_codeword(
     >>> numbers.codewords, numbers.cap, numbers.embedding
     (256, 89, 128)
     """
+    checked_choice("shape", shape, SHAPES)
     odds = largest_odds(epsilon)
     if odds <= BASE_ODDS:
         raise PlanError(
@@ -75,7 +100,7 @@ def design_codeword(
         odds=odds,
         embedding=choose_embedding(dimension, epsilon),
         count_weight=int(_COUNT_SHARE * SCALE),
-        views=choose_views(dimension, clusters, noise, seed),
+        views=choose_views(dimension, clusters, noise, seed, shape),
     )
 
 
@@ -88,29 +113,58 @@ def choose_embedding(dimension: int, epsilon: float) -> int:
     return _power_of_two_at_least(wanted)
 
 
-def choose_views(dimension: int, clusters: int, noise: float, seed: int) -> tuple[View, ...]:
-    """Return the public partitions, for a relative noise of the centers as `relative_noise` says it.
+def choose_views(
+    dimension: int, clusters: int, noise: float, seed: int, shape: str = "broad"
+) -> tuple[View, ...]:
+    """Return the views, for a relative noise of the centers as `relative_noise` says it.
 
     Examples
     --------
-    >>> [(view.cells, view.weight) for view in choose_views(100, 8, noise=0.2, seed=0)]
-    [(128, 3), (256, 1)]
-    >>> [(view.cells, view.weight) for view in choose_views(100, 32, noise=0.8, seed=0)]
+    >>> [(type(view).__name__, view.rows, view.weight) for view in choose_views(100, 8, noise=0.2, seed=0)]
+    [('Halfspaces', 1024, 15), ('CrossPolytope', 64, 1)]
+    >>> [(view.rows, view.weight) for view in choose_views(100, 32, noise=0.8, seed=0, shape="tight")]
     [(512, 1)]
     """
-    if dimension <= NET_DIMENSION:
-        few = NET_POINTS // 2 if dimension <= _FLAT else NET_POINTS
-        return (Net(spread_points(_cells(few, 16 * clusters), dimension, seed)),)
+    if shape == "tight" and noise > QUIET and dimension > NET_DIMENSION:
+        return _tight_views(dimension, clusters, noise)
+    turn = turn_size(dimension)  # S
+    flat = dimension <= NET_DIMENSION
+    rows = FLAT_ROWS if flat else TURNS * turn
+    halfspaces = Halfspaces(rows, spread_offsets(rows, turn), HALFSPACE_SHARE)
+    cells = Net(spread_points(CELLS, dimension, seed)) if flat else _corners(CELLS)
+    return halfspaces, cells
+
+
+def _tight_views(dimension: int, clusters: int, noise: float) -> tuple[View, ...]:
+    """Return views of cells alone: a group must stand above the noise of each view it is looked for in."""
     if noise > LOUD:
         return (_corners(_cells(256, 2 * dimension, 16 * clusters)),)
-    if noise > QUIET:
-        coarse = _cells(256, 2 * dimension)
-        return _corners(coarse), _corners(_cells(2 * coarse))
-    coarse = _cells(64, dimension, 4 * clusters)
-    fine = _cells(256, 2 * coarse)
-    if coarse >= 12 * clusters:
-        return _corners(coarse, 3), _corners(fine, 1)
-    return _corners(coarse, 5), _corners(fine, 3)
+    coarse = _cells(256, 2 * dimension)
+    return _corners(coarse), _corners(_cells(2 * coarse))
+
+
+def spread_offsets(rows: int, turn: int) -> tuple[int, ...]:
+    """Return one offset per halfspace: 0 for every other one, quantiles of a normal law for the rest.
+
+    A row of a rotation of size S has the height 2^20·√S·N(0, 1) over random points of the unit sphere. One
+    row in `WHOLE` lies so low that it holds everybody.
+
+    Examples
+    --------
+    >>> offsets = spread_offsets(64, 128)
+    >>> offsets[:4:2], offsets[31] == -128 * 2**20, offsets.count(0)
+    ((0, 0), True, 32)
+    """
+    scale = OFFSET_SPREAD * SCALE * math.sqrt(turn)
+    normal = NormalDist()
+    half = rows // 2
+    bits = max(half.bit_length() - 1, 0)
+    offsets = [0] * rows
+    for place in range(half):
+        mixed = int(f"{place:0{bits}b}"[::-1], 2) if bits else 0  # neighbours get distant quantiles
+        offsets[2 * place + 1] = round(scale * normal.inv_cdf((mixed + 0.5) / half))
+    offsets[WHOLE - 1 :: WHOLE] = [-turn * SCALE] * (rows // WHOLE)
+    return tuple(offsets)
 
 
 def relative_noise(

@@ -24,7 +24,7 @@ from typing import Final, TypeVar
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.plan.amplified import AmplifiedNumbers
-from coterie.plan.codeword import EXTRA_COORDINATES, CrossPolytope, Net, View
+from coterie.plan.codeword import EXTRA_COORDINATES
 from coterie.plan.design import NET_DIMENSION, design_codeword
 from coterie.plan.net import spread_points
 from coterie.plan.net_tree_design import TreeOptions, design_tree, fewest_levels
@@ -37,6 +37,7 @@ from coterie.plan.shares import (
     ShareNumbers,
 )
 from coterie.plan.vector_sums import GROUP_SLACK, VectorSumNumbers, likely_group
+from coterie.plan.views import CrossPolytope, Net, View
 from coterie.privacy.amplification import largest_local_epsilon
 from coterie.privacy.renyi import Curve, Influence, distributed_curve, gaussian_curve, least_scale
 from coterie.randomizers.split_and_mix import SMALLEST_GROUP, shares_needed
@@ -107,7 +108,6 @@ def design_vector_sums(
     model: str,
     layout: str = "cells",
     cells: int | None = None,
-    noise: str | None = None,
     minimum_batch: int | None = None,
     failure: float = 0.1,
 ) -> VectorSumNumbers:
@@ -119,19 +119,17 @@ def design_vector_sums(
         All cells, the paper's hashed buckets (small n), or one public column a person.
     cells : int, optional
         Cells of a view, a power of two.
-    noise : {"everyone", "one"}, optional
-        Who adds the noise in the shuffle model; everyone by default.
     minimum_batch : int, optional
         The fewest people to be released together; nine tenths of the expected users by default.
     failure : float
         β of the paper's s = 2n/β buckets, for "hashed".
     """
-    noise = "curator" if model == "central" else noise or "everyone"
+    noise = "curator" if model == "central" else "everyone"
     batch = _smallest_batch(expected_users, minimum_batch)
     if cells is None and layout == "column":
         cells = _column_cells(dimension, clusters, epsilon, delta, expected_users)
     views = _views(layout, dimension, cells or (MANY_CELLS if dimension > NET_DIMENSION else NET_CELLS), seed)
-    rows = sum(view.cells for view in views)
+    rows = sum(view.rows for view in views)
     buckets = 0
     if layout == "hashed":
         if not 0 < failure < 1:
@@ -185,7 +183,6 @@ def design_net_tree_sums(
     rounds: int | None = None,
     strays: float | None = None,
     buckets: int | None = None,
-    noise: str | None = None,
     minimum_batch: int | None = None,
 ) -> NetTreeSumNumbers:
     """Choose the numbers of a plan of vector sums over a net tree.
@@ -197,11 +194,11 @@ def design_net_tree_sums(
         narrow and less where a node has many children.
     buckets : int, optional
         s of each level; the paper's 2n/β, or as many as keep the table below five million entries.
-    noise, minimum_batch
+    minimum_batch
         As in `design_vector_sums`.
     """
     del seed
-    noise = "curator" if model == "central" else noise or "everyone"
+    noise = "curator" if model == "central" else "everyone"
     batch = _smallest_batch(expected_users, minimum_batch)
     if noise != "curator" and batch < SMALLEST_GROUP:
         raise PlanError(f"shares need {SMALLEST_GROUP} people or more to mix, got a batch of {batch}")
@@ -268,7 +265,7 @@ def _changed(draft: Draft, **fields: int) -> Draft:
 def _curves(draft: ShareNumbers) -> Callable[[Fraction], Curve]:
     """Return the Rényi curve of the draft's table as a function of the noise's scale."""
     influence = draft.influence()
-    if draft.noise != "everyone":
+    if draft.noise == "curator":
         return lambda scale: gaussian_curve(influence, scale)
     adders = draft.group if draft.by_column else draft.minimum_batch
     return lambda scale: distributed_curve(influence, scale, adders)
@@ -276,8 +273,7 @@ def _curves(draft: ShareNumbers) -> Callable[[Fraction], Curve]:
 
 def _with_shares(draft: Draft, epsilon: float, delta: float, largest: int) -> Draft:
     """Return the draft with a modulus for `largest` people a row and as many shares as the group needs."""
-    total = float(draft.noise_scale) * (math.sqrt(largest) if draft.noise == "everyone" else 1.0)
-    modulus = modulus_for(largest, draft.grid, total)
+    modulus = modulus_for(largest, draft.grid, float(draft.noise_scale) * math.sqrt(largest))
     bits = math.log2(draft.touched * (1 + math.exp(epsilon)) / (_SHARES_PART * delta)) + 1e-6
     shares = shares_needed(bits, modulus, draft.group)
     return _changed(draft, modulus=modulus, shares=shares)

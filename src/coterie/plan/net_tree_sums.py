@@ -48,7 +48,7 @@ class NetTreeSumNumbers(ShareNumbers):
         log₂ of the grid steps to a unit.
     count_weight : int
         b·2^20.
-    noise : {"everyone", "one", "curator"}
+    noise : {"everyone", "curator"}
         Who adds noise.
     noise_parts : int
         Scale of that noise, in 64ths of a grid step.

@@ -22,17 +22,20 @@ from coterie.errors import PlanError
 from coterie.plan.approximation import Approximation, approximation
 from coterie.plan.base import MixedNumbers, Numbers
 from coterie.plan.canonical import MAX_BYTES, canonical_bytes, parse_object, shown
-from coterie.plan.checks import checked_choice, checked_fields, checked_integer, checked_real
+from coterie.plan.checks import checked_choice, checked_delta, checked_fields, checked_integer, checked_real
 from coterie.plan.files import read_bounded, replacing
+from coterie.plan.follow_up import ball_after, found_in
 from coterie.plan.protocols import NUMBERS, design_numbers, numbers_class
 from coterie.plan.public import checked_public_part
 from coterie.plan.tree_shape import shape_of
-from coterie.privacy import MODELS, Guarantee
+from coterie.privacy import MODELS, Guarantee, Spending
+from coterie.privacy.guarantee import CONDITIONS, FOLLOWED_BALL, ISSUED_IDS, PUBLIC_BALL
 
 FORMAT: Final = "coterie-plan"
 VERSION: Final = 1
+TOKEN_BYTES: Final = 16  # what a collector issues where ids follow from tokens
 
-_ROTATION_LABEL: Final = re.compile(r"embedding|view/(0|[1-9][0-9]{0,4})|net|subspace|hyperplanes")
+_ROTATION_LABEL: Final = re.compile(r"embedding|view(/(0|[1-9][0-9]{0,4})){1,2}|net|subspace|hyperplanes")
 _FIELDS: Final = (
     "protocol",
     "model",
@@ -44,6 +47,9 @@ _FIELDS: Final = (
     "center",
     "radius",
     "seed",
+    "ids",
+    "study",
+    "after",
     "numbers",
 )
 
@@ -77,6 +83,14 @@ class Plan:
         Radius of the public ball. Points outside are clipped to it.
     seed : int
         Public; another seed gives other public randomness.
+    ids : str
+        Where a report's id comes from: "random" (the device draws it) or "token" (it follows from a token
+        that the collector issued, so that nobody can try many ids; local model only).
+    study : str or None
+        For a plan that follows up another: the id of the first plan of the study, 64 hex digits. A ledger
+        answers one plan of a study, ever. None starts a study.
+    after : tuple of str
+        Ids of the plans whose results this one was designed from.
     numbers : Numbers
         What the protocol adds, here `CodewordNumbers`.
 
@@ -100,6 +114,9 @@ class Plan:
     radius: float
     seed: int
     numbers: Numbers
+    ids: str = "random"
+    study: str | None = None
+    after: tuple[str, ...] = ()
     id_bytes: bytes = field(init=False, repr=False, compare=False)  # (32 bytes) the raw id
 
     def __post_init__(self) -> None:
@@ -113,12 +130,12 @@ class Plan:
             center=self.center,
             radius=self.radius,
             seed=self.seed,
+            ids=self.ids,
+            study=self.study,
+            after=self.after,
         )
         for name, value in public.items():
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "delta", checked_real("delta", self.delta, 0.0, 1.0))
-        if self.model == "local" and self.delta != 0:
-            raise PlanError(f"delta must be 0 in the local model, got {self.delta!r}")
         if not isinstance(self.numbers, expected := numbers_class(self.protocol, self.model)):
             raise PlanError(
                 f"numbers of protocol {self.protocol} in the {self.model} model are {expected.__name__}, "
@@ -126,7 +143,13 @@ class Plan:
             )
         if self.model not in self.numbers.models:
             raise PlanError(f"protocol {self.protocol} does not run in the {self.model} model")
+        object.__setattr__(self, "delta", checked_delta(self.model, self.delta))
         self.numbers.check_plan(dimension=self.dimension, epsilon=self.epsilon)
+        if self.minimum_batch > self.expected_users:
+            raise PlanError(
+                f"minimum_batch {self.minimum_batch} must not exceed expected_users {self.expected_users}: "
+                "no batch could be released"
+            )
         if isinstance(self.numbers, MixedNumbers):
             self.numbers.check_promise(model=self.model, epsilon=self.epsilon, delta=self.delta)
         object.__setattr__(self, "id_bytes", hashlib.sha256(canonical_bytes(self.to_dict())).digest())
@@ -142,9 +165,12 @@ class Plan:
         protocol: str = "codeword",
         model: str = "local",
         center: Sequence[float] | None = None,
-        radius: float = 1.0,
+        radius: float | None = None,
         seed: int = 0,
         delta: float = 0.0,
+        ids: str = "random",
+        study: str | None = None,
+        after: Any = (),
         **options: Any,
     ) -> Self:
         """Choose the protocol's numbers from the public facts of a study and freeze the plan.
@@ -164,11 +190,19 @@ class Plan:
         center : sequence of `dimension` floats, optional
             Center of the public ball; the origin if None. Choose it without looking at the data.
         radius : float
-            Radius of the public ball. Choose it without looking at the data.
+            Radius of the public ball, 1 if None. Choose it without looking at the data.
         seed : int
             0 to 2^53-1, public. Another seed gives other public randomness.
         delta : float
             0 in the local model; in the others the chance that the promise may fail, say 1e-6.
+        ids : {"random", "token"}
+            Where a report's id comes from; "token" in the local model only.
+        study : str, optional
+            For a follow-up plan: the id of the first plan of its study.
+        after : Result, Population or sequence of str
+            What the plan follows up, for *other* people: the result (or its population) of a first study,
+            whose ball and `study` it then takes where they are not given. Or only the ids of the plans whose
+            results it is designed from.
         **options
             What the protocol's design takes besides; see its function in `coterie.plan.protocols`.
 
@@ -181,6 +215,10 @@ class Plan:
         >>> Plan.design(dimension=2, clusters=3, epsilon=2.0, expected_users=10_000).guarantee.spent <= 2.0
         True
         """
+        if (found := found_in(after)) is not None:
+            if center is None and radius is None:
+                center, radius = ball_after(found)
+            study, after = study or found.study_id, found.plan_ids
         public = checked_public_part(
             protocol=protocol,
             model=model,
@@ -189,11 +227,58 @@ class Plan:
             epsilon=epsilon,
             expected_users=expected_users,
             center=center,
-            radius=radius,
+            radius=1.0 if radius is None else radius,
             seed=seed,
+            ids=ids,
+            study=study,
+            after=after,
         )
         delta = checked_real("delta", delta, 0.0, 1.0)
         return cls(**public, delta=delta, numbers=design_numbers(public, delta, options))
+
+    def follow_up(self, result: Any, expected_users: int, **changes: Any) -> Self:
+        """Design a plan for other people from what this one's people told: a ball where people are.
+
+        Sequential interaction with the population, one message per person: whoever answered this plan does
+        not answer the next one (a ledger answers one plan of a study, ever), and so each person's epsilon is
+        that of the one plan they answered. `coterie.decode([first, second])` reads both tables together.
+
+        Parameters
+        ----------
+        result : Result or Population
+            What the first people's reports gave; the center of the ball is the mean of its population, the
+            radius holds 99 % of it, with a margin.
+        expected_users : int
+            How many other people will answer.
+        **changes
+            What is to differ from this plan; as for `design`.
+
+        Returns
+        -------
+        Plan
+            With the study of this one.
+
+        Examples
+        --------
+        >>> from types import SimpleNamespace
+        >>> import numpy as np
+        >>> plan = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=1000, radius=100.0)
+        >>> points, weights = np.array([[7.0, 5.0], [3.0, 5.0]]), np.ones(2)
+        >>> names = {"study_id": plan.id, "plan_ids": (plan.id,)}
+        >>> seen = SimpleNamespace(points=points, weights=weights, scatter=0.0, **names)  # or a Result
+        >>> wave = plan.follow_up(seen, expected_users=9000)
+        >>> wave.center, round(wave.radius, 6), wave.study_id == plan.id
+        ((5.0, 5.0), 2.2, True)
+        """
+        found = found_in(result)
+        if found is None:
+            kind = shown(type(result).__name__)
+            raise PlanError(f"a follow-up needs the first study's Result or Population, got {kind}")
+        if self.id not in found.plan_ids:
+            raise PlanError("this result is none of this plan's: its population does not name the plan")
+        kept = ("dimension", "clusters", "epsilon", "protocol", "model", "delta", "ids", "seed")
+        settings = {**{name: getattr(self, name) for name in kept}, **changes}
+        return type(self).design(**settings, expected_users=expected_users, after=found)
 
     @property
     def id(self) -> str:
@@ -201,13 +286,34 @@ class Plan:
         return self.id_bytes.hex()
 
     @property
+    def study_id(self) -> str:
+        """The study that the plan belongs to: the id of its first plan, or its own where it is the first."""
+        return self.study or self.id
+
+    @property
     def guarantee(self) -> Guarantee:
         """The privacy promise, in numbers and (as a string) in plain words."""
         if isinstance(self.numbers, MixedNumbers):
-            return self.numbers.guarantee(model=self.model, epsilon=self.epsilon, delta=self.delta)
-        return Guarantee(
-            epsilon=self.epsilon, delta=self.delta, spent=self.numbers.spent_epsilon(), model=self.model
+            return self._about_the_ball(
+                self.numbers.guarantee(model=self.model, epsilon=self.epsilon, delta=self.delta)
+            )
+        first = CONDITIONS[:1] if self.ids == "random" else (ISSUED_IDS,)
+        return self._about_the_ball(
+            Guarantee(
+                epsilon=self.epsilon,
+                delta=self.delta,
+                spent=self.numbers.spent_epsilon(),
+                model=self.model,
+                conditions=(*first, *CONDITIONS[1:]),
+            )
         )
+
+    def _about_the_ball(self, promise: Guarantee) -> Guarantee:
+        """Say of a follow-up plan where its ball may come from."""
+        if not self.after:
+            return promise
+        words = tuple(FOLLOWED_BALL if line == PUBLIC_BALL else line for line in promise.conditions)
+        return replace(promise, conditions=words)
 
     def guarantee_for(self, people: int) -> Guarantee:
         """Return what the promise comes to for one batch of so many people, recomputed for that number.
@@ -218,8 +324,10 @@ class Plan:
         """
         people = checked_integer("people", people, 1, 1 << 40)
         if isinstance(self.numbers, MixedNumbers):
-            return self.numbers.guarantee(
-                model=self.model, epsilon=self.epsilon, delta=self.delta, people=people
+            return self._about_the_ball(
+                self.numbers.guarantee(
+                    model=self.model, epsilon=self.epsilon, delta=self.delta, people=people
+                )
             )
         return self.guarantee
 
@@ -271,6 +379,17 @@ class Plan:
         return found.additive if math.isfinite(found.ratio) else math.inf
 
     @property
+    def local_epsilon(self) -> float:
+        """What one report promises by itself: ε where nothing is mixed; infinity is nothing."""
+        nothing = math.inf if isinstance(self.numbers, MixedNumbers) else self.epsilon
+        return getattr(self.numbers, "local_epsilon", nothing)
+
+    @property
+    def spending(self) -> Spending:
+        """What answering costs a person, in exact fractions, for policies and ledgers."""
+        return Spending.of(self.epsilon, self.delta, self.local_epsilon)
+
+    @property
     def minimum_batch(self) -> int:
         """The fewest people whose reports may be released together; 1 where nothing is mixed."""
         return getattr(self.numbers, "minimum_batch", 1)
@@ -285,21 +404,26 @@ class Plan:
         """Bytes of one report, the same for every person and every point."""
         return self.numbers.report_width
 
+    @property
+    def upload_width(self) -> int:
+        """Bytes that one person sends: a report and, where ids follow from tokens, the token before it."""
+        return self.report_width + (TOKEN_BYTES if self.ids == "token" else 0)
+
     def public_key(self, label: str = "public") -> bytes:
         """Return a 16-byte key of public randomness, bound to the plan.
 
         Parameters
         ----------
         label : str
-            "public" for the reports' stream; "embedding" or "view/<number>" for a rotation; "net" for a net's
-            shift; "subspace" for a projection; "hyperplanes" for SimHash.
+            "public" for the reports' stream; "embedding", "view/<number>" or "view/<number>/<block>" for a
+            rotation; "net" for a net's shift; "subspace" for a projection; "hyperplanes" for SimHash.
         """
         if label == "public":
             return hashlib.sha256(b"coterie/1/public" + self.id_bytes).digest()[:16]
         if not _ROTATION_LABEL.fullmatch(label):
             raise PlanError(
-                "a key's label is public, embedding, view/<number>, net, subspace or hyperplanes, "
-                f"got {shown(label)}"
+                "a key's label is public, embedding, view/<number>, view/<number>/<block>, net, subspace or "
+                f"hyperplanes, got {shown(label)}"
             )
         return hashlib.sha256(f"coterie/1/rotation/{label}/".encode() + self.id_bytes).digest()[:16]
 
@@ -310,6 +434,7 @@ class Plan:
             "version": VERSION,
             **{name: getattr(self, name) for name in _FIELDS},
             "center": None if self.center is None else list(self.center),
+            "after": list(self.after),
             "numbers": self.numbers.to_dict(),
         }
 

@@ -14,6 +14,7 @@ from coterie.errors import PlanError
 from coterie.plan.amplified import AmplifiedNumbers
 from coterie.plan.base import Numbers
 from coterie.plan.canonical import shown
+from coterie.plan.checks import checked_delta
 from coterie.plan.codeword import CodewordNumbers
 from coterie.plan.design import design_codeword
 from coterie.plan.design_shuffle import design_amplified, design_net_tree_sums, design_vector_sums
@@ -81,8 +82,7 @@ def design_numbers(public: Mapping[str, Any], delta: float, options: Mapping[str
         allowed = " or ".join(sorted(numbers_class(protocol, model).models))
         raise PlanError(f"protocol {protocol} does not run in the {model} model; it needs model {allowed}")
     if model != "local":
-        _need_delta(model, delta)
-        facts["delta"] = delta
+        facts["delta"] = checked_delta(model, delta)
     known = design_options(protocol, model)
     if unknown := sorted(set(options) - set(known)):
         listed = f"known: {', '.join(known)}" if known else "it has none"
@@ -90,8 +90,3 @@ def design_numbers(public: Mapping[str, Any], delta: float, options: Mapping[str
             f"protocol {protocol} in the {model} model has no option {shown(unknown[0])}; {listed}"
         )
     return designer(protocol, model)(**facts, **options)
-
-
-def _need_delta(model: str, delta: float) -> None:
-    if not 0 < delta < 1:
-        raise PlanError(f"delta must be in (0, 1) in the {model} model, got {delta!r}; 1e-6 is usual")

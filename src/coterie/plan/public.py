@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from typing import Any, Final
 
 from coterie.errors import PlanError
-from coterie.plan.canonical import SAFE_INTEGER
+from coterie.plan.canonical import SAFE_INTEGER, shown
 from coterie.plan.checks import checked_choice, checked_integer, checked_list, checked_real
 from coterie.plan.protocols import NUMBERS
 from coterie.privacy import MAX_EPSILON, MODELS
@@ -15,6 +16,10 @@ from coterie.privacy import MAX_EPSILON, MODELS
 MAX_DIMENSION: Final = 3000
 MAX_CLUSTERS: Final = 4096
 MAX_USERS: Final = 1 << 40
+IDS: Final = ("random", "token")  # drawn on the device, or following from a token that the collector issued
+MAX_AFTER: Final = 64  # plans whose results went into one
+
+_PLAN_ID: Final = re.compile(r"[0-9a-f]{64}")
 
 _SMALLEST: Final = sys.float_info.min  # the smallest normal double
 _LARGEST: Final = sys.float_info.max
@@ -31,6 +36,9 @@ def checked_public_part(
     center: object,
     radius: object,
     seed: object,
+    ids: object = "random",
+    study: object = None,
+    after: object = (),
 ) -> dict[str, Any]:
     """Return the fields that every protocol shares, clean, or raise PlanError."""
     dimension = checked_integer("dimension", dimension, 1, MAX_DIMENSION)
@@ -38,9 +46,14 @@ def checked_public_part(
     clusters = checked_integer("clusters", clusters, 1, MAX_CLUSTERS)
     if clusters > users:
         raise PlanError(f"clusters ({clusters}) must not exceed expected_users ({users})")
+    model = checked_choice("model", model, MODELS)
+    if checked_choice("ids", ids, IDS) == "token" and model != "local":
+        raise PlanError(
+            "ids must be random outside the local model: whoever issued the tokens could tell people apart"
+        )
     return {
         "protocol": checked_choice("protocol", protocol, NUMBERS),
-        "model": checked_choice("model", model, MODELS),
+        "model": model,
         "dimension": dimension,
         "clusters": clusters,
         "epsilon": _checked_epsilon(epsilon),
@@ -48,6 +61,9 @@ def checked_public_part(
         "center": _checked_center(center, dimension),
         "radius": checked_real("radius", radius, _SMALLEST, _LARGEST),
         "seed": checked_integer("seed", seed, 0, SAFE_INTEGER),
+        "ids": ids,
+        "study": None if study is None else _checked_plan_id("study", study),
+        "after": _checked_after(after),
     }
 
 
@@ -59,6 +75,22 @@ def _checked_epsilon(epsilon: object) -> float:
         )
         raise PlanError(f"epsilon must be in (0, {MAX_EPSILON:g}], got {value!r}: {why}")
     return value
+
+
+def _checked_plan_id(where: str, value: object) -> str:
+    if not isinstance(value, str) or not _PLAN_ID.fullmatch(value):
+        raise PlanError(f"{where} must be the id of a plan, 64 lower-case hex digits, got {shown(value)}")
+    return value
+
+
+def _checked_after(after: object) -> tuple[str, ...]:
+    listed = checked_list("after", after)
+    if len(listed) > MAX_AFTER:
+        raise PlanError(f"after must name at most {MAX_AFTER} plans, got {len(listed)}")
+    ids = tuple(_checked_plan_id(f"after[{i}]", plan_id) for i, plan_id in enumerate(listed))
+    if len(set(ids)) < len(ids):
+        raise PlanError("after names a plan twice; keep one of them")
+    return ids
 
 
 def _checked_center(center: object, dimension: int) -> tuple[float, ...] | None:

@@ -6,8 +6,9 @@ a curator. A protocol says which rows there are, which of them a person serves, 
 can move the table (`influence`); noise, shares and (ε, δ) follow from that.
 
 *Noise.* Discrete Gaussian on every entry: of scale s from each person ("everyone", enough with the people of
-the smallest batch or, by column, of the smallest group), or all of it from one ("one": a trusted noiser;
-"curator": the central model, where no shares are needed).
+the smallest batch or, by column, of the smallest group), or all of it from the curator of the central model
+("curator", where no shares are needed). The paper's one trusted noiser is not offered: nobody would notice if
+that person dropped out, and without the noise the sums are exact.
 
 *Promise.* δ ≥ the Rényi bound at ε, plus (1+e^ε)·2^-σ for each sum that a person touches in shares:
 `coterie.privacy.renyi`, `coterie.randomizers.split_and_mix`.
@@ -36,7 +37,7 @@ from coterie.privacy.renyi import (
 from coterie.randomizers.split_and_mix import SplitAndMix, security_of
 from coterie.randomizers.vector_sums import ADDRESS_BYTES, VectorSums
 
-NOISES: Final = ("everyone", "one", "curator")
+NOISES: Final = ("everyone", "curator")
 SCALE_PARTS: Final = 64  # the noise's scale is in 64ths of a grid step
 MAX_GRID_BITS: Final = 20
 MAX_MODULUS: Final = 1 << 46  # a table's integers stay below it
@@ -46,10 +47,7 @@ _CURATOR_CONDITIONS: Final = (
     "The curator sees the points, adds the noise once, releases the noisy table only, and keeps the points "
     "safe.",
 )
-_NOISE_CONDITION: Final = {
-    "everyone": "As many people as the smallest batch has add their noise honestly.",
-    "one": "One trusted person adds all the noise, honestly, and takes part in the same batch.",
-}
+_NOISE_CONDITION: Final = "As many people as the smallest batch has add their noise honestly."
 
 
 class Cost(NamedTuple):
@@ -115,11 +113,11 @@ class ShareNumbers:
         """G, grid steps to a unit."""
         return 1 << self.grid_bits
 
-    def sums(self, *, noiser: bool = False) -> VectorSums:
-        """Return the mechanism; `noiser` is the one who adds all noise where it is one."""
-        adds = self.noise == "everyone" or noiser
-        mixer = SplitAndMix(self.modulus, self.shares)
-        return VectorSums(self.rows, self.coordinates, self.noise_scale if adds else Fraction(0), mixer)
+    def sums(self) -> VectorSums:
+        """Return what each person does in the shuffle model: everyone adds noise."""
+        return VectorSums(
+            self.rows, self.coordinates, self.noise_scale, SplitAndMix(self.modulus, self.shares)
+        )
 
     @property
     def rows_served(self) -> int:
@@ -167,7 +165,7 @@ class ShareNumbers:
     def curve(self, people: int | None = None) -> Curve:
         """Return the Rényi curve of the noise, with so many people adding theirs."""
         influence = self.influence()
-        if self.noise != "everyone":
+        if self.noise == "curator":
             return gaussian_curve(influence, self.noise_scale)
         adders = self.minimum_batch if people is None else people
         if self.by_column:
@@ -197,8 +195,6 @@ class ShareNumbers:
         """Raise PlanError unless the smallest batch allowed is (ε, δ)-private."""
         if (model == "central") != (self.noise == "curator"):
             raise PlanError(f"noise {self.noise} does not belong to the {model} model")
-        if not 0 < delta < 1:
-            raise PlanError(f"delta must be in (0, 1) for vector sums, got {delta!r}; 1e-6 is usual")
         spent = renyi_delta(self.curve(), epsilon) + self.mixing_delta(epsilon)
         if spent > delta:
             raise PlanError(
@@ -213,7 +209,7 @@ class ShareNumbers:
     def guarantee(self, *, model: str, epsilon: float, delta: float, people: int | None = None) -> Guarantee:
         """Return the promise: the plan's, or what it comes to for a batch of so many people."""
         spent = self._spent(epsilon, delta, people)
-        shuffled = (*SHUFFLE_CONDITIONS, _NOISE_CONDITION[self.noise]) if model == "shuffle" else ()
+        shuffled = (*SHUFFLE_CONDITIONS, _NOISE_CONDITION) if model == "shuffle" else ()
         return Guarantee(
             epsilon=epsilon if people is None else spent,
             delta=delta,

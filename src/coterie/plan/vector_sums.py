@@ -2,7 +2,8 @@
 
 Everybody's lifted vector (`coterie.geometry.lift`), on a grid of G = 2^grid_bits steps to a unit, is added
 to a table with one row a cell ("cells"), one row a hashed cell ("hashed", the paper's s = 2n/β buckets), or
-one row a public Hadamard mask ("column": each person serves one row, with the sign of their cell).
+one row a public row of a view ("column": each person serves one, with the sign that it gives their point;
+only this layout takes halfspaces, which have no cells).
 
 *Influence* of replacing a person, in grid steps squared. In one cell the counting coordinates agree and what
 is left of both vectors has length at most a·G, with non-negative last coordinates: at most 4a²G². In two
@@ -20,17 +21,10 @@ from typing import Any, Final, Self
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE, SCALE_SQUARED
-from coterie.plan.checks import checked_choice, checked_fields, checked_integer, checked_list
-from coterie.plan.codeword import (
-    EXTRA_COORDINATES,
-    MAX_ROWS,
-    Net,
-    View,
-    checked_views,
-    view_from_dict,
-    view_to_dict,
-)
+from coterie.plan.checks import checked_choice, checked_fields, checked_integer
+from coterie.plan.codeword import EXTRA_COORDINATES
 from coterie.plan.shares import MAX_GRID_BITS, MAX_MODULUS, NOISES, SCALE_PARTS, ShareNumbers
+from coterie.plan.views import MAX_ROWS, Halfspaces, View, check_dimension, checked_views, views_from_list
 from coterie.privacy.renyi import Influence
 
 LAYOUTS: Final = ("cells", "hashed", "column")
@@ -61,15 +55,15 @@ class VectorSumNumbers(ShareNumbers):
         What a row of the table is.
     coordinates : int
         D = d + 2, of a row.
-    views : tuple of CrossPolytope or Net
-        Public partitions; one, except for "column".
+    views : tuple of CrossPolytope, Net or Halfspaces
+        One, with cells; for "column" any.
     buckets : int
         Rows of the table where they are hashed, else 0.
     grid_bits : int
         log₂ of the grid steps to a unit.
     count_weight : int
         Share of the lifted vector that counts people, times 2^20.
-    noise : {"everyone", "one", "curator"}
+    noise : {"everyone", "curator"}
         Who adds noise.
     scale : int
         Scale of that noise, in 64ths of a grid step.
@@ -110,6 +104,8 @@ class VectorSumNumbers(ShareNumbers):
         object.__setattr__(self, "views", checked_views(self.views))
         if self.layout != "column" and len(self.views) != 1:
             raise PlanError(f"layout {self.layout} takes one view, got {len(self.views)}")
+        if self.layout != "column" and isinstance(self.views[0], Halfspaces):
+            raise PlanError(f"layout {self.layout} sums cells, and halfspaces have none; column takes them")
         if (self.layout == "hashed") != (self.buckets > 0):
             raise PlanError("buckets must be positive for layout hashed and 0 otherwise")
         self.check_shares()
@@ -117,7 +113,7 @@ class VectorSumNumbers(ShareNumbers):
     @property
     def rows(self) -> int:
         """Rows of the table."""
-        return self.buckets or sum(view.cells for view in self.views)
+        return self.buckets or sum(view.rows for view in self.views)
 
     @property
     def rows_filled(self) -> int:
@@ -162,9 +158,7 @@ class VectorSumNumbers(ShareNumbers):
         del epsilon
         if self.coordinates != dimension + EXTRA_COORDINATES:
             raise PlanError(f"coordinates must be dimension + 2 = {dimension + 2}, got {self.coordinates}")
-        for number, view in enumerate(self.views):
-            if isinstance(view, Net) and len(view.points[0]) != dimension:
-                raise PlanError(f"views[{number}]: net points must have dimension {dimension}")
+        check_dimension(self.views, dimension)
         self.check_local_noise()
 
     # ------------------------------------------------------------ JSON
@@ -172,12 +166,10 @@ class VectorSumNumbers(ShareNumbers):
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {**plain, "views": [view_to_dict(view) for view in self.views]}
+        return {**plain, "views": [view.to_dict() for view in self.views]}
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
         """Read the JSON form; PlanError for anything unknown, missing or out of range."""
         known = checked_fields("numbers", data, (field.name for field in fields(cls)))
-        listed = checked_list("views", known["views"])
-        views = tuple(view_from_dict(f"views[{i}]", view) for i, view in enumerate(listed))
-        return cls(**{**known, "views": views})
+        return cls(**{**known, "views": views_from_list(known["views"])})

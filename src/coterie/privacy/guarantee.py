@@ -28,15 +28,28 @@ _MEANS: Final = {
 }
 _SEEN: Final = {"local": "any report", "shuffle": "any mixed batch", "central": "any release"}
 
+PUBLIC_BALL: Final = (
+    "The ball (center and radius) is public knowledge, chosen without looking at the points. A ball or a "
+    "count of clipped points taken from the data is not covered."
+)
+FOLLOWED_BALL: Final = (
+    "The ball (center and radius) is public knowledge, or comes from private results about other people: "
+    "whoever answered an earlier plan of the study does not answer this one. A ball or a count of clipped "
+    "points taken from the data is not covered."
+)
 CONDITIONS: Final = (
     "Each report uses a fresh 12-byte id from the operating system's generator, drawn once for this plan "
     "and independently of the point.",
     "Each person answers once. A ledger on the device makes sure of it; without one the promise holds for "
     "each report by itself, and two reports spend twice.",
-    "The ball (center and radius) is public knowledge, chosen without looking at the points. A ball or a "
-    "count of clipped points taken from the data is not covered.",
+    PUBLIC_BALL,
     "The id and what follows from it (the column, the sign, the codewords) are public. They do not depend "
     "on the point, and they do not hide who sent the report.",
+)
+ISSUED_IDS: Final = (
+    "Each report's id follows from a token that the collector issued: whoever issued it can tell whose "
+    "report it is. The promise holds for every id, chosen or not: it is about the point, not about who took "
+    "part."
 )
 
 
@@ -60,6 +73,8 @@ class Guarantee:
         The loss if mixing fails: what one report promises by itself. None where nothing is mixed.
     people : int, optional
         The size of batch for which `spent` was computed, where it depends on that.
+    exceptions : tuple of str
+        What was done that breaks a condition: the promise does not hold there, and says so.
 
     Examples
     --------
@@ -80,6 +95,7 @@ class Guarantee:
     conditions: tuple[str, ...] = CONDITIONS
     local_epsilon: float | None = None  # what a report promises without mixing; infinity is nothing
     people: int | None = None  # size of the batch that `spent` was computed for
+    exceptions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.model not in MODELS:
@@ -101,6 +117,8 @@ class Guarantee:
             f"The {_MEANS[self.model]} {_digits(self.spent)} of the promised {epsilon}{batch}.",
             f"Trust needed: {_TRUST[self.model]}.",
             *self._without_mixing(),
+            *(["IT DOES NOT HOLD HERE:"] if self.exceptions else []),
+            *(f"- {exception}" for exception in self.exceptions),
             "It holds when:",
             *(f"- {condition}" for condition in self.conditions),
         ]

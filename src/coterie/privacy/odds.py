@@ -98,6 +98,28 @@ def product_allowed(odds: Sequence[int], epsilon: float) -> bool:
         precision *= 2
 
 
+def ratio_allowed(ratio: Fraction, epsilon: float) -> bool:
+    """Tell whether a ratio of probabilities keeps the promise of ε: ratio ≤ e^ε, exactly.
+
+    Examples
+    --------
+    >>> ratio_allowed(Fraction(45605201, 2**24), 1.0), ratio_allowed(Fraction(45605202, 2**24), 1.0)
+    (True, False)
+    """
+    if ratio <= 1:
+        return True
+    exact = _exact(epsilon)
+    precision = _FIRST_PRECISION
+    while True:
+        lower, upper = _exponential_bracket(exact, precision)
+        scaled = ratio.numerator << precision
+        if scaled <= lower * ratio.denominator:
+            return True
+        if scaled > upper * ratio.denominator:
+            return False
+        precision *= 2
+
+
 def spent_by_product(odds: Sequence[int]) -> float:
     """Return the smallest double that is at least Σ ln(A_j/2^24): what independent answers spend together.
 

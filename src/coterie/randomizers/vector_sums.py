@@ -12,8 +12,8 @@ Where the printed algorithm must be corrected (docs/theory/shuffle.md):
 - replacing a person changes two rows: the influence is taken over the whole table;
 - the modulus leaves room for everybody's vectors *and* the noise; the result is centered and divided by G.
 
-Noise: each of the people adds a discrete Gaussian of scale s to every value sent ("everyone"), or one trusted
-person adds all of it ("one", the paper's i = 1).
+Noise: each of the people adds a discrete Gaussian of scale s to every value sent. (The paper's i = 1, one
+trusted person who adds all of it, would leave exact sums behind if that person dropped out.)
 """
 
 from __future__ import annotations

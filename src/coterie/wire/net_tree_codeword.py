@@ -93,12 +93,15 @@ class CodewordTreeStream:
 
     def turned_back(self, ids: NDArray[np.uint8], indices: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return Rᵀv of the codeword v that each report names, RᵀR = 1: (n, 12), (n,) -> (n, D)."""
+        first, second = self._rotation_signs(ids)
+        turned = fwht(fwht(signs_of(self.chosen(ids, indices)).astype(np.float64)) * second)[:, : self.lifted]
+        return np.asarray(turned * first[:, : self.lifted] / self.size)
+
+    def chosen(self, ids: NDArray[np.uint8], indices: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Return the codeword that each report names, eight bits a byte: (n, 12), (n,) -> (n, P/8)."""
         width = self.size // BLOCK_BITS
         counters = (self._first_word + indices * width)[:, None] + np.arange(width)
-        packed = self._stream.blocks_at(ids, counters).reshape(len(ids), self.size // 8)
-        first, second = self._rotation_signs(ids)
-        turned = fwht(fwht(signs_of(packed).astype(np.float64)) * second)[:, : self.lifted]
-        return np.asarray(turned * first[:, : self.lifted] / self.size)
+        return self._stream.blocks_at(ids, counters).reshape(len(ids), self.size // 8)
 
     def codewords(self, ids: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return all codewords of every report, eight bits a byte: (n, 12) -> (n, 256, P/8)."""

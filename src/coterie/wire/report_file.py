@@ -206,6 +206,8 @@ def write_reports(
 ) -> Iterator[ReportWriter]:
     """Write a report file; it appears under its name, complete, when the block ends without an error.
 
+    A file of reports that are still to be mixed can be read by its owner only.
+
     Examples
     --------
     >>> plan = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
@@ -214,7 +216,9 @@ def write_reports(
     >>> ReportFile.open("reports.coterie").count
     1
     """
-    with replacing(path) as file:
+    # What is not mixed yet is for the shuffler's eyes alone.
+    unmixed = plan.model == "shuffle" and kind is ReportFile
+    with replacing(path, 0o600 if unmixed else 0o666) as file:
         writer = ReportWriter(file, plan, kind)
         yield writer
         writer.finish()

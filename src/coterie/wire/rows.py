@@ -1,11 +1,11 @@
 """Which row of the table a report serves: a view, and one of its masks, both from the report's block 0.
 
     ticket = byte 5 mod W      the view: tickets go to the views in order, as many to each as its weight
-    mask   = bytes 0-3 mod M   M the cells of that view
-    row    = cells of the views before it + mask
+    mask   = bytes 0-3 mod M   M the rows of that view
+    row    = rows of the views before it + mask
     flip   = lowest bit of byte 4
 
-The weights sum to W and all cell counts are powers of two, so no value is favoured.
+W, the sum of the weights, and every M are powers of two, so no value is favoured.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.plan.codeword import View
+from coterie.plan.views import View
 
 
 class HasViews(Protocol):
@@ -24,7 +24,7 @@ class HasViews(Protocol):
 
     @property
     def views(self) -> tuple[View, ...]:
-        """The public partitions."""
+        """The public views."""
         ...
 
 
@@ -48,11 +48,9 @@ class Rows:
     @classmethod
     def of(cls, numbers: HasViews) -> Self:
         """Lay the rows of a plan's views out, one view after the other."""
-        cells = np.array([view.cells for view in numbers.views], dtype=np.int64)
+        rows = np.array([view.rows for view in numbers.views], dtype=np.int64)
         weights = [view.weight for view in numbers.views]
-        return cls(
-            np.repeat(np.arange(len(cells)), weights), cells - 1, np.concatenate([[0], np.cumsum(cells)])
-        )
+        return cls(np.repeat(np.arange(len(rows)), weights), rows - 1, np.concatenate([[0], np.cumsum(rows)]))
 
     @property
     def count(self) -> int:

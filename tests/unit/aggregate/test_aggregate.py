@@ -10,7 +10,7 @@ from coterie.aggregate import Aggregate
 from coterie.aggregate.aggregate import MAX_COUNT
 from coterie.errors import AggregateError, FileError, PlanError, ReportError
 from coterie.plan import Plan
-from coterie.plan.codeword import CrossPolytope
+from coterie.plan.views import CrossPolytope
 
 FULL = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
 # Small tables, and fewer codewords than a byte can name.

@@ -12,7 +12,7 @@ import coterie.aggregate.codeword as table_module
 from coterie.aggregate.codeword import CodewordTable
 from coterie.errors import AggregateError, ReportError
 from coterie.plan import Plan
-from coterie.plan.codeword import CrossPolytope
+from coterie.plan.views import CrossPolytope, Halfspaces
 
 Reference = runpy.run_path(str(Path(__file__).parents[2] / "reference" / "codeword_reference.py"))[
     "Reference"
@@ -36,6 +36,7 @@ PLANS = {
     "two views": changed(
         codewords=200, cap=5, views=(CrossPolytope(2, 3), CrossPolytope(8, 1)), embedding=256
     ),
+    "halfspaces": changed(codewords=16, cap=5, views=(Halfspaces(8, (0,) * 8, 3), CrossPolytope(2))),
     "two-byte index": changed(codewords=300, cap=5, views=(CrossPolytope(2),)),
     "no second moment": changed(codewords=16, cap=5, views=(CrossPolytope(2),), embedding=512),
 }
@@ -90,8 +91,10 @@ def test_threads_and_pieces_change_nothing(monkeypatch, kernels):
     expected = table_of(plan, reports, kernels=kernels, workers=1)
     monkeypatch.setattr(table_module, "_SIGNS_AT_A_TIME", 128 * 300)
     monkeypatch.setattr(table_module, "_SHARE", 1000)
-    for workers in (1, 2, 5):
-        assert equal(table_of(plan, reports, kernels=kernels, workers=workers), expected)
+    for held in (1 << 30, 700):  # reports after which 32-bit sums are added to those of 64
+        monkeypatch.setattr(table_module, "_HELD", held)
+        for workers in (1, 2, 5):
+            assert equal(table_of(plan, reports, kernels=kernels, workers=workers), expected)
 
 
 @pytest.mark.parametrize("kernels", KERNELS)

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from coterie.centers.factors import amounts
-from coterie.centers.leaves import Lift, significant_leaves
+from coterie.centers.leaves import significant_leaves
+from coterie.oracles.rows import Lift
 from coterie.centers.solve import solve
 from coterie.centers.unmix import explaining, pure_directions, pure_looseness
 from coterie.oracles.leaf_sums import LeafSums

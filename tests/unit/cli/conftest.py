@@ -38,6 +38,7 @@ class Terminal:
 @pytest.fixture
 def terminal(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return Terminal(tmp_path)
 
 

@@ -109,3 +109,13 @@ def test_help_says_what_exit_codes_mean(terminal):
 def test_any_real_type_is_encoded(study, dtype):
     np.save(study.folder / "typed.npy", np.asfortranarray(np.zeros((40, 3))).astype(dtype))
     assert study.json("encode", "--plan", "plan.json", "typed.npy", "--out", "r")["reports"] == 40
+
+
+def test_a_plan_has_an_entry_for_a_register_of_deployments(study):
+    entry = json.loads(study.run("inspect", "plan.json", "--registry").stdout)
+    assert entry["guarantee"]["epsilon"] == 4
+    assert entry["guarantee"]["unit"] == "one person's single report"
+    assert entry["trust"] == {"model": "local", "ids": "random", "minimum_batch": 1}
+    assert entry["plan_id"] == json.loads(study.run("inspect", "plan.json", "--json").stdout)["plan_id"]
+    assert len(entry["conditions"]) >= 4
+    assert "for a plan by itself" in study.fails("inspect", "plan.json", "--registry", "--plan", "plan.json")

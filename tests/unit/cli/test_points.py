@@ -1,3 +1,5 @@
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -128,3 +130,28 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
     (tmp_path / "p.parquet").touch()
     with pytest.raises(MissingExtraError, match=r"coterie\[parquet\]"):
         read(tmp_path / "p.parquet")
+
+
+def test_damaged_parquet_is_a_file_error(tmp_path):
+    """Whatever a flipped byte makes pyarrow raise, and wherever: at the start or in a later batch."""
+    arrow = pytest.importorskip("pyarrow", reason="reads Parquet")
+    from pyarrow import parquet
+
+    path = tmp_path / "p.parquet"
+    parquet.write_table(arrow.table({"x": POINTS[:300, 0], "y": POINTS[:300, 1]}), path)
+    good = path.read_bytes()
+    refused = 0
+    for place in range(4, len(good), 7):
+        path.write_bytes(good[:place] + bytes([good[place] ^ 0xA5]) + good[place + 1 :])
+        with contextlib.suppress(PointError):  # other names or types of columns
+            try:
+                read(path)
+            except FileError:
+                refused += 1
+    assert refused > 30
+    for cut in (0, 4, len(good) // 2, len(good) - 1):
+        path.write_bytes(good[:cut])
+        with pytest.raises(FileError, match="a whole Parquet file"):
+            read(path)
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        read(tmp_path / "nowhere.parquet")

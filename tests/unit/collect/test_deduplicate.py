@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -97,3 +99,21 @@ def test_temporary_files_go_when_something_fails(tmp_path):
 def test_memory_for_at_least_one_report():
     with pytest.raises(ValueError, match="at least 1"):
         Deduplicator(13, memory_reports=0)
+
+
+def test_memory_is_bounded_in_bytes_whatever_the_width(monkeypatch, tmp_path):
+    """0.44 GB of reports of 11 kB took 2.4 GB when only their number was bounded."""
+    budget = 4 << 20
+    monkeypatch.setattr("coterie.collect.deduplicate.MEMORY_BYTES", budget)
+    rows = np.random.default_rng(3).integers(0, 256, size=(200, 11_000), dtype=np.uint8)
+    tracemalloc.start()
+    try:
+        with Deduplicator(11_000, folder=tmp_path) as deduplicator:
+            for start in range(0, 2000, 20):
+                deduplicator.add(rows[start % 200 :][:20])
+            kept = sum(len(chunk) for chunk in deduplicator.chunks())
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (kept, deduplicator.duplicates) == (200, 1800)
+    assert peak < 2 * budget  # of 22 MB

@@ -1,14 +1,17 @@
 import os
+import shutil
 import signal
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from coterie.aggregate import Aggregate
+from coterie.cli import app
 from coterie.collect import shuffler
-from coterie.collect.released import open_released
+from coterie.collect.released import default_folder, open_released
 from coterie.collect.shuffler import shuffle_files
 from coterie.encode import Client
 from coterie.errors import FileError, PlanError, ReportError
@@ -102,7 +105,8 @@ def test_columns_are_mixed_by_row_and_need_their_group(folder):
     write("b", COLUMN, np.concatenate([reports[rows != 0], more[others != 0]]))  # nobody serves row 0
     with pytest.raises(ReportError, match="a row of this batch has 0 people"):
         shuffle_files(["b"], COLUMN, "other", "elsewhere")
-    assert outputs(folder) == ["out", "released"]
+    assert outputs(folder) == ["elsewhere", "out", "released"]
+    assert list((folder / "elsewhere" / COLUMN.id).iterdir()) == []
 
 
 def test_a_batch_below_the_minimum_is_refused_with_the_promise_it_would_have(folder):
@@ -111,7 +115,8 @@ def test_a_batch_below_the_minimum_is_refused_with_the_promise_it_would_have(fol
         ReportError, match=r"53 people and the plan's minimum is 54: the promise would be epsilon"
     ):
         shuffle_files(["a"], AMPLIFIED, "out", "released")
-    assert outputs(folder) == []
+    assert outputs(folder) == ["released"]
+    assert list((folder / "released" / AMPLIFIED.id).iterdir()) == []
 
 
 def test_a_report_enters_one_batch(folder):
@@ -119,11 +124,50 @@ def test_a_report_enters_one_batch(folder):
     write("a", AMPLIFIED, reports)
     shuffle_files(["a"], AMPLIFIED, "out", "released")
     write("b", AMPLIFIED, np.concatenate([reports_of(AMPLIFIED), reports[:2]]))
-    with pytest.raises(ReportError, match="2 of 62 reports were released before"):
-        shuffle_files(["b"], AMPLIFIED, "other", "released")
-    assert outputs(folder) == ["out", "released"]
-    write("c", AMPLIFIED, reports_of(AMPLIFIED))
-    assert shuffle_files(["c"], AMPLIFIED, "other", "released").fresh
+    done = shuffle_files(["b"], AMPLIFIED, "other", "released")
+    assert (done.people, done.fresh) == (60, True)
+    (skipped,) = done.skipped
+    assert str(skipped) == ("2 left out, released before: b, report 60 (byte 844); b, report 61 (byte 857)")
+    first, second = (
+        {row.tobytes() for row in ShuffledFile.open(n, AMPLIFIED).read_all()} for n in ("out", "other")
+    )
+    assert not first & second
+    write("c", AMPLIFIED, np.concatenate([reports, reports_of(AMPLIFIED)[:53]]))  # 53 are new
+    with pytest.raises(ReportError, match=r"53 people and the plan's minimum is 54.*60 left out, released"):
+        shuffle_files(["c"], AMPLIFIED, "third", "released")
+    assert outputs(folder) == ["other", "out", "released"]
+
+
+def test_every_copy_of_a_plan_meets_the_same_memory(folder, monkeypatch):
+    """The difference of two releases is a person."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))
+    reports = reports_of(AMPLIFIED)
+    write("a", AMPLIFIED, reports)
+    write("b", AMPLIFIED, reports[1:])
+    (folder / "copy").mkdir()
+    for place in (folder, folder / "copy"):
+        AMPLIFIED.save(place / "plan.json")
+    run = CliRunner().invoke
+    first = run(app, ["shuffle", "a", "--plan", "plan.json", "--out", "out"])
+    assert first.exit_code == 0
+    second = run(app, ["shuffle", "b", "--plan", "copy/plan.json", "--out", "copy/out"])
+    assert second.exit_code == 1
+    assert "59 left out, released before" in second.stderr
+    assert not (folder / "copy" / "out").exists()
+    assert [entry.name for entry in default_folder().iterdir()] == [AMPLIFIED.id]
+
+
+def test_unmixed_reports_are_for_their_owner_only(folder):
+    write("a", AMPLIFIED, reports_of(AMPLIFIED))
+    write("b", SHARES, reports_of(SHARES))
+    shuffle_files(["a"], AMPLIFIED, "out", "released")
+    modes = {name: (folder / name).stat().st_mode & 0o077 for name in ("a", "b", "out")}
+    assert (modes["a"], modes["b"]) == (0, 0)
+    assert modes["out"] != 0  # under any umask that lets others read at all
+
+
+def test_the_promise_names_a_ledgers_backup():
+    assert "every backup of it" in str(AMPLIFIED.guarantee)
 
 
 def test_mixed_plans_and_other_models_are_refused(folder):
@@ -137,19 +181,24 @@ def test_mixed_plans_and_other_models_are_refused(folder):
     assert outputs(folder) == []
 
 
-def test_shares_outside_the_field_are_refused(folder):
+def test_shares_outside_the_field_are_left_out(folder):
     reports = reports_of(SHARES).copy()
     reports[7, 12:20] = 255
     write("a", SHARES, reports)
-    with pytest.raises(ReportError, match="share outside the field"):
-        shuffle_files(["a"], SHARES, "out", "released")
-    assert outputs(folder) == []
+    done = shuffle_files(["a"], SHARES, "out", "released")
+    byte = 64 + 7 * SHARES.report_width
+    assert done.people == PEOPLE - 1
+    assert [str(each) for each in done.skipped] == [
+        f"1 left out, a share is not below {SHARES.numbers.modulus}: a, report 7 (byte {byte})"
+    ]
+    with pytest.raises(ReportError, match="share outside the field"):  # nor is one mixed past the intake
+        list(shuffler.mixed_messages(SHARES, reports))
 
 
 def test_a_damaged_memory_refuses_everything(folder):
     write("a", AMPLIFIED, reports_of(AMPLIFIED))
     shuffle_files(["a"], AMPLIFIED, "out", "released")
-    (entry,) = (folder / "released").glob("*.released")
+    (entry,) = (folder / "released" / AMPLIFIED.id).glob("*.released")
     entry.write_bytes(entry.read_bytes()[:-1])
     write("b", AMPLIFIED, reports_of(AMPLIFIED))
     with pytest.raises(FileError, match="damaged record of a batch"):
@@ -160,6 +209,10 @@ def test_a_damaged_memory_refuses_everything(folder):
 def test_a_memory_belongs_to_one_plan():
     with open_released("released", AMPLIFIED) as memory:
         memory.record(bytes(32), np.zeros((1, 12), dtype=np.uint8))
+    with open_released("released", SHARES) as memory:
+        assert not memory.released_before(np.zeros((1, 12), dtype=np.uint8)).any()
+    entry = f"{bytes(32).hex()}.released"
+    shutil.copy(f"released/{AMPLIFIED.id}/{entry}", f"released/{SHARES.id}/{entry}")
     with open_released("released", SHARES) as memory, pytest.raises(FileError, match="expected plan"):
         memory.record(bytes(31) + b"1", np.ones((1, 12), dtype=np.uint8))
 
@@ -179,6 +232,9 @@ def test_a_stop_between_memory_and_output_is_made_good(folder, monkeypatch):
                 self.inner = real(*arguments)
                 self.memory = self.inner.__enter__()
                 return self
+
+            def __getattr__(self, name):
+                return getattr(self.memory, name)
 
             def record(self, *batch):
                 self.memory.record(*batch)
@@ -203,10 +259,10 @@ def test_interrupted_by_a_signal_nothing_half_written_is_left(folder):
     AMPLIFIED.save("plan.json")
     write("a", AMPLIFIED, reports_of(AMPLIFIED))
     code = (
-        "import os, signal\n"
+        "import os, signal, time\n"
         "from coterie.collect import shuffler\n"
         "from coterie.plan import Plan\n"
-        "shuffler.open_released = lambda *_: os.kill(os.getpid(), signal.SIGINT)\n"
+        "shuffler.open_released = lambda *_: (os.kill(os.getpid(), signal.SIGINT), time.sleep(20))\n"
         "shuffler.shuffle_files(['a'], Plan.load('plan.json'), 'out', 'released')\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)

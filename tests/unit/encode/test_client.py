@@ -33,7 +33,7 @@ def test_every_report_has_a_fresh_id():
 
 def test_the_system_is_the_only_source_of_coins(monkeypatch):
     """No argument, attribute or import leads from the client to seeded coins."""
-    assert list(inspect.signature(Client).parameters) == ["plan", "ledger"]
+    assert list(inspect.signature(Client).parameters) == ["plan", "ledger", "policy"]
     assert "SimulationCoins" not in inspect.getsource(coterie.encode.client)
     drawn = []
 
@@ -74,6 +74,8 @@ def test_the_client_checks_the_odds_itself():
         ([True, False, True], "real numbers"),
         ([SECRET, [0.0], 0.0], "nested lists"),
         ([10**30, 0, 0], "real numbers"),
+        (np.ma.masked_array([SECRET, 0.0, 0.0], [True, False, False]), "masked"),
+        (np.array([SECRET, 0.0, 1j]), "real numbers"),
         (None, r"shape \(3,\)"),
     ],
 )
@@ -97,6 +99,7 @@ def test_bad_points_are_refused_without_being_quoted(point, message, tmp_path):
         ([[0.0, SECRET, math.nan]], "NaN"),
         ([[0.0, 1.0], [0.0]], "unequal length"),
         (np.array([["a", "b", "c"]]), "real numbers"),
+        (np.ma.masked_array([[SECRET, 0.0, 0.0]], [[True, False, False]]), "masked"),
     ],
 )
 def test_bad_batches_are_refused(points, message):

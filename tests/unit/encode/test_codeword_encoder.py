@@ -6,12 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from coterie.coins import SimulationCoins
 from coterie.encode.codeword import CodewordEncoder, rounding_shift
 from coterie.errors import PointError, ReportError
 from coterie.plan import Plan
-from coterie.plan.codeword import CodewordNumbers, CrossPolytope, Net
+from coterie.plan.codeword import CodewordNumbers
+from coterie.plan.views import CrossPolytope, Halfspaces, Net
 from coterie.privacy.odds import largest_odds
 
 Reference = runpy.run_path(str(Path(__file__).parents[2] / "reference" / "codeword_reference.py"))[
@@ -57,6 +60,12 @@ def random_net(points, dimension, seed, weight=1):
     return Net(tuple(tuple(point) for point in net.tolist()), weight)
 
 
+def random_halfspaces(rows, dimension, seed, weight=1):
+    reach = 2**20 * int(np.sqrt(128 * dimension)) // 2  # where about half of the sphere is cut
+    offsets = np.random.default_rng(seed).integers(-reach, reach + 1, rows)
+    return Halfspaces(rows, tuple(offsets.tolist()), weight)
+
+
 PLANS = {
     "as designed": make_plan(100, (CrossPolytope(128),), codewords=256, cap=89),
     "one dimension, one cell": make_plan(1, (Net(((0,),)),), codewords=2, cap=1),
@@ -73,6 +82,10 @@ PLANS = {
     "two-byte index": make_plan(2, (random_net(16, 2, 1),), codewords=300, cap=120),
     "full width": make_plan(126, (CrossPolytope(256),)),
     "wide": make_plan(400, (CrossPolytope(512),), embedding=1024, codewords=8, cap=2),
+    "halfspaces": make_plan(100, (random_halfspaces(1024, 100, 0, 7), CrossPolytope(32)), codewords=32),
+    "halfspaces of a line": make_plan(1, (random_halfspaces(256, 1, 1),)),
+    "halfspaces through the center": make_plan(3, (Halfspaces(128, (0,) * 128), random_net(8, 3, 0))),
+    "too many normals to keep": make_plan(260, (random_halfspaces(2**15, 260, 2),), embedding=512),
     "widest": make_plan(40, (CrossPolytope(64),), embedding=4096, codewords=4, cap=1),
 }
 
@@ -111,7 +124,7 @@ def test_reports_are_those_of_the_reference(plan, kernels):
 
 
 @pytest.mark.skipif(not HAS_NUMBA, reason="numba is an extra")
-@pytest.mark.parametrize("name", ["as designed", "four views", "two-byte index"])
+@pytest.mark.parametrize("name", ["as designed", "four views", "two-byte index", "halfspaces"])
 def test_kernels_and_threads_give_the_same_bits(name):
     plan = PLANS[name]
     rng = np.random.default_rng(2)
@@ -128,6 +141,38 @@ def test_kernels_and_threads_give_the_same_bits(name):
         )
         assert (reports == expected).all()
         assert same == clipped
+
+
+@pytest.mark.skipif(not HAS_NUMBA, reason="numba is an extra")
+@given(st.data())
+@settings(max_examples=25)
+def test_any_plan_with_halfspaces_gives_the_references_bytes(data):
+    dimension = data.draw(st.integers(1, 5))
+    bound = 128 * SCALE
+    offsets = st.one_of(st.integers(-bound, bound), st.integers(-2000, 2000), st.just(0))
+    rows = data.draw(st.sampled_from([1, 2, 128, 256]))
+    listed = data.draw(st.lists(offsets, min_size=4, max_size=4))
+    views = (Halfspaces(rows, tuple(listed[row % 4] for row in range(rows)), 3), CrossPolytope(4))
+    plan = make_plan(dimension, views, codewords=8, cap=3)
+    steps = st.integers(-40, 40).map(lambda step: step / SCALE)  # near the center: many ties
+    coordinate = st.one_of(steps, st.floats(-2, 2))
+    points = np.array(data.draw(st.lists(st.tuples(*[coordinate] * dimension), min_size=1, max_size=4)))
+    ids = np.frombuffer(
+        data.draw(st.binary(min_size=12 * len(points), max_size=12 * len(points))), dtype=np.uint8
+    ).reshape(-1, 12)
+    draws = data.draw(
+        st.lists(
+            st.integers(0, plan.numbers.randomizer.total - 1), min_size=len(points), max_size=len(points)
+        )
+    )
+    reference = Reference(plan.to_json())
+    expected = [
+        reference.steps(point, report_id.tobytes(), draw)["report"]
+        for point, report_id, draw in zip(points.tolist(), ids, draws, strict=True)
+    ]
+    for kernels in ("numpy", "numba"):
+        reports = CodewordEncoder(plan, kernels=kernels).encode(points, ids, FixedCoins(draws))
+        assert [report.tobytes().hex() for report in reports] == expected
 
 
 def test_a_batch_is_its_points_one_by_one():
@@ -162,3 +207,19 @@ def test_bad_points_and_ids():
     for bad in (ids[:, :11], ids.astype(np.int64), np.zeros((2, 12), dtype=np.uint8)):
         with pytest.raises(ReportError, match=r"ids must be uint8 of shape \(1, 12\)"):
             encoder.encode(np.zeros((1, 5)), bad, SimulationCoins(0))
+
+
+@pytest.mark.skipif(not HAS_NUMBA, reason="numba is an extra")
+@pytest.mark.parametrize("codewords", [16, 256, 300, 4096])
+@pytest.mark.parametrize("size", [3, 1 << 20, 1 << 29])
+def test_places_name_all_indices_whatever_the_scores(codewords, size):
+    """The draw is private because its places are a permutation; no score may break that, however large."""
+    from coterie.encode.kernels_numba import Chooser
+
+    generator = np.random.default_rng(codewords + size)
+    packed = generator.integers(0, 256, (1, codewords, 16), dtype=np.uint8)
+    vector = generator.integers(-size, size, (1, 128)).astype(np.float64)
+    choose = Chooser(1, codewords, 128)
+    ranks = np.arange(codewords, dtype=np.int64)
+    chosen = np.concatenate([choose(packed, vector, ranks[i : i + 1]) for i in range(codewords)])
+    assert sorted(chosen.tolist()) == ranks.tolist()

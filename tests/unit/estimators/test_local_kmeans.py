@@ -1,3 +1,4 @@
+import dataclasses
 import pickle
 import warnings
 
@@ -14,7 +15,14 @@ from coterie.coins import SimulationCoins, SystemCoins
 from coterie.datasets import gaussian_mixture
 from coterie.engines.inline import play
 from coterie.errors import PlanError, PointError
-from coterie.estimators import DataDependentBallWarning, LocalKMeans
+from coterie.estimators import (
+    DataDependentBallWarning,
+    DataDependentScaleWarning,
+    LocalKMeans,
+    SeededFitWarning,
+    ShuffleKMeans,
+)
+from coterie.estimators.caveats import SEEDED
 from coterie.metrics import nearest, normalized_objective
 
 X, TRUE_CENTERS, _ = gaussian_mixture(20_000, 2, 3, separation=8, random_state=1)
@@ -23,6 +31,7 @@ TOO_FEW_PEOPLE = "demands accurate clusters from 50 points; at epsilon 1 that ma
 
 
 @pytest.mark.filterwarnings("ignore::coterie.estimators.DataDependentBallWarning")
+@pytest.mark.filterwarnings("ignore::coterie.estimators.DataDependentScaleWarning")
 @parametrize_with_checks(
     [LocalKMeans()], expected_failed_checks=lambda _: {"check_clustering": TOO_FEW_PEOPLE}, xfail_strict=False
 )
@@ -48,7 +57,7 @@ def test_fitted_attributes_say_what_was_played(model):
     assert model.plan_.clusters == 3
     assert model.plan_.expected_users == len(X)
     assert (model.plan_.radius, model.plan_.center) == (1.0, None)
-    assert model.guarantee_ == model.plan_.guarantee
+    assert model.guarantee_ == dataclasses.replace(model.plan_.guarantee, exceptions=(SEEDED,))
     assert model.guarantee_.epsilon == 4.0
     assert model.n_clipped_ == 0
     assert model.n_features_in_ == 2
@@ -80,7 +89,9 @@ def test_coins_are_the_systems_unless_seeded(monkeypatch):
         "coterie.estimators.local.encode_in_chunks",
         lambda plan, points, coins: used.append(type(coins)) or [],
     )
-    monkeypatch.setattr("coterie.estimators.local.decode", lambda table, random_state, solver: stop())
+    monkeypatch.setattr(
+        "coterie.estimators.local.decode", lambda tables, clusters, random_state, solver: stop()
+    )
     for random_state in (None, 0, np.random.RandomState(0)):
         with pytest.raises(StopIteration, match="enough"):
             LocalKMeans(2, radius=1.0, random_state=random_state).fit(X)
@@ -115,7 +126,7 @@ def test_without_a_radius_the_ball_is_the_datas_and_says_so():
 def test_a_public_ball_warns_of_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = LocalKMeans(3, radius=30.0, center=[1000, 1000], random_state=0).fit(1000 + 30 * X)
+        model = LocalKMeans(3, radius=30.0, center=[1000, 1000]).fit(1000 + 30 * X)
     assert model.plan_.center == (1000.0, 1000.0)
 
 
@@ -132,7 +143,8 @@ def test_columns_keep_their_names():
 
 def test_works_in_a_pipeline():
     pipe = make_pipeline(StandardScaler(), LocalKMeans(3, radius=3.0, random_state=0))
-    assert pipe.fit_predict(X).shape == (len(X),)
+    with pytest.warns(DataDependentScaleWarning, match="mean 0 and deviation 1"):
+        assert pipe.fit_predict(X).shape == (len(X),)
     assert pipe.transform(X[:5]).shape == (5, 3)
     assert pipe.score(X) < 0
 
@@ -220,3 +232,81 @@ def test_weights_are_not_taken():
 def test_unfitted_models_say_so():
     with pytest.raises(NotFittedError, match="not fitted"):
         LocalKMeans().predict(X)
+
+
+def scaled(kind, rows):
+    from sklearn import preprocessing
+
+    return getattr(preprocessing, kind)().fit_transform(rows)
+
+
+ROWS = np.random.default_rng(5).normal(3, 2, (300, 2))
+
+
+@pytest.mark.parametrize("model", [LocalKMeans, ShuffleKMeans])
+def test_a_seeded_fit_says_that_its_promise_does_not_hold(model):
+    with pytest.warns(SeededFitWarning, match="whoever knows the seed undoes the noise"):
+        fitted = model(2, radius=9.0, random_state=0).fit(ROWS)
+    assert "IT DOES NOT HOLD HERE:\n- A fit with random_state" in str(fitted.guarantee_)
+    unseeded = model(2, radius=9.0).fit(ROWS)  # a warning would be an error here
+    assert unseeded.guarantee_.exceptions == ()
+    assert unseeded.guarantee_ == unseeded.plan_.guarantee
+    assert "DOES NOT HOLD" not in str(unseeded.guarantee_)
+
+
+def test_a_ball_from_the_data_stands_in_the_guarantee():
+    with pytest.warns(DataDependentBallWarning, match="radius=None"):
+        fitted = LocalKMeans(2).fit(ROWS)
+    assert "IT DOES NOT HOLD HERE:\n- radius=None took the ball from the data" in str(fitted.guarantee_)
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"),
+    [
+        ("StandardScaler", "mean 0 and deviation 1"),
+        ("MinMaxScaler", "smallest 0 and largest 1"),
+        ("MaxAbsScaler", "largest size 1"),
+        ("RobustScaler", "median 0 and quartiles 1 apart"),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_scaler_in_front_is_noticed(kind, how, dtype):
+    rows = scaled(kind, ROWS.astype(dtype))
+    with pytest.warns(DataDependentScaleWarning, match=how):
+        fitted = LocalKMeans(2, radius=9.0).fit(rows)
+    assert f"these very rows ({how})" in str(fitted.guarantee_)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ROWS,
+        ROWS / 20,
+        np.eye(4)[np.random.default_rng(0).integers(0, 4, 300)],  # indicators
+        scaled("Normalizer", ROWS),  # each row by itself
+        np.ones((300, 2)),
+        (ROWS - 3) / 2,  # by numbers known beforehand
+    ],
+)
+def test_other_rows_are_not_taken_for_scaled_ones(rows):
+    assert LocalKMeans(2, radius=9.0).fit(rows).guarantee_.exceptions == ()
+
+
+SECRET = 0.123456789
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (np.ma.masked_array([[SECRET, 1.0], [2.0, 3.0]], [[True, False], [False, False]]), "masked"),
+        (np.array([[SECRET + 1j, 1.0], [2.0, 3.0]]), "Complex data not supported"),
+        ([[SECRET + 1j, 1.0], [2.0, 3.0]], "Complex data not supported"),
+    ],
+)
+def test_masked_and_complex_rows_are_refused_and_not_quoted(rows, message):
+    fitted = LocalKMeans(2, radius=9.0).fit(ROWS)
+    for call in (LocalKMeans(2, radius=9.0).fit, fitted.predict, fitted.transform, fitted.score):
+        with pytest.raises(PointError, match=message) as caught:
+            call(rows)
+        assert "1234" not in str(caught.value)
+        assert caught.value.__cause__ is None

@@ -13,6 +13,7 @@ TOO_FEW_PEOPLE = "demands accurate clusters from 50 points; so few people hide e
 
 
 @pytest.mark.filterwarnings("ignore::coterie.estimators.DataDependentBallWarning")
+@pytest.mark.filterwarnings("ignore::coterie.estimators.DataDependentScaleWarning")
 @parametrize_with_checks(
     [ShuffleKMeans(), ShuffleKMeans(variant="central")],
     expected_failed_checks=lambda _: {"check_clustering": TOO_FEW_PEOPLE},

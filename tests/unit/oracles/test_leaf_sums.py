@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from coterie.geometry.cells import CrossPolytopeCells
 from coterie.geometry.lift import lift
 from coterie.oracles.leaf_sums import embedding_matrix, leaf_sums
 from coterie.oracles.second_moment import second_moment
+from coterie.plan.views import CrossPolytope, Halfspaces
 
 PEOPLE = 40_000
 DEVIATIONS = 6.0  # of a mean over thousands of entries: false alarm far below 1e-6
@@ -97,3 +100,15 @@ def test_wide_embeddings_have_no_second_moment():
     plan = Plan.design(dimension=300, clusters=2, epsilon=1.0, expected_users=1000)
     table = Aggregate(plan).table
     assert second_moment(table) is None
+
+
+def test_halfspaces_have_no_cells(study):
+    plan, _, _, _, _ = study
+    views = (Halfspaces(4, (0, 0, 0, 0)), CrossPolytope(8))
+    table = CodewordTable.zero(
+        dataclasses.replace(plan, numbers=dataclasses.replace(plan.numbers, views=views))
+    )
+    table.add(np.random.default_rng(0).integers(0, 256, (1000, 13), dtype=np.uint8))
+    (only,) = leaf_sums(table)
+    assert only.vectors.shape == (16, 22)
+    assert only.people == table.counts[4:].sum()

@@ -3,7 +3,8 @@ import dataclasses
 import pytest
 
 from coterie.errors import PlanError
-from coterie.plan.codeword import CodewordNumbers, CrossPolytope, Net
+from coterie.plan.codeword import CodewordNumbers
+from coterie.plan.views import CrossPolytope, Halfspaces, Net
 from coterie.privacy import BASE_ODDS, largest_odds
 
 ODDS = largest_odds(1.0)
@@ -26,8 +27,10 @@ def test_many_codewords_need_two_bytes():
     assert (numbers.report_width, numbers.rows) == (14, 24)
 
 
-def test_views_of_both_kinds_can_mix():
-    numbers = CodewordNumbers(16, 5, ODDS, 128, 0, (CrossPolytope(2), Net(SQUARE)))
+def test_views_of_all_kinds_can_mix():
+    views = (CrossPolytope(2), Net(SQUARE), Halfspaces(2, (-3, 9), 2))
+    numbers = CodewordNumbers(16, 5, ODDS, 128, 0, views)
+    assert numbers.rows == 10
     assert CodewordNumbers.from_dict(numbers.to_dict()) == numbers
     assert hash(CodewordNumbers.from_dict(numbers.to_dict())) == hash(numbers)
 
@@ -50,47 +53,17 @@ def test_views_of_both_kinds_can_mix():
         ({"count_weight": 2**20 + 1}, "count_weight must be in"),
         ({"views": ()}, "at least one view"),
         ({"views": 3}, "views must be a list"),
-        ({"views": ("net",)}, r"views\[0\] must be a CrossPolytope or a Net"),
+        ({"views": ("net",)}, r"views\[0\] must be a CrossPolytope, Net or Halfspaces"),
         ({"views": (CrossPolytope(4),) * 3}, "sum of the views' weights must be a power of two"),
         ({"views": (CrossPolytope(4, 256), CrossPolytope(4, 256))}, r"weights must be in \[1, 256\]"),
-        ({"views": (CrossPolytope(2**15),) * 2}, r"at most 65536 cells in all, got 131072"),
+        ({"views": (CrossPolytope(2**15),) * 2}, r"at most 65536 rows in all, got 131072"),
+        ({"views": (CrossPolytope(2**14, 3), Halfspaces(2**15, (0,) * 2**15), CrossPolytope(1, 4))}, "65538"),
         ({"views": (Net(((0,) * 300,) * 1024),)}, "at most 262144 coordinates in all, got 307200"),
     ],
 )
 def test_refuses(numbers, changes, message):
     with pytest.raises(PlanError, match=message):
         dataclasses.replace(numbers, **changes)
-
-
-@pytest.mark.parametrize(
-    ("points", "message"),
-    [
-        ((), "number of net points must be in"),
-        (((0,),) * 3, "number of net points must be a power of two"),
-        (((0, 1), (1,)), "all have the plan's dimension"),
-        (((), ()), "all have the plan's dimension"),
-        (((2**20 + 1,),), "net point 0 must be in"),
-        (((0,), (0.5,)), "net point 1 must be an integer"),
-        ((7,), "net point 0 must be a list"),
-    ],
-)
-def test_refuses_nets(points, message):
-    with pytest.raises(PlanError, match=message):
-        Net(points)
-
-
-@pytest.mark.parametrize("size", [0, 3, 2**16, 4.0, None])
-def test_refuses_rotations(size):
-    with pytest.raises(PlanError, match="view size must be"):
-        CrossPolytope(size)
-
-
-@pytest.mark.parametrize("weight", [0, 257, 1.0, True])
-def test_refuses_weights(weight):
-    with pytest.raises(PlanError, match="view weight must be"):
-        CrossPolytope(4, weight)
-    with pytest.raises(PlanError, match="view weight must be"):
-        Net(SQUARE, weight)
 
 
 def test_the_plan_around_the_numbers_is_checked(numbers):
@@ -102,6 +75,10 @@ def test_the_plan_around_the_numbers_is_checked(numbers):
     flat = dataclasses.replace(numbers, views=(Net(SQUARE),))
     with pytest.raises(PlanError, match=r"views\[0\]: net points must have dimension 3"):
         flat.check_plan(dimension=3, epsilon=1.0)
+    far = dataclasses.replace(numbers, embedding=256, views=(CrossPolytope(4), Halfspaces(1, (2**27 + 1,))))
+    far.check_plan(dimension=129, epsilon=1.0)  # S = 256
+    with pytest.raises(PlanError, match=r"views\[1\]: offset 0 must be in \[-134217728, 134217728\]"):
+        far.check_plan(dimension=128, epsilon=1.0)
 
 
 @pytest.mark.parametrize(
@@ -110,8 +87,15 @@ def test_the_plan_around_the_numbers_is_checked(numbers):
         (lambda data: data.pop("cap"), "numbers lacks the field 'cap'"),
         (lambda data: data.update(extra=1), "numbers has the unknown field 'extra'"),
         (lambda data: data.update(views=None), "views must be a list"),
-        (lambda data: data.update(views=[None]), r"views\[0\].cells must be one of cross-polytope, net"),
+        (
+            lambda data: data.update(views=[None]),
+            r"views\[0\].cells must be one of cross-polytope, net, halfspaces",
+        ),
         (lambda data: data.update(views=[{"cells": ["net"]}]), r"views\[0\].cells must be one of"),
+        (
+            lambda data: data.update(views=[{"cells": "halfspaces", "rows": 1, "offsets": [0]}]),
+            r"views\[0\] lacks the field 'weight'",
+        ),
         (lambda data: data.update(views=[{"cells": "net"}]), r"views\[0\] lacks the field 'points'"),
         (
             lambda data: data["views"][0].update(points=[]),

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from coterie.plan import Plan
-from coterie.plan.codeword import CrossPolytope, Net
 from coterie.plan.design import choose_embedding
 from coterie.plan.net import spread_points
+from coterie.plan.views import CrossPolytope, Net
 from coterie.privacy import largest_odds
 
 

@@ -10,7 +10,9 @@ from coterie.encode import Client
 from coterie.encode.net_tree_sums import NetTreeSumEncoder
 from coterie.errors import PlanError
 from coterie.plan import Plan
+from coterie.privacy import Policy
 
+UNMIXED = Policy(models=("shuffle", "central"), max_local_epsilon=math.inf)
 SUMS = {"protocol": "net-tree-sums", "model": "shuffle", "delta": 1e-6}
 
 
@@ -18,7 +20,7 @@ def plan_of(people=5000, dimension=3, **options):
     return Plan.design(dimension, 2, 1.0, people, **{**SUMS, **options})
 
 
-@pytest.mark.parametrize("options", [{}, {"noise": "one"}, {"model": "central"}, {"constants": "theory"}])
+@pytest.mark.parametrize("options", [{}, {"model": "central"}, {"constants": "theory"}])
 def test_plans_survive_json_and_keep_their_promise(options):
     plan = plan_of(dimension=2, **options)
     assert Plan.from_json(plan.to_json()) == plan
@@ -27,19 +29,26 @@ def test_plans_survive_json_and_keep_their_promise(options):
     assert plan.numbers.grid >= 2**12
 
 
-@pytest.mark.parametrize("noise", ["everyone", "one"])
-def test_a_weaker_plan_is_refused(noise):
-    plan = plan_of(noise=noise)
+def test_a_weaker_plan_is_refused():
+    plan = plan_of()
     numbers = plan.numbers
     for change in (
         {"noise_parts": math.floor(numbers.noise_parts * 0.99)},
         {"levels": numbers.levels + 1},  # a further level is a further release
         {"shares": numbers.shares - 1},
         {"count_weight": numbers.count_weight // 2},  # 4a² decides the influence then
-        *([{"minimum_batch": numbers.minimum_batch // 2, "group": 1000}] if noise == "everyone" else []),
+        {"minimum_batch": numbers.minimum_batch // 2, "group": 1000},
     ):
         with pytest.raises(PlanError, match="would not keep its promise; do not answer it"):
             dataclasses.replace(plan, numbers=dataclasses.replace(numbers, **change))
+
+
+def test_nobody_is_asked_to_add_all_the_noise():
+    plan = plan_of()
+    with pytest.raises(PlanError, match="noise must be"):
+        dataclasses.replace(plan.numbers, noise="one")
+    with pytest.raises(PlanError, match="has no option 'noise'"):
+        plan_of(noise="one")
 
 
 def test_no_person_can_move_the_table_further_than_stated_and_some_nearly_can():
@@ -82,18 +91,16 @@ def test_what_cannot_be_is_said():
         plan_of(20)
     with pytest.raises(PlanError, match="does not run in the local model"):
         Plan.design(2, 2, 1.0, 1000, protocol="net-tree-sums")
-    with pytest.raises(
-        PlanError, match=r"no option 'cells'; known: constants, .*buckets, noise, minimum_batch"
-    ):
+    with pytest.raises(PlanError, match=r"no option 'cells'; known: constants, .*buckets, minimum_batch"):
         plan_of(cells=4)
     with pytest.raises(PlanError, match="has more than 268435456 entries"):
         plan_of(buckets=1 << 26, levels=9)
     plan = plan_of(200_000, dimension=100)
     cost = plan.numbers.cost
     with pytest.raises(PlanError, match=f"a person sends {cost.messages:,} messages .*{cost.bytes:,} bytes"):
-        Client(plan).encode(np.zeros(100))
+        Client(plan, policy=UNMIXED).encode(np.zeros(100))
     with pytest.raises(PlanError, match="no private reports"):
-        Client(plan_of(model="central")).encode(np.zeros(3))
+        Client(plan_of(model="central"), policy=UNMIXED).encode(np.zeros(3))
     with pytest.raises(PlanError, match="coordinates must be dimension"):
         dataclasses.replace(plan_of(), dimension=4)
 

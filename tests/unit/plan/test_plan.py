@@ -35,7 +35,7 @@ def test_the_json_has_the_fields_of_the_wire_format(plan):
     assert list(data) == sorted(data)
     assert set(data) == {
         "format", "version", "protocol", "model", "dimension", "clusters", "epsilon", "delta",
-        "expected_users", "center", "radius", "seed", "numbers",
+        "expected_users", "center", "radius", "seed", "ids", "study", "after", "numbers",
     }  # fmt: skip
     assert (data["format"], data["version"], data["delta"]) == ("coterie-plan", 1, 0)
     assert set(data["numbers"]) == {"codewords", "cap", "odds", "embedding", "count_weight", "views"}
@@ -48,6 +48,11 @@ def test_keys_are_bound_to_the_plan_and_the_label(plan):
     assert plan.public_key() == plan.public_key("public") == public
     assert plan.public_key("embedding") == embedding
     assert plan.public_key("view/3") == view
+    block = hashlib.sha256(b"coterie/1/rotation/view/3/12/" + plan.id_bytes).digest()[:16]
+    assert plan.public_key("view/3/12") == block
+    for label in ("view/3/", "view/3/01", "view/3/1/0", "view//0"):
+        with pytest.raises(PlanError, match="label"):
+            plan.public_key(label)
     for label in ("", "view/", "view/03", "view/-1", "rotation/embedding", "view/1\n"):
         with pytest.raises(PlanError, match="a key's label is"):
             plan.public_key(label)
@@ -164,7 +169,11 @@ def test_a_plan_edited_by_hand_is_checked_again(plan, changes, message):
 
 
 @pytest.mark.parametrize(
-    "name", ["protocol", "dimension", "epsilon", "delta", "center", "seed", "numbers", "expected_users"]
+    "name",
+    [
+        *("protocol", "dimension", "epsilon", "delta", "center", "seed", "numbers", "expected_users"),
+        *("ids", "study", "after"),
+    ],
 )
 def test_every_field_is_needed(plan, name):
     data = json.loads(plan.to_json())
@@ -194,6 +203,14 @@ def test_every_field_is_needed(plan, name):
         ({"center": 1.0}, "center must be a list"),
         ({"center": np.float64(1.0)}, "center must be a list"),
         ({"seed": 1.5}, "seed must be an integer"),
+        ({"study": "A" * 64}, "study must be the id of a plan"),
+        ({"study": b"a" * 64}, "study must be the id of a plan"),
+        ({"after": "a" * 64}, "after must be a list"),
+        ({"after": ["a" * 63]}, r"after\[0\] must be the id of a plan"),
+        ({"after": ["a" * 64] * 2}, "names a plan twice"),
+        ({"after": [f"{i:064x}" for i in range(65)]}, "at most 64 plans"),
+        ({"ids": "fresh"}, "ids must be one of random, token"),
+        ({"ids": "token", "model": "shuffle", "delta": 1e-6}, "ids must be random outside the local model"),
         ({"protocol": "lsh"}, "protocol must be one of"),
         ({"model": "central"}, "does not run in the central model"),
     ],
@@ -209,3 +226,13 @@ def test_the_numbers_must_be_the_protocols(plan):
         PlanError, match="numbers of protocol codeword in the local model are CodewordNumbers"
     ):
         dataclasses.replace(plan, numbers=None)
+
+
+def test_a_follow_up_names_its_study_and_what_it_was_designed_from(plan):
+    follow = Plan.design(2, 2, 1.0, 100, study=plan.id, after=[plan.id, "0" * 64])
+    assert (plan.study, plan.after, plan.study_id) == (None, (), plan.id)
+    assert (follow.study, follow.after, follow.study_id) == (plan.id, (plan.id, "0" * 64), plan.id)
+    assert Plan.from_json(follow.to_json()) == follow
+    changed = [{"study": None}, {"after": ()}, {"after": follow.after[::-1]}, {"ids": "token"}]
+    others = [dataclasses.replace(follow, **change) for change in changed]
+    assert len({follow.id, *(other.id for other in others)}) == 5  # all of it is hashed

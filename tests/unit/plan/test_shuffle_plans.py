@@ -1,4 +1,5 @@
 import dataclasses
+import json
 import math
 
 import numpy as np
@@ -11,10 +12,15 @@ from coterie.encode import Client
 from coterie.encode.vector_sums import VectorSumEncoder
 from coterie.engines.vector_sums import drawn_table, sent_table
 from coterie.errors import AggregateError, DecodeError, PlanError, ReportError
+from coterie.geometry.ball import SCALE, quantize
+from coterie.geometry.lift import lift
 from coterie.plan import Plan
+from coterie.plan.views import CrossPolytope, Halfspaces
+from coterie.privacy import Policy
 from coterie.privacy.amplification import amplified_delta
 
 AMPLIFIED = {"model": "shuffle", "delta": 1e-6}
+UNMIXED = Policy(models=("shuffle", "central"), max_local_epsilon=math.inf)
 MIXED = {"protocol": "shuffle", "model": "shuffle", "delta": 1e-6}
 CENTRAL = {"protocol": "shuffle", "model": "central", "delta": 1e-6}
 
@@ -73,7 +79,7 @@ def test_a_plan_edited_by_hand_is_refused():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"model": "shuffle"}, r"delta must be in \(0, 1\) in the shuffle model"),
+        ({"model": "shuffle"}, r"delta must be in \[1e-30, 0\.01\] in the shuffle model"),
         ({"model": "local", "delta": 1e-6}, "delta must be 0 in the local model"),
         ({"protocol": "shuffle"}, "does not run in the local model; it needs model central or shuffle"),
         ({**AMPLIFIED, "minimum_batch": 2000}, "minimum_batch must be in"),
@@ -96,7 +102,7 @@ def test_the_cost_is_stated_and_absurd_sizes_are_refused_with_it():
     cost = plan.numbers.cost
     assert cost.messages == 1024 * 102 * plan.numbers.shares
     with pytest.raises(PlanError, match=f"a person sends {cost.messages:,} messages .*{cost.bytes:,} bytes"):
-        Client(plan).encode(np.zeros(100))
+        Client(plan, policy=UNMIXED).encode(np.zeros(100))
     column = Plan.design(100, 8, 1.0, 100_000, **MIXED, layout="column").numbers
     assert column.cost.messages == 102 * column.shares < 2000
     assert Plan.design(2, 2, 1.0, 40, **MIXED, layout="hashed", failure=0.5).numbers.rows == 160
@@ -173,7 +179,7 @@ def test_a_curators_table_is_neither_sent_nor_merged():
     with pytest.raises(AggregateError, match="not merged"):
         table.merge(table)
     with pytest.raises(PlanError, match="no private reports"):
-        Client(plan).encode([0.0, 0.0])
+        Client(plan, policy=UNMIXED).encode([0.0, 0.0])
 
 
 def test_too_few_people_in_a_table_are_said_and_not_promised():
@@ -183,3 +189,123 @@ def test_too_few_people_in_a_table_are_said_and_not_promised():
     result = decode(table, random_state=0)
     assert result.guarantee.epsilon > 2.0
     assert any("the promise that holds is epsilon" in note for note in result.notes)
+
+
+HALFSPACES = Halfspaces(4, (0, 1 << 20, -(1 << 20), 1 << 27), 3)
+
+
+def with_views(plan, *views):
+    return dataclasses.replace(plan, numbers=dataclasses.replace(plan.numbers, views=views))
+
+
+def test_amplified_plans_take_halfspaces():
+    plan = with_views(Plan.design(5, 2, 1.0, 20_000, **AMPLIFIED), HALFSPACES, CrossPolytope(4))
+    assert Plan.from_json(plan.to_json()) == plan
+    table = Aggregate(plan)
+    table.add(Client(plan).encode_many(np.full((50, 5), 0.1)))
+    assert table.count == 50
+    assert len(table.table.counts) == 12
+
+
+@pytest.mark.parametrize(
+    "options", [MIXED, {**MIXED, "layout": "hashed", "failure": 0.5, "minimum_batch": 30}, CENTRAL]
+)
+def test_only_columns_take_halfspaces(options):
+    plan = Plan.design(2, 2, 2.0, 40, **options)
+    with pytest.raises(PlanError, match="halfspaces have none; column takes them"):
+        with_views(plan, dataclasses.replace(HALFSPACES, weight=1))
+
+
+def test_a_column_has_the_sign_of_its_halfspace():
+    base = Plan.design(3, 2, 1.0, 20_000, **MIXED, layout="column", cells=8)
+    plan = with_views(base, CrossPolytope(4), HALFSPACES)  # 12 rows instead of 16: groups are larger
+    assert Plan.from_json(plan.to_json()) == plan
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(300, 3)) / 2
+    ids = rng.integers(0, 256, (300, 12), dtype=np.uint8)
+    encoder = VectorSumEncoder(plan)
+    rows, vectors, _ = encoder.contributions(points, ids)
+    quantized, _ = quantize(points, None, 1.0)
+    plain = np.trunc(lift(quantized, plan.numbers.count_weight) * (plan.numbers.grid / SCALE))
+    sides = HALFSPACES.geometry(plan.public_key, 1, 3).of(quantized)
+    here = rows >= 8
+    assert 190 < here.sum() < 260
+    signs = sides[here, rows[here] - 8]
+    assert (vectors[here] == signs[:, None] * plain[here]).all()
+    assert set(signs) == {-1, 1}
+    assert encoder.cells(points).max() < 8  # of the first view
+    with pytest.raises(PlanError, match="halfspaces have no cells"):
+        VectorSumEncoder(with_views(base, HALFSPACES, CrossPolytope(4))).cells(points)
+
+
+def test_oracles_of_cells_pass_halfspaces_by():
+    from coterie.oracles.mixed_sums import mixed_leaf_sums
+
+    base = Plan.design(3, 2, 1.0, 2_000, **MIXED, layout="column", cells=8)
+    plan = with_views(base, HALFSPACES, CrossPolytope(4))
+    table, _ = drawn_table(plan, np.zeros((2_000, 3)), SimulationCoins(0))
+    (only,) = mixed_leaf_sums(table.table)
+    assert only.vectors.shape == (8, 5)
+    assert 400 < only.people < 600
+
+
+def edited(plan, **changes):
+    data = json.loads(plan.to_json())
+    numbers = changes.pop("numbers", {})
+    return json.dumps({**data, **changes, "numbers": {**data["numbers"], **numbers}})
+
+
+def test_nobody_can_be_left_alone_with_the_noise():
+    """One trusted noiser who drops out leaves exact sums; no plan can ask for one any more."""
+    plan = Plan.design(2, 2, 1.0, 100, **MIXED, cells=4)
+    with pytest.raises(PlanError, match="noise must be one of everyone, curator"):
+        Plan.from_json(edited(plan, numbers={"noise": "one"}))
+    with pytest.raises(PlanError, match="has no option 'noise'"):
+        Plan.design(2, 2, 1.0, 100, **MIXED, cells=4, noise="one")
+    # Without anyone's noise the sums would be exact: everybody's report carries some.
+    silent = VectorSumEncoder(plan).encode(
+        np.zeros((200, 2)), np.zeros((200, 12), dtype=np.uint8), SimulationCoins(0)
+    )
+    sums = [sent_table(plan, row[None]).table.sums for row in silent]
+    assert len({each.tobytes() for each in sums}) == 200
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"delta": 0.999999}, r"delta must be in \[1e-30, 0\.01\]"),
+        ({"delta": 0.010001}, r"delta must be in \[1e-30, 0\.01\]"),
+        ({"delta": 5e-324}, r"delta must be in \[1e-30, 0\.01\]"),
+        ({"expected_users": 89}, "minimum_batch 90 must not exceed expected_users 89"),
+        ({"numbers": {"scale": 128}}, "would not keep its promise"),
+        ({"delta": 1e-30}, "would not keep its promise"),
+    ],
+)
+@pytest.mark.parametrize("options", [MIXED, CENTRAL])
+def test_a_plan_without_sane_bounds_is_refused_when_it_is_read(options, changes, message):
+    plan = Plan.design(2, 2, 1.0, 100, **options, cells=4)
+    with pytest.raises(PlanError, match=message):
+        Plan.from_json(edited(plan, **changes))
+
+
+def test_an_amplified_plan_whose_batch_nobody_expects_is_refused():
+    plan = Plan.design(2, 2, 1.0, 2000, **AMPLIFIED)
+    with pytest.raises(PlanError, match="minimum_batch 2001 must not exceed expected_users 2000"):
+        Plan.from_json(edited(plan, numbers={"minimum_batch": 2001}))
+
+
+def test_hardly_any_noise_is_a_broken_promise_and_no_overflow():
+    plan = Plan.design(2, 2, 1.0, 100, **CENTRAL, cells=4)
+    with pytest.raises(PlanError, match="would not keep its promise"):
+        Plan.from_json(edited(plan, numbers={"scale": 1}))
+
+
+def test_column_tables_whose_counts_wrap_are_refused():
+    plan = Plan.design(2, 2, 2.0, 400, **MIXED, cells=2, layout="column")
+    table = Aggregate(plan).table
+    shares = plan.numbers.shares
+    messages = np.zeros_like(table.messages)
+    messages[0] = messages[1] = 1 << 62
+    messages[2] = messages[3] = (1 << 62) + 200 * shares  # together 2^64 and 400 people
+    with pytest.raises(AggregateError, match="more than 2"):
+        type(table).from_arrays(plan, {"sums": table.sums, "messages": messages})

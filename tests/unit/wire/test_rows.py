@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from coterie.plan import Plan
-from coterie.plan.codeword import CrossPolytope, Net
+from coterie.plan.views import CrossPolytope, Halfspaces, Net
 from coterie.wire.rows import Rows
 
 BASE = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100).numbers
@@ -31,6 +31,7 @@ def block(*first_bytes):
         # views of different sizes: rows 0..7 and 8..11
         ((CrossPolytope(4), Net(POINTS)), (0, 0, 0, 0xFE, 3, 0x00), 6, 1),
         ((CrossPolytope(4), Net(POINTS)), (0, 0, 0, 0xFE, 3, 0x01), 10, 1),
+        ((CrossPolytope(4), Halfspaces(2, (0, 0), 3)), (0, 0, 0, 0xFF, 3, 0x02), 9, 1),
     ],
 )
 def test_rows_and_flips_are_read_as_the_wire_format_says(views, first_bytes, row, flip):

@@ -1,0 +1,304 @@
+"""Broken clients, each of a kind that has been shipped somewhere: the audit must catch them all.
+
+A check that has never failed shows nothing. Every audit runs these beside the client it was given, by the
+same functions, and fails if one of them passes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.audit.environment import check_generator
+from coterie.audit.laws import check_laws
+from coterie.audit.memory import check_memory, client_with
+from coterie.audit.result import Check
+from coterie.audit.samples import Reading, check_samples
+from coterie.audit.sums import check_amplification, check_shares
+from coterie.coins import SystemCoins
+from coterie.encode.base import ENCODERS
+from coterie.encode.codeword import CodewordEncoder
+from coterie.encode.ledger import Answer, Ledger
+from coterie.plan import Plan
+from coterie.plan.codeword import ID_BYTES, CodewordNumbers
+from coterie.plan.vector_sums import VectorSumNumbers
+from coterie.plan.views import CrossPolytope
+from coterie.privacy.odds import largest_odds
+from coterie.randomizers.vector_sums import VectorSums
+
+SAMPLES: Final = 60_000  # reports of each point, of a canary
+DRAWS: Final = 60_000  # of noise
+
+Rows = NDArray[np.uint8]
+Points = NDArray[np.float64]
+
+
+@functools.cache
+def _plan() -> Plan:
+    """Return a small codeword plan: 64 codewords, ε = 2, and a zero point whose scores tie."""
+    numbers = CodewordNumbers(64, 14, largest_odds(2.0), 128, 0, (CrossPolytope(8),))
+    return Plan(
+        protocol="codeword", model="local", dimension=6, clusters=2, epsilon=2.0, delta=0.0,
+        expected_users=100, center=None, radius=1.0, seed=0, numbers=numbers,
+    )  # fmt: skip
+
+
+@functools.cache
+def _bits() -> Plan:
+    return Plan.design(3, 2, 2.0, 1000, protocol="lsh-tree", histogram_share=0.5)
+
+
+@functools.cache
+def _shares() -> Plan:
+    return Plan.design(2, 2, 1.0, 100, protocol="shuffle", model="shuffle", delta=1e-6, cells=4)
+
+
+@functools.cache
+def _mixed() -> Plan:
+    return Plan.design(2, 2, 1.0, 2000, model="shuffle", delta=1e-6)
+
+
+def _ids(count: int) -> Rows:
+    return np.frombuffer(SystemCoins().bytes(ID_BYTES * count), dtype=np.uint8).reshape(-1, ID_BYTES)
+
+
+def _sender(plan: Plan, coins: Any = None) -> Callable[[Points], Rows]:
+    encoder = ENCODERS[plan.protocol](plan)
+
+    def send(points: Points) -> Rows:
+        return encoder.encode_counting(points, _ids(len(points)), coins or SystemCoins())[0]
+
+    return send
+
+
+def _samples(plan: Plan, send: Callable[[Points], Any]) -> list[Check]:
+    return check_samples(plan, send, plan.epsilon, samples=SAMPLES)
+
+
+def _with_numbers(plan: Plan, **changes: int) -> Plan:
+    """Return a plan object that its own checks would refuse: what a careless client might hold."""
+    numbers: Any = plan.numbers
+    broken = dataclasses.replace(plan, numbers=dataclasses.replace(numbers))
+    for name, value in changes.items():
+        object.__setattr__(broken.numbers, name, value)
+    return broken
+
+
+def _encoder_of(plan: Plan, **changes: int) -> CodewordEncoder:
+    return CodewordEncoder(_with_numbers(plan, **changes))
+
+
+class _RemainderCoins(SystemCoins):
+    """The remainder of a word that is a little longer than the bound: small draws come up twice as often."""
+
+    def below_many(self, bound: int, size: int) -> NDArray[np.int64]:
+        words = np.frombuffer(self.bytes(8 * size), dtype="<u8") >> np.uint64(64 - bound.bit_length())
+        return np.asarray(words % np.uint64(bound)).astype(np.int64)
+
+
+class _RepeatingCoins(SystemCoins):
+    """A generator that starts from the same seed for every report."""
+
+    def below_many(self, bound: int, size: int) -> NDArray[np.int64]:
+        return np.full(size, int.from_bytes(b"same seed", "big") % bound, dtype=np.int64)
+
+
+class _SharedCoins(SystemCoins):
+    """One draw for all answers of a report."""
+
+    def __init__(self) -> None:
+        self._last: NDArray[np.int64] | None = None
+
+    def below_many(self, bound: int, size: int) -> NDArray[np.int64]:
+        fresh = SystemCoins().below_many(bound, size)
+        if self._last is not None and len(self._last) == size:
+            last, self._last = self._last, None
+            return np.asarray(np.minimum(last, bound - 1))
+        self._last = fresh
+        return fresh
+
+
+class _Forgetful(Ledger):
+    """A ledger that is never written."""
+
+    def _write(self, answers: dict[bytes, Answer]) -> None:
+        del answers
+
+
+class _Spendthrift(Ledger):
+    """A ledger that forgets what its plans cost."""
+
+    def _check(self, plan: Plan, policy: Any, answers: dict[bytes, Answer], today: int) -> None:
+        del plan, policy, answers, today
+
+
+def _odds_off() -> Iterable[Check]:
+    encoder = _encoder_of(_plan(), odds=int(_plan().numbers.odds * 1.05))  # type: ignore[attr-defined]
+    yield check_laws(_plan(), encoder.encode, 2.0, ids=1)
+
+
+def _odds_off_bytes() -> Iterable[Check]:
+    plan = Plan.design(3, 2, 1.0, 1000, protocol="lsh-tree", count="joint", histogram_share=0.0)
+    odds = int(plan.numbers.vector_odds * 1.05)  # type: ignore[attr-defined]
+    send = _sender(_with_numbers(plan, vector_odds=odds))
+    yield from check_samples(plan, send, 1.0, samples=20 * SAMPLES)
+
+
+def _biased_coins() -> Iterable[Check]:
+    yield from _samples(_plan(), _sender(_plan(), _RemainderCoins()))
+
+
+def _biased_generator() -> Iterable[Check]:
+    yield check_generator(_RemainderCoins())
+
+
+def _threshold_cap() -> Iterable[Check]:
+    """Take a cap "score ≥ the m-th score": where scores tie it is larger, and the odds are other chances."""
+    plan = _plan()
+
+    class Threshold(CodewordEncoder):
+        def encode(self, points: Any, ids: Rows, coins: Any) -> Rows:
+            reading = Reading(plan)
+            numbers = plan.numbers
+            assert isinstance(numbers, CodewordNumbers)  # noqa: S101
+            every = np.repeat(np.arange(numbers.codewords)[None], len(ids), axis=0)
+            points = np.asarray(points)
+            caps = np.stack(
+                [reading._scores(points, ids, 0, every[:, i]) for i in range(numbers.codewords)], axis=1
+            )
+            least = np.sort(caps, axis=1)[:, -numbers.cap]
+            sizes = (caps >= least[:, None]).sum(axis=1)
+            widest = int(sizes.max())
+            return _encoder_of(plan, cap=widest).encode(points, ids, coins)
+
+    yield check_laws(plan, Threshold(plan).encode, 2.0, ids=16)
+
+
+def _wide_cap() -> Iterable[Check]:
+    encoder = _encoder_of(_plan(), cap=15)
+    yield check_laws(_plan(), encoder.encode, 2.0, ids=1)
+
+
+def _redrawn_id() -> Iterable[Check]:
+    """Draw ids until one suits the point: here, until the sign is positive."""
+    reading, send = Reading(_plan()), _sender(_plan())
+
+    def picky(points: Points) -> Rows:
+        rows = send(points)
+        again = ~reading.truth(points[0], np.ascontiguousarray(rows[:, :ID_BYTES]))[:, 0]
+        rows[again] = send(points[again])
+        return rows
+
+    yield from _samples(_plan(), picky)
+
+
+def _telling_length() -> Iterable[Check]:
+    send = _sender(_plan())
+
+    def telling(points: Points) -> list[bytes]:
+        outside = (points**2).sum(axis=1) > 1
+        return [row.tobytes() + b"!" * int(far) for row, far in zip(send(points), outside, strict=True)]
+
+    yield from check_samples(_plan(), telling, 2.0, samples=2000)
+
+
+def _telling_padding() -> Iterable[Check]:
+    encoder = ENCODERS["lsh-tree"](_bits())
+
+    def telling(points: Points, ids: Rows, coins: Any) -> Rows:
+        reports, _ = encoder.encode_counting(points, ids, coins)
+        reports[:, -1] |= ((points**2).sum(axis=1) > 1).astype(np.uint8)
+        return reports
+
+    yield check_laws(_bits(), telling, 2.0, ids=1)
+
+
+def _same_coin() -> Iterable[Check]:
+    yield from _samples(_bits(), _sender(_bits(), _SharedCoins()))
+
+
+def _honest_bit() -> Iterable[Check]:
+    """One answer is sent without its coin."""
+    send, reading = _sender(_bits()), Reading(_bits())
+
+    def honest(points: Points) -> Rows:
+        rows = send(points)
+        truth = reading.truth(points[0], np.ascontiguousarray(rows[:, :ID_BYTES]))[:, 0]
+        rows[:, -1] = (rows[:, -1] & 0x7F) | (truth.astype(np.uint8) << 7)
+        return rows
+
+    yield from _samples(_bits(), honest)
+
+
+def _seed_reused() -> Iterable[Check]:
+    yield from _samples(_plan(), _sender(_plan(), _RepeatingCoins()))
+
+
+def _missing_noise() -> Iterable[Check]:
+    yield from check_shares(_shares(), _sender(_scaled(_shares(), 0)), draws=DRAWS)
+
+
+def _little_noise() -> Iterable[Check]:
+    yield from check_shares(_shares(), _sender(_scaled(_shares(), 0.9)), draws=DRAWS)
+
+
+def _scaled(plan: Plan, factor: float) -> Plan:
+    numbers = plan.numbers
+    assert isinstance(numbers, VectorSumNumbers)  # noqa: S101
+
+    class Quiet(VectorSumNumbers):
+        __slots__ = ()
+
+        def sums(self) -> VectorSums:
+            right = VectorSumNumbers.sums(self)
+            return dataclasses.replace(right, scale=right.scale * int(factor * 100) / 100)
+
+    broken = dataclasses.replace(plan)
+    quiet = Quiet(**{field.name: getattr(numbers, field.name) for field in dataclasses.fields(numbers)})
+    object.__setattr__(broken, "numbers", quiet)
+    return broken
+
+
+def _wrong_batch() -> Iterable[Check]:
+    yield check_amplification(_mixed(), minimum_batch=_mixed().minimum_batch // 10)
+
+
+def _forgetful() -> Iterable[Check]:
+    yield check_memory(_plan(), client_with(_Forgetful))
+
+
+def _spendthrift() -> Iterable[Check]:
+    yield check_memory(_plan(), client_with(_Spendthrift))
+
+
+CANARIES: Final[dict[str, Callable[[], Iterable[Check]]]] = {
+    "odds off by 5 % (law)": _odds_off,
+    "odds off by 5 % (bytes)": _odds_off_bytes,
+    "coins biased by a remainder (bytes)": _biased_coins,
+    "coins biased by a remainder (generator)": _biased_generator,
+    "a cap by threshold": _threshold_cap,
+    "a cap one too large": _wide_cap,
+    "an id drawn until it suits": _redrawn_id,
+    "a length that tells": _telling_length,
+    "padding that tells": _telling_padding,
+    "one coin for two answers": _same_coin,
+    "an answer without its coin": _honest_bit,
+    "a seed that is used again": _seed_reused,
+    "no noise in the shares": _missing_noise,
+    "a tenth less noise in the shares": _little_noise,
+    "a tenth of the batch": _wrong_batch,
+    "a ledger that forgets": _forgetful,
+    "a ledger without a total": _spendthrift,
+}
+
+
+def check_canary(name: str) -> Check:
+    """Run one broken client through the checks; it passes if they fail."""
+    failed = [check for check in CANARIES[name]() if not check.passed]
+    words = f"caught: {failed[0].name}: {failed[0].found}" if failed else "NOT CAUGHT"
+    return Check("canary", name, bool(failed), words)

@@ -1,0 +1,68 @@
+"""A client in any language, as a command: points in, report bytes out.
+
+The command gets the plan's file as its last argument. It reads points from its standard input, one per line,
+a JSON array of d numbers, until the input ends; and writes one line per point to its standard output: the
+bytes that it would send, in hex (where ids follow from tokens, it makes tokens up).
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.errors import SettingError
+from coterie.plan import Plan
+from coterie.plan.plan import TOKEN_BYTES
+
+TIMEOUT: Final = 3600.0  # seconds for one batch of points
+
+
+class CommandClient:
+    """Runs a command for each batch of points.
+
+    Parameters
+    ----------
+    command : str
+        As one would type it; run without a shell.
+    plan : Plan
+        The plan that it answers.
+    """
+
+    def __init__(self, command: str, plan: Plan) -> None:
+        self._words = shlex.split(command)
+        if not self._words:
+            raise SettingError("a client's command must name a program")
+        self._plan = plan
+
+    def __call__(self, points: NDArray[np.float64]) -> list[bytes]:
+        """Return what the client sends for each point, without tokens."""
+        lines = "".join(json.dumps(point) + "\n" for point in points.tolist())
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "plan.json"
+            self._plan.save(path)
+            try:
+                done = subprocess.run(  # noqa: S603 - the command is the auditor's own
+                    [*self._words, str(path)], input=lines, capture_output=True, text=True, check=False,
+                    timeout=TIMEOUT,
+                )  # fmt: skip
+            except (OSError, subprocess.TimeoutExpired) as error:
+                raise SettingError(f"the client {self._words[0]!r} could not be run: {error}") from None
+        if done.returncode:
+            last = done.stderr.strip().splitlines()[-1:] or ["it said nothing"]
+            raise SettingError(f"the client ended with code {done.returncode}: {last[0][:200]}")
+        sent = done.stdout.split()
+        if len(sent) != len(points):
+            raise SettingError(f"the client wrote {len(sent)} reports for {len(points)} points")
+        try:
+            uploads = [bytes.fromhex(line) for line in sent]
+        except ValueError:
+            raise SettingError("the client must write its reports in hex, one per line") from None
+        skip = TOKEN_BYTES if self._plan.ids == "token" else 0
+        return [upload[skip:] for upload in uploads]

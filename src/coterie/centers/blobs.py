@@ -1,0 +1,277 @@
+"""Blobs: k round groups, fitted to all halfspace rows at once.
+
+A group of share p around μ with deviation σ in each coordinate adds to the row of the halfspace (g, t)
+
+    p·[φ(z)·w(μ) + φ'(z)·σ²·g],     z = (g·μ - t)/s,  s = σ·|g|,  φ(z) = erf(z/√2)
+
+so a row tells two things about a group: where it is (the vector) and on which side of the halfspace it lies
+(the sign). Gauss-Newton with both parts in the Jacobian uses all of it, and does better than knowing the
+partition would: leaving the sign's derivative out diverges, because errors along the other centers feed back
+with gain about 1. What is not known yet about μ widens s, so that far-off starts see smooth signs first; the
+inverse of the same matrix says how much that is, and at the end how wrong the centers are.
+
+The steps are solved by conjugate gradients: a product with the matrix costs O(rows·k·d). Traces of the
+inverse come from random signs v, E[v·M⁻¹v] = trace.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+from scipy.special import erf
+
+from coterie.centers.population import Cloud, into_ball
+from coterie.oracles.rows import ViewRows
+
+_STEP: Final = 0.7  # of a Gauss-Newton step
+_CALMER: Final = 0.75  # how fast the assumed uncertainty falls, a round
+_SIGMA_FACTORS: Final = (0.8, 0.9, 1.0, 1.1, 1.25)  # tried each round
+_SIGMA_FROM: Final = 6  # rounds before the spread is fitted
+_START_SIGMA: Final = 0.09  # σ·√d
+_LEAST_REST: Final = 0.02  # of rest²: its slope is unbounded at the surface of the ball
+_LEAST_SHARE: Final = 1e-3
+_LEAST_SPREAD: Final = 0.1  # squared, of the centers around the mean
+_BETTER: Final = 20.0  # chi-square by which another arrangement must be better
+_TOLERANCE: Final = 1e-2
+_MOST_STEPS: Final = 40  # of conjugate gradients
+
+_SLOPE: Final = math.sqrt(2 / math.pi)
+_Apply = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blobs:
+    """k round groups of the unit ball."""
+
+    centers: NDArray[np.float64]  # (k, d)
+    shares: NDArray[np.float64]  # (k,), sum 1
+    sigma: float  # deviation of a coordinate inside a group
+    errors: NDArray[np.float64]  # (k,), expected squared distance from the truth, if groups are round
+    unsure: NDArray[np.float64]  # (k,), what the rounds assumed of a coordinate
+    chi: float  # chi-square less the number of numbers
+
+    def atoms(
+        self, each: int, rng: np.random.Generator, basis: NDArray[np.float64] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Draw `each` points of every group, (k·each, d), with weights.
+
+        They scatter as the group does and as its center may be wrong: what a fresh person is expected to be.
+        With a basis, (d, r), they scatter in that subspace only.
+        """
+        clusters, dimension = self.centers.shape
+        scatter = rng.standard_normal((clusters * each, dimension))
+        if basis is not None:
+            scatter = scatter @ basis @ basis.T
+        wide = np.sqrt(self.sigma**2 + self.errors / dimension)
+        points = into_ball(np.repeat(self.centers, each, axis=0) + np.repeat(wide, each)[:, None] * scatter)
+        return points, np.repeat(self.shares / each, each)
+
+
+class BlobFit:
+    """Fits blobs to one view of halfspaces, in the coordinates of that view's ball."""
+
+    def __init__(self, view: ViewRows, middle: NDArray[np.float64]) -> None:
+        self.view = view
+        self.middle = middle  # (d,): before looking, centers lie around the mean of everybody
+        self.prior = len(middle) / max(1 - float(middle @ middle), _LEAST_SPREAD)  # precision of a coordinate
+        self.rows = view.vectors
+        self.normals = view.geometry.normals[view.kept]
+        self.offsets = view.geometry.offsets[view.kept]
+        self.lengths = np.maximum(np.einsum("ij,ij->i", self.normals, self.normals), 1e-12)
+        self.weights = 1 / view.deviations**2
+
+    def predicted(
+        self,
+        centers: NDArray[np.float64],
+        shares: NDArray[np.float64],
+        sigma: float,
+        unsure: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the rows of k groups, (M, D), their signs and slopes, (M, k), and lifted centers, (k, D)."""
+        lift = self.view.lift
+        dimension = lift.dimension
+        wide = np.sqrt(self.lengths[:, None] * np.maximum(sigma**2, unsure**2))
+        z = (self.normals @ centers.T - self.offsets[:, None]) / wide
+        signs = erf(z / math.sqrt(2))
+        slopes = _SLOPE * np.exp(-z * z / 2) / wide
+        squares = np.einsum("ij,ij->i", centers, centers) + dimension * sigma**2
+        rest = np.sqrt(np.maximum(1 - lift.count**2 - lift.point**2 * squares, _LEAST_REST))
+        lifted = np.column_stack([lift.point * centers, np.full(len(centers), lift.count), rest])
+        rows = (signs * shares) @ lifted
+        rows[:, :dimension] += lift.point * sigma**2 * (slopes @ shares)[:, None] * self.normals
+        return rows, signs, slopes, lifted
+
+    def fit(
+        self,
+        centers: NDArray[np.float64],
+        shares: NDArray[np.float64],
+        *,
+        rounds: int = 14,
+        unsure: float = 0.7,
+        sigma: float | None = None,
+        probes: int = 3,
+    ) -> Blobs:
+        """Fit from a start whose centers may be off by about `unsure`."""
+        clusters, dimension = centers.shape
+        signs_of_probes = np.sign(
+            np.random.default_rng(clusters).standard_normal((probes, clusters, dimension))
+        )
+        spread = _START_SIGMA / math.sqrt(dimension) if sigma is None else sigma
+        doubt = np.full(clusters, unsure / math.sqrt(dimension))
+        errors = np.full(clusters, unsure**2)
+        for turn in range(rounds):
+            step, errors, signs, lifted = self._step(centers, shares, spread, doubt, signs_of_probes)
+            centers = into_ball(centers + _STEP * step)
+            shares = self._shares(signs, lifted)
+            doubt = np.maximum(np.sqrt(errors / dimension), _CALMER * doubt)
+            if turn >= _SIGMA_FROM:
+                tried = [self.chi(centers, shares, spread * f, 0 * doubt) for f in _SIGMA_FACTORS]
+                spread = max(spread * _SIGMA_FACTORS[int(np.argmin(tried))], 0.25 * float(doubt.mean()))
+        return Blobs(
+            centers, shares, spread, errors, doubt, self.chi(centers, shares, spread, doubt) - self.rows.size
+        )
+
+    def polish(self, blobs: Blobs, start: NDArray[np.float64], probes: int = 1) -> Blobs:
+        """Fit once more from centers that are nearly right, (k, d)."""
+        return self.fit(start, blobs.shares, rounds=8, unsure=0.15, sigma=blobs.sigma, probes=probes)
+
+    def chi(
+        self,
+        centers: NDArray[np.float64],
+        shares: NDArray[np.float64],
+        sigma: float,
+        unsure: NDArray[np.float64],
+    ) -> float:
+        """Return chi-square of the rows."""
+        miss = self.rows - self.predicted(centers, shares, sigma, unsure)[0]
+        return float(np.einsum("ij,ij,i->", miss, miss, self.weights))
+
+    def residual(self, blobs: Blobs, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how much a further small group at each point would explain, in deviations: (n,)."""
+        rows = self.predicted(blobs.centers, blobs.shares, blobs.sigma, blobs.unsure)[0]
+        miss = ((self.rows - rows) * self.weights[:, None]).astype(np.float32)
+        scores = np.einsum("nd,nd->n", self.view.features(points) @ miss, self.view.lifted(points))
+        peaks: NDArray[np.float64] = scores / math.sqrt(float(self.weights.sum()))
+        return peaks
+
+    def _step(
+        self,
+        centers: NDArray[np.float64],
+        shares: NDArray[np.float64],
+        sigma: float,
+        unsure: NDArray[np.float64],
+        probes: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return a Gauss-Newton step, (k, d), and the traces of the inverse matrix's blocks, (k,)."""
+        point, dimension = self.view.lift.point, centers.shape[1]
+        rows, signs, slopes, lifted = self.predicted(centers, shares, sigma, unsure)
+        miss = (self.rows - rows) * self.weights[:, None]
+        sides, turns = signs * shares, slopes * shares
+        falling = -(point**2) * centers / lifted[:, -1:]  # slope of the last coordinate
+        prior = self.prior
+
+        def forward(moves: NDArray[np.float64]) -> NDArray[np.float64]:  # (c, k, d) -> (c, M, D)
+            last = np.einsum("ckd,kd->ck", moves, falling)[:, :, None]
+            moved = np.concatenate([point * moves, np.zeros_like(last), last], axis=2)
+            heights = np.matmul(self.normals, moves.transpose(0, 2, 1))
+            result: NDArray[np.float64] = np.matmul(sides, moved) + np.matmul(turns * heights, lifted)
+            return result
+
+        def backward(misses: NDArray[np.float64]) -> NDArray[np.float64]:  # (c, M, D) -> (c, k, d)
+            sums = np.matmul(sides.T, misses)
+            along = turns * np.matmul(misses, lifted.T)
+            result: NDArray[np.float64] = (
+                point * sums[:, :, :dimension]
+                + falling * sums[:, :, -1:]
+                + np.matmul(along.transpose(0, 2, 1), self.normals)
+            )
+            return result
+
+        def matrix(moves: NDArray[np.float64]) -> NDArray[np.float64]:
+            return backward(forward(moves) * self.weights[:, None]) + prior * moves
+
+        strength = point**2 * (self.weights @ signs**2)
+        strength += (self.weights * self.lengths) @ slopes**2 / dimension
+        scale = 1 / (shares**2 * strength + prior)
+        right = np.concatenate([backward(miss[None]) - prior * (centers - self.middle), probes])
+        solved = _conjugate_gradients(matrix, right, scale[:, None])
+        errors = np.maximum(np.einsum("ckd,ckd->k", probes, solved[1:]) / len(probes), 1e-9)
+        return solved[0], errors, signs, lifted
+
+    def _shares(self, signs: NDArray[np.float64], lifted: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return non-negative shares of sum 1 that explain the rows best, each 1/k ± 1/k beforehand: (k,)."""
+        clusters = len(lifted)
+        gram = (signs.T * self.weights) @ signs * (lifted @ lifted.T) + clusters**2 * np.eye(clusters)
+        right = np.einsum("mk,kd,md->k", signs * self.weights[:, None], lifted, self.rows) + clusters
+        together = 1e4 * float(np.diag(gram).max())  # holds the sum at 1
+        root = np.linalg.cholesky(gram + together)
+        found = np.maximum(nnls(root.T, np.linalg.solve(root, right + together))[0], _LEAST_SHARE)
+        shares: NDArray[np.float64] = found / found.sum()
+        return shares
+
+
+def search(
+    fit: BlobFit,
+    population: Cloud,
+    starts: list[tuple[NDArray[np.float64], NDArray[np.float64]]],
+    tries: int = 8,
+) -> Blobs:
+    """Fit from several starts, then move the least useful center to where the rows are explained worst.
+
+    A center that shares its group with another, or has few people, is tried there; the move stays if
+    chi-square falls.
+    """
+    best = min((fit.fit(centers, shares) for centers, shares in starts), key=lambda one: one.chi)
+    failed: list[int] = []
+    while len(failed) < min(3, len(best.shares)) and tries and len(best.shares) > 1:
+        tries -= 1
+        moved = _least_useful(best, failed)
+        centers = best.centers.copy()
+        centers[moved] = population.inner[fit.residual(best, population.inner).argmax()]
+        shares = np.maximum(best.shares, 0.3 / len(centers))
+        other = fit.fit(centers, shares / shares.sum(), rounds=10, unsure=0.35, sigma=best.sigma)
+        if other.chi < best.chi - _BETTER:
+            best, failed = other, []
+        else:
+            failed.append(moved)
+    final = fit.polish(best, best.centers, probes=12)
+    return final if final.chi < best.chi + _BETTER else best
+
+
+def _least_useful(blobs: Blobs, besides: list[int]) -> int:
+    """Return the center whose loss would cost least: little share, or near another."""
+    apart = ((blobs.centers[:, None] - blobs.centers[None]) ** 2).sum(axis=2)
+    np.fill_diagonal(apart, np.inf)
+    use = blobs.shares * np.minimum(apart.min(axis=1), 1.0)
+    use[besides] = np.inf
+    return int(use.argmin())
+
+
+def _conjugate_gradients(
+    matrix: _Apply, right: NDArray[np.float64], scale: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Solve matrix(x) = right for every first index of `right`, preconditioned by a positive diagonal."""
+    axes = tuple(range(1, right.ndim))
+    solved, left = np.zeros_like(right), right.copy()
+    eased = left * scale
+    direction = eased.copy()
+    size = (left * eased).sum(axis=axes, keepdims=True)
+    enough = _TOLERANCE**2 * size
+    for _ in range(_MOST_STEPS):
+        image = matrix(direction)
+        along = size / np.maximum((direction * image).sum(axis=axes, keepdims=True), 1e-300)
+        solved += along * direction
+        left -= along * image
+        eased = left * scale
+        new = (left * eased).sum(axis=axes, keepdims=True)
+        if (new <= enough).all():
+            break
+        direction = eased + new / np.maximum(size, 1e-300) * direction
+        size = new
+    return solved

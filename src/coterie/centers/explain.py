@@ -1,0 +1,376 @@
+"""From rows to k centers: two explanations of what was seen, and evidence that weighs them.
+
+1. A *population* explains data of any shape. `population`
+2. *Blobs* explain round groups, and those far better; they start from k-means on the population. `blobs` 3.
+*Evidence*: rows that took no part in either fit, those of the cells, say how far to go from one to the other.
+With A and
+   B what the two predict, the rows y are closest to A + α·(B - A) for
+
+       α = ⟨y - A, B - A⟩ / |B - A|²,     known within 1/|B - A| in units of the noise
+
+   inside the subspace that the population lives in, and likewise outside it, where the population predicts
+   nothing.
+   The answer is k-means on both in these proportions: two explanations that are wrong in different ways are
+   better together.
+5. *Errors* by doing it again: the answer is taken for the truth, its rows are perturbed by their own noise,
+and the fits
+   repeated from there (`_distances`).
+
+With rows of cells only, there is no second explanation: the population is the answer.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.centers.blobs import BlobFit, Blobs, search
+from coterie.centers.population import (
+    Cloud,
+    fit_population,
+    into_ball,
+    reweight,
+    seen_parts,
+    shrunk_mean,
+)
+from coterie.centers.solution import Solution
+from coterie.oracles.rows import ViewRows
+
+COVERAGE: Final = 0.9  # of the stated radii
+
+_EXPECTED: Final = 0.3  # α before looking, and its deviation: measured over real data
+_EXPECTED_DEVIATION: Final = 0.2
+_EACH: Final = 400  # atoms of a blob
+_STARTS: Final = 2
+_REPEATS: Final = 6  # of the fits, for the errors
+_START_WRONG: Final = 1.5  # times the expected error: how far off the repeated fits start
+_UNSEEN: Final = 0.22  # share of the variance outside the subspace that lies between groups: measured
+_ROUND_WRONG: Final = (
+    1.2  # squared distances from the truth, as a multiple of those of repeated fits: measured
+)
+_OTHER_WRONG: Final = 1.65  # the same where the groups are not round, and the truth is none of the model's
+_PEAK: Final = 6.0  # deviations by which a further group would have to explain more
+_SEEDS: Final = 1 << 31
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """Centers, and the population they are the k-means of."""
+
+    centers: NDArray[np.float64]  # (k, d)
+    shares: NDArray[np.float64]  # (k,)
+    points: NDArray[np.float64]  # (N, d), as k-means sees them
+    weights: NDArray[np.float64]  # (N,)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Which of the two explanations to trust, and how far."""
+
+    round_groups: bool  # the blobs explain the rows better, though they have fewer numbers to do so
+    inside: float  # α in the subspace, 0 to 1
+    outside: float  # α outside it, 0 to 1
+
+
+def explain(
+    views: Sequence[ViewRows], clusters: int, rng: np.random.Generator, *, repeats: int = _REPEATS
+) -> Solution:
+    """Find `clusters` centers of the frame's unit ball from rows of any kind.
+
+    Parameters
+    ----------
+    views : sequence of ViewRows
+        All rows, of one table or of several; at least one.
+    clusters : int
+        k.
+    rng : numpy Generator
+        The analyst's.
+    repeats : int
+        How often the fits are repeated for the errors; 0 leaves the errors at the radius of the ball.
+
+    Returns
+    -------
+    Solution
+    """
+    middle = shrunk_mean(views)
+    population = fit_population(views, rng)
+    if population is None:
+        return _nothing(clusters, middle)
+    answer = k_means(population.inner, population.weights, clusters, rng)
+    fit = _blob_fit(views, middle)
+    peak = 0.0
+    if fit is None:
+        parts: _Parts = _Parts(population, None, None)
+    else:
+        starts = [answer]
+        starts += [k_means(population.inner, population.weights, clusters, rng) for _ in range(_STARTS - 1)]
+        blobs = search(fit, population, [(start.centers, start.shares) for start in starts])
+        evidence = weigh(population, blobs, fit, [view for view in views if not view.halfspaces], rng)
+        parts = _Parts(population, blobs, evidence)
+        answer = combined(parts, clusters, rng)
+        if evidence.round_groups:
+            peak = float(fit.residual(blobs, population.inner).max())
+    distances, near = _distances(views, fit, parts, answer, rng, repeats)
+    return _solution(answer, distances, near, middle, peak)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Parts:
+    population: Cloud
+    blobs: Blobs | None
+    evidence: Evidence | None
+
+
+def _blob_fit(views: Sequence[ViewRows], middle: NDArray[np.float64]) -> BlobFit | None:
+    """Return the fit to the halfspaces of the frame's own ball that most people served, if there are any."""
+    own = [v for v in views if v.halfspaces and v.frame.scale == 1 and not v.frame.shift.any()]
+    return BlobFit(max(own, key=lambda view: view.people), middle) if own else None
+
+
+def weigh(
+    population: Cloud, blobs: Blobs, fit: BlobFit, cells: Sequence[ViewRows], rng: np.random.Generator
+) -> Evidence:
+    """Weigh blobs against the population, by the rows both were fitted to and by cells."""
+    basis = population.basis
+    rows = fit.predicted(blobs.centers, blobs.shares, blobs.sigma, blobs.unsure)[0]
+    (left,) = seen_parts([replace(fit.view, vectors=fit.rows - rows)], basis)
+    round_groups = float((left.targets**2).mean()) <= population.misfit
+    points, weights = blobs.atoms(_EACH, rng)
+    along, size, out_along, out_size = 0.0, 0.0, 0.0, 0.0
+    for view in cells:
+        dimension = view.lift.dimension
+        noise = float(view.deviations[0])
+        first = view.predicted(population.atoms, population.weights) / noise
+        second = view.predicted(points, weights) / noise
+        observed = view.vectors / noise
+
+        def inside(rows: NDArray[np.float64], split: int = dimension) -> NDArray[np.float64]:
+            return np.column_stack([rows[:, :split] @ basis, rows[:, split:]])
+
+        def outside(rows: NDArray[np.float64], split: int = dimension) -> NDArray[np.float64]:
+            part: NDArray[np.float64] = rows[:, :split] - rows[:, :split] @ basis @ basis.T
+            return part
+
+        gap = inside(second - first)
+        along += float(np.vdot(gap, inside(observed - first)))
+        size += float(np.vdot(gap, gap))
+        far = outside(second)
+        out_along += float(np.vdot(far, outside(observed)))
+        out_size += float(np.vdot(far, far))
+    prior = 1 / _EXPECTED_DEVIATION**2
+    alpha = float(np.clip((along + _EXPECTED * prior) / (size + prior), 0, 1))
+    beyond = float(np.clip((out_along + alpha * prior) / (out_size + prior), 0, 1))
+    return Evidence(round_groups, alpha, beyond)
+
+
+def combined(parts: _Parts, clusters: int, rng: np.random.Generator, *, any_optimum: bool = False) -> Answer:
+    """Return the centers that the evidence asks for: the blobs, or k-means on blobs and population."""
+    population, blobs, evidence = parts.population, parts.blobs, parts.evidence
+    if blobs is None or evidence is None:
+        return k_means(population.inner, population.weights, clusters, rng, any_optimum=any_optimum)
+    basis = population.basis
+    if evidence.round_groups:
+        points, weights = blobs.atoms(_EACH, rng, basis)
+        return Answer(blobs.centers, blobs.shares, points, weights)
+    inner = blobs.centers @ basis @ basis.T
+    drawn = replace(blobs, centers=inner + evidence.outside * (blobs.centers - inner))
+    points, weights = drawn.atoms(_EACH, rng, basis)
+    points = np.concatenate([population.inner, points])
+    weights = np.concatenate([(1 - evidence.inside) * population.weights, evidence.inside * weights])
+    return k_means(points, weights, clusters, rng, drawn.centers, any_optimum=any_optimum)
+
+
+def k_means(
+    points: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    clusters: int,
+    rng: np.random.Generator,
+    start: NDArray[np.float64] | None = None,
+    *,
+    any_optimum: bool = False,
+) -> Answer:
+    """Run weighted k-means, from k-means++ and, if given, from a start as well; the cheaper one wins.
+
+    With `any_optimum`, one run of k-means++ decides: to see how far apart the optima are.
+    """
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    seed = int(rng.integers(_SEEDS))
+    heavy = weights > 1e-3 / len(weights)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct atoms than centers
+        solver = KMeans(clusters, n_init=1 if any_optimum else 3, random_state=seed).fit(
+            points[heavy], sample_weight=weights[heavy]
+        )
+        if start is not None and not any_optimum:
+            other = KMeans(clusters, init=start, n_init=1).fit(points[heavy], sample_weight=weights[heavy])
+            solver = other if other.inertia_ < 1.01 * solver.inertia_ else solver
+    centers = solver.cluster_centers_.astype(np.float64)
+    shares = np.bincount(solver.labels_, weights[heavy], minlength=clusters)
+    return Answer(centers, shares / shares.sum(), points, weights)
+
+
+def _distances(
+    views: Sequence[ViewRows],
+    fit: BlobFit | None,
+    parts: _Parts,
+    answer: Answer,
+    rng: np.random.Generator,
+    repeats: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Repeat the fits on the answer's rows with fresh noise; return two distances per center, (repeats, k).
+
+    The first is from the best optimum that k-means happened to find, which may be another; the second from
+    the optimum next to the answer, which noise alone has moved.
+    """
+    population, blobs, evidence = parts.population, parts.blobs, parts.evidence
+    clusters = len(answer.centers)
+    distances, near = np.empty((repeats, clusters)), np.empty((repeats, clusters))
+    pure = evidence is not None and evidence.round_groups
+    fitted = [view for view in views if view.halfspaces] or list(views)
+    expected = []
+    if not pure:
+        points, weights = population.atoms, population.weights
+        if blobs is not None and evidence is not None:
+            more, theirs = blobs.atoms(_EACH, rng)
+            points = np.concatenate([points, more])
+            weights = np.concatenate([(1 - evidence.inside) * weights, evidence.inside * theirs])
+        expected = [view.predicted(points, weights) for view in fitted]
+    size = population.basis.shape[1]
+    unseen = 0.0 if pure else _UNSEEN * population.floor * (len(population.basis) - size)
+    for turn in range(repeats):
+        again = parts
+        if pure and fit is not None and blobs is not None:
+            rows = fit.predicted(blobs.centers, blobs.shares, blobs.sigma, np.zeros(clusters))[0]
+            again = replace(parts, blobs=_refit(fit, rows, blobs, rng))
+        else:
+            noisy = [_with_noise(view, rows, rng) for view, rows in zip(fitted, expected, strict=True)]
+            seen = seen_parts(noisy, population.basis)
+            weights = reweight(population.atoms, noisy, seen)[0]
+            again = replace(parts, population=replace(population, weights=weights))
+            if fit is not None and blobs is not None:
+                index = next(i for i, view in enumerate(fitted) if view is fit.view)
+                again = replace(again, blobs=_refit(fit, expected[index], blobs, rng))
+        found = combined(again, clusters, rng, any_optimum=True)
+        centers = _in_order(found.centers, answer.centers)
+        near[turn] = np.linalg.norm(
+            (centers if pure else _from_start(found, answer.centers)) - answer.centers, axis=1
+        )
+        squares = ((centers - answer.centers) ** 2).sum(axis=1)
+        distances[turn] = np.sqrt((_ROUND_WRONG if pure else _OTHER_WRONG) * squares + unseen)
+    return distances, near
+
+
+def _from_start(answer: Answer, start: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the optimum of k-means next to a start: (k, d) -> (k, d)."""
+    from sklearn.cluster import KMeans
+
+    heavy = answer.weights > 1e-3 / len(answer.weights)
+    solver = KMeans(len(start), init=start, n_init=1)
+    solver.fit(answer.points[heavy], sample_weight=answer.weights[heavy])
+    centers: NDArray[np.float64] = solver.cluster_centers_.astype(np.float64)
+    return centers
+
+
+def _in_order(
+    centers: NDArray[np.float64], like: NDArray[np.float64]
+) -> NDArray[np.float64]:  # (k, d), (k, d) -> (k, d)
+    """Return the centers in the order of those they stand for, matched at least total squared distance."""
+    from scipy.optimize import linear_sum_assignment
+
+    squares = ((like[:, None] - centers[None]) ** 2).sum(axis=2)
+    return centers[linear_sum_assignment(squares)[1]]
+
+
+def _with_noise(view: ViewRows, rows: NDArray[np.float64], rng: np.random.Generator) -> ViewRows:
+    noise = view.deviations[:, None] * rng.standard_normal(rows.shape)
+    return replace(view, vectors=rows + noise)
+
+
+def _refit(fit: BlobFit, rows: NDArray[np.float64], blobs: Blobs, rng: np.random.Generator) -> Blobs:
+    """Fit blobs to the rows they predict, with fresh noise, from a start that is as wrong as they may be."""
+    again = BlobFit(_with_noise(fit.view, rows, rng), fit.middle)
+    clusters, dimension = blobs.centers.shape
+    wrong = np.sqrt(blobs.errors / dimension)[:, None] * rng.standard_normal((clusters, dimension))
+    return again.polish(blobs, into_ball(blobs.centers + _START_WRONG * wrong))
+
+
+def _nothing(clusters: int, middle: NDArray[np.float64]) -> Solution:
+    return Solution(
+        centers=np.tile(middle, (clusters, 1)),
+        shares=np.full(clusters, 1 / clusters),
+        errors=np.ones(clusters),
+        supported=np.zeros(clusters, dtype=bool),
+        points=middle[None],
+        weights=np.ones(1),
+        notes=(),
+    )
+
+
+def _solution(
+    answer: Answer,
+    distances: NDArray[np.float64],
+    near: NDArray[np.float64],
+    middle: NDArray[np.float64],
+    peak: float,
+) -> Solution:
+    """State radii, find centers that noise alone may have moved off the middle, name what is doubtful."""
+    supported = np.ones(len(answer.centers), dtype=bool)
+    radii = np.ones(len(answer.centers))
+    if len(distances):
+        radii = _radii(distances)
+        supported = np.linalg.norm(answer.centers - middle, axis=1) > _radii(near)
+        supported |= len(radii) == 1
+    centers = np.where(supported[:, None], answer.centers, middle)
+    notes = []
+    if peak > _PEAK:
+        notes.append(
+            "The reports speak of a group that none of the centers explains, or of two that one center "
+            f"stands for ({peak:.0f} deviations of the noise): ask for more clusters."
+        )
+    notes += _pairs(centers, radii, supported)
+    return Solution(
+        centers=centers,
+        shares=answer.shares,
+        errors=np.where(supported, radii, 1.0),
+        supported=supported,
+        points=answer.points,
+        weights=answer.weights,
+        notes=tuple(notes),
+    )
+
+
+def _radii(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return each center's radius that holds `COVERAGE` of the distances: (repeats, k) -> (k,).
+
+    A center's own scale is the root mean square of its few distances, shrunk towards everybody's by half; how
+    far the distances scatter around it is pooled over all centers.
+    """
+    own = np.sqrt((distances**2).mean(axis=0))
+    scale = np.sqrt(np.maximum(own * float(np.sqrt((own**2).mean())), 1e-18))
+    ratio = float(np.quantile(distances / scale, COVERAGE))
+    radii: NDArray[np.float64] = np.minimum(scale * ratio, 1.0)
+    return radii
+
+
+def _pairs(
+    centers: NDArray[np.float64], radii: NDArray[np.float64], supported: NDArray[np.bool_]
+) -> list[str]:
+    """Name pairs of supported centers that may be one group."""
+    named = []
+    for first in np.flatnonzero(supported):
+        for second in np.flatnonzero(supported):
+            if first < second:
+                apart = float(np.linalg.norm(centers[first] - centers[second]))
+                if apart < math.hypot(radii[first], radii[second]):
+                    named.append(
+                        f"Centers {first} and {second} may be one group: noise alone can hold them apart."
+                    )
+    return named

@@ -1,0 +1,257 @@
+"""The population: weighted atoms in the ball that explain what was seen.
+
+Predict every row from the atoms, compare with what was seen, and change the weights p until the difference is
+no more than noise. Many weights would do; the one of largest entropy says nothing that the rows do not:
+
+    minimise  ½·Σ_j |Σ_x p_x·φ_j(x)·w(x) - Y_j|²/deviation_j²  +  τ·Σ_x p_x·log(N·p_x)
+
+a convex problem in p (here by L-BFGS in log p). Then move the atoms: draw them anew by weight, jitter them,
+and again with less jitter, until chi-square per number is 1. In many dimensions the atoms live in the
+subspace that stands clear of the noise (`spectrum`), with plain Gaussian scatter outside it, and only that
+part of the rows is looked at: the rest would be noise.
+
+Where the atoms start: normal in the subspace (the law of largest entropy for a covariance), half of them near
+cells that stand clear by themselves; in few dimensions uniform in the ball.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.stats import chi2
+
+from coterie.centers.spectrum import spectrum
+from coterie.oracles.rows import ViewRows, everybody
+
+FLAT: Final = 12  # dimensions up to which the atoms fill the ball itself
+ATOMS: Final = 4000
+ENTROPY: Final = 100.0  # τ; measured: benchmarks/results/tuning.csv
+_JITTERS: Final = (0.4, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05)  # of the spread, turn by turn
+_STEPS: Final = 60
+_STOP: Final = 1e-5  # relative decrease of the loss at which a turn ends
+_FALSE_LEAF: Final = 3e-4  # chance that an empty cell proposes atoms
+_NEW_DIRECTION: Final = 0.03  # share of the clear cells' energy that makes a direction of its own
+_MOST_NEW: Final = 16
+_MEAN_DIRECTION: Final = 0.05  # length of the mean from which its direction joins the subspace
+_LEAST_SPREAD: Final = 1e-4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cloud:
+    """Weighted atoms that explain the rows, in the coordinates of the frame."""
+
+    atoms: NDArray[np.float64]  # (N, d)
+    inner: NDArray[np.float64]  # (N, d), less their scatter outside the subspace
+    weights: NDArray[np.float64]  # (N,), sum 1
+    basis: NDArray[np.float64]  # (d, r)
+    middle: NDArray[np.float64]  # (d,)
+    floor: float  # variance of a coordinate outside the subspace
+    misfit: float  # chi-square per number; 1 is noise
+
+
+def fit_population(views: Sequence[ViewRows], rng: np.random.Generator) -> Cloud | None:
+    """Fit atoms to halfspace rows, to all rows where there are none; None if nothing stands clear."""
+    dimension = views[0].lift.dimension
+    halves = [view for view in views if view.halfspaces]
+    fitted = halves or list(views)
+    leaves, shares = clear_cells(views)
+    if dimension <= FLAT:
+        start = _fill_ball(dimension, rng)
+    else:
+        mean = shrunk_mean(views)
+        found = _span(halves, leaves, shares, mean)
+        if found is None:
+            return None
+        start = _gaussian(*found, mean, leaves, shares, rng)
+    return _settle(start, fitted, rng)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Start:
+    basis: NDArray[np.float64]  # (d, r)
+    spread: NDArray[np.float64]  # (r,), deviations
+    floor: float  # variance of a coordinate outside
+    middle: NDArray[np.float64]  # (d,)
+    places: NDArray[np.float64]  # (N, r)
+
+
+def _fill_ball(dimension: int, rng: np.random.Generator) -> _Start:
+    places = rng.standard_normal((ATOMS, dimension))
+    places *= (rng.random(ATOMS) ** (1 / dimension) / np.linalg.norm(places, axis=1))[:, None]
+    spread = np.full(dimension, 1 / math.sqrt(dimension + 2))
+    return _Start(np.eye(dimension), spread, 0.0, np.zeros(dimension), places)
+
+
+def _span(
+    halves: Sequence[ViewRows],
+    leaves: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    mean: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float] | None:
+    """Return basis, variances and floor: what halfspaces see, the mean, and what cells see besides."""
+    largest = max(halves, key=lambda view: view.people)
+    seen = spectrum(largest, mean)
+    basis, variances = seen.basis, seen.variances
+    if not basis.shape[1] and not len(leaves):
+        return None
+    rest = mean - basis @ (basis.T @ mean)
+    if (length := float(np.linalg.norm(rest))) > _MEAN_DIRECTION:
+        basis = np.column_stack([basis, rest / length])
+        variances = np.append(variances, seen.floor)
+    if len(leaves):
+        rest = (leaves - leaves @ basis @ basis.T) * np.sqrt(shares)[:, None]
+        _, sizes, directions = np.linalg.svd(rest, full_matrices=False)
+        new = sizes**2 > _NEW_DIRECTION * float((shares[:, None] * leaves**2).sum())
+        new[_MOST_NEW:] = False
+        basis = np.column_stack([basis, directions[new].T])
+        variances = np.concatenate([variances, sizes[new] ** 2])
+    if not basis.shape[1]:
+        return None
+    return np.linalg.qr(basis)[0], variances, seen.floor
+
+
+def _gaussian(
+    basis: NDArray[np.float64],
+    variances: NDArray[np.float64],
+    floor: float,
+    mean: NDArray[np.float64],
+    leaves: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> _Start:
+    spread = np.sqrt(np.maximum(variances, _LEAST_SPREAD))
+    middle = mean @ basis @ basis.T
+    places = rng.standard_normal((ATOMS, len(spread))) * spread
+    if len(leaves):
+        near = leaves[rng.choice(len(leaves), ATOMS // 2, p=shares / shares.sum())]
+        places[: ATOMS // 2] = (near - middle) @ basis + 0.1 * spread * rng.standard_normal(
+            (ATOMS // 2, len(spread))
+        )
+    return _Start(basis, spread, floor, middle, places)
+
+
+def _settle(start: _Start, fitted: Sequence[ViewRows], rng: np.random.Generator) -> Cloud:
+    dimension, size = start.basis.shape
+    full = np.column_stack([start.basis, rng.standard_normal((dimension, dimension - size))])
+    outside = np.linalg.qr(full)[0][:, size:]
+    seen = seen_parts(fitted, start.basis)
+    places = start.places
+    for turn, jitter in enumerate(_JITTERS):
+        inner = into_ball(start.middle + places @ start.basis.T)
+        scatter = math.sqrt(start.floor) * rng.standard_normal((len(places), dimension - size))
+        atoms = into_ball(inner + scatter @ outside.T)
+        weights, misfit = reweight(atoms, fitted, seen)
+        if turn == len(_JITTERS) - 1 or (misfit <= 1 and turn >= 2):
+            break
+        drawn = places[rng.choice(len(places), len(places), p=weights)]
+        keep = 1.0 if size == dimension else math.sqrt(1 - jitter**2)
+        places = keep * drawn + jitter * start.spread * rng.standard_normal(drawn.shape)
+    return Cloud(atoms, inner, weights, start.basis, start.middle, start.floor, misfit)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """The part of a view's rows that the fit looks at, in units of its noise."""
+
+    projection: NDArray[np.float64]  # (D, r + 2)
+    targets: NDArray[np.float32]  # (M, r + 2)
+
+
+def seen_parts(views: Sequence[ViewRows], basis: NDArray[np.float64]) -> list[Seen]:
+    """Return the part of each view's rows that a fit in this subspace looks at."""
+    dimension, size = basis.shape
+    projection = np.zeros((dimension + 2, size + 2))
+    projection[:dimension, :size] = basis
+    projection[dimension, size] = projection[dimension + 1, size + 1] = 1
+    targets = (view.vectors @ projection / view.deviations[:, None] for view in views)
+    return [Seen(projection, target.astype(np.float32)) for target in targets]
+
+
+def reweight(
+    atoms: NDArray[np.float64], views: Sequence[ViewRows], seen: Sequence[Seen]
+) -> tuple[NDArray[np.float64], float]:
+    """Return the weights of largest entropy that explain the rows, (N,), and chi-square per number."""
+    count = len(atoms)
+    features = [(view.features(atoms) / view.deviations.astype(np.float32)) for view in views]
+    vectors = [
+        (view.lifted(atoms) @ part.projection).astype(np.float32)
+        for view, part in zip(views, seen, strict=True)
+    ]
+
+    def misses(weights: NDArray[np.float64]) -> list[NDArray[np.float32]]:
+        narrow = weights.astype(np.float32)[:, None]
+        return [f.T @ (narrow * v) - part.targets for f, v, part in zip(features, vectors, seen, strict=True)]
+
+    def loss(logits: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        weights = _softmax(logits)
+        surplus = np.log(np.maximum(weights, 1e-30)) + math.log(count)
+        slope = ENTROPY * (surplus + 1)
+        value = ENTROPY * float(weights @ surplus)
+        for f, v, miss in zip(features, vectors, misses(weights), strict=True):
+            value += 0.5 * float(np.vdot(miss, miss))
+            slope += np.einsum("nr,nr->n", f @ miss, v)
+        return value, weights * (slope - float(weights @ slope))
+
+    found = minimize(
+        loss,
+        np.zeros(count),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": _STEPS, "maxcor": 20, "ftol": _STOP},
+    )
+    weights = _softmax(found.x)
+    left = misses(weights)
+    total = sum(float(np.vdot(miss, miss)) for miss in left)
+    return weights, total / sum(miss.size for miss in left)
+
+
+def clear_cells(views: Sequence[ViewRows]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the cells that stand clear by themselves: shrunk means in the frame, (m, d), and shares, (m,).
+
+    A cell of share f has Y = f·w̄ + noise, |w̄| ≤ 1 and nearly 1 for a tight one: |Y| less its noise is the
+    share.
+    """
+    dimension = views[0].lift.dimension
+    points, shares = [np.empty((0, dimension))], [np.empty(0)]
+    for view in views:
+        if view.halfspaces:
+            continue
+        noise = float(view.deviations[0]) ** 2
+        squares = np.einsum("ij,ij->i", view.vectors, view.vectors)
+        size = view.vectors.shape[1]  # D
+        clear = squares > noise * chi2.isf(_FALSE_LEAF, size)
+        share = np.sqrt(np.maximum(squares[clear] - size * noise, noise))
+        means = view.vectors[clear, :dimension] / (view.lift.point * share)[:, None]
+        wrong = noise / (view.lift.point * share) ** 2
+        lengths = np.maximum(np.einsum("ij,ij->i", means, means), 1e-12)
+        keep = np.maximum(0.0, 1 - max(dimension - 2, 0) * wrong / lengths)
+        points.append(view.frame.shift + view.frame.scale * into_ball(keep[:, None] * means))
+        shares.append(share * np.maximum(keep, 1e-3))
+    return np.concatenate(points), np.concatenate(shares)
+
+
+def shrunk_mean(views: Sequence[ViewRows]) -> NDArray[np.float64]:
+    """Return the mean of everybody as far as it stands clear of its noise: (d,)."""
+    mean, deviation = everybody(views)
+    factor = max(0.0, 1 - len(mean) * deviation**2 / max(float(mean @ mean), 1e-12))
+    shrunk: NDArray[np.float64] = into_ball((factor * mean)[None])[0]
+    return shrunk
+
+
+def into_ball(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Move points outside the unit ball to its surface: (n, d) -> (n, d)."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", points, points))
+    inside: NDArray[np.float64] = points / np.maximum(1.0, lengths)[:, None]
+    return inside
+
+
+def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    weights = np.exp(logits - logits.max())
+    normal: NDArray[np.float64] = weights / weights.sum()
+    return normal

@@ -1,0 +1,61 @@
+"""`coterie audit`: whether a client keeps its plan's promise, shown on its bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from coterie.cli.screen import Force, Json, check_output, err, out, print_json, say
+from coterie.plan import Plan
+from coterie.plan.files import replacing
+
+
+def run(
+    plan: Annotated[Path, typer.Option(help="The plan that the client answers.")],
+    client: Annotated[
+        str | None,
+        typer.Option(
+            help="A client in any language, as a command: JSON points per line in, hex reports out; the "
+            "plan's file is its last argument. Default: the package's own."
+        ),
+    ] = None,
+    page: Annotated[Path | None, typer.Option(help="Write an HTML page here, too.")] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer samples: only large faults are found.")
+    ] = False,
+    canaries: Annotated[bool, typer.Option(help="Run broken clients that must be caught, too.")] = True,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Audit a client: exact laws, samples of its bytes, broken clients that must be caught.
+
+    Exit code 1 if anything fails.
+    """
+    from coterie.audit import audit
+    from coterie.audit.page import render
+
+    check_output(page, force, (plan,))
+    contract = Plan.load(plan)
+    tell = (lambda name: say(f"{name} …")) if err.is_terminal else None
+    found = audit(contract, client, quick=quick, with_canaries=canaries, progress=tell)
+    if page is not None:
+        with replacing(page) as file:
+            file.write(render(found).encode("utf-8"))
+    if json:
+        print_json(found.to_dict())
+    else:
+        for check in found.checks:
+            mark = ("passed ", "green") if check.passed else ("FAILED ", "bold red")
+            out.print(Text.assemble(mark, f"{check.part}: {check.name}: {check.found}"), soft_wrap=True)
+        out.print(Text("\nWhat an audit cannot show:"))
+        for limit in found.limits:
+            out.print(Text(f"- {limit}"), soft_wrap=True)
+        verdict = "passed" if found.passed else f"FAILED in {len(found.failures)} checks"
+        out.print(Text(f"\n{found.claim}: {verdict} ({len(found.checks)} checks, {found.seconds:.0f} s)"))
+        if page is not None:
+            say(f"wrote {page}")
+    if not found.passed:
+        raise typer.Exit(1)

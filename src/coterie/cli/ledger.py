@@ -1,0 +1,68 @@
+"""`coterie ledger`: show the owner of a device what its answers may have spent."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from coterie.cli.screen import Json, out, print_json
+from coterie.encode.ledger import Answer, Ledger
+from coterie.privacy.policy import Policy, Spending, shown
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def run(
+    file: Annotated[Path, typer.Argument(help="A ledger, as `Client(plan, ledger=...)` keeps it.")],
+    days: Annotated[int | None, typer.Option(min=1, help="Sum up the last so many days only.")] = None,
+    json: Json = False,
+) -> None:
+    """Show which plans a device answered, and what they may have spent of its owner's privacy.
+
+    For the owner's eyes: the ledger says in which studies somebody took part. Sums are exact, and shown
+    rounded up.
+    """
+    with file.open("rb"):  # a ledger that is not there is no empty one
+        pass
+    spent = Ledger(file).spent(days=days)
+    if json:
+        answers = [{**_answer_facts(one), **_facts(one.spending)} for one in spent.answers]
+        print_json({"answers": answers, "days": days, "total": _facts(spent.total)})
+        return
+    table = Table("day", "plan", "study", "epsilon", "delta", "local epsilon")
+    for one in spent.answers:
+        facts = _answer_facts(one)
+        names = (facts["plan_id"][:12] + "…", facts["study_id"][:12] + "…")
+        table.add_row(facts["day"], *names, *_figures(one.spending))
+    out.print(table)
+    period = "in all" if days is None else f"in the last {days} days"
+    out.print(Text(f"{len(spent.answers)} plans answered {period}: {spent.total}"), soft_wrap=True)
+    policy = Policy()
+    out.print(
+        Text(
+            f"The default policy allows epsilon {policy.total_epsilon:g}, delta {policy.total_delta:g} and "
+            f"local epsilon {policy.total_local_epsilon:g} in all."
+        ),
+        soft_wrap=True,
+    )
+
+
+def _answer_facts(one: Answer) -> dict[str, str]:
+    day = (_EPOCH + timedelta(days=one.day)).date().isoformat()
+    return {"day": day, "plan_id": one.plan_id.hex(), "study_id": one.study_id.hex()}
+
+
+def _figures(spending: Spending) -> tuple[str, str, str]:
+    local = "no bound" if spending.local_epsilon is None else shown(spending.local_epsilon)
+    return shown(spending.epsilon), shown(spending.delta), local
+
+
+def _facts(spending: Spending) -> dict[str, Any]:
+    """Return exact fractions as text, for programs."""
+    local = None if spending.local_epsilon is None else str(spending.local_epsilon)
+    return {"epsilon": str(spending.epsilon), "delta": str(spending.delta), "local_epsilon": local}

@@ -1,0 +1,151 @@
+"""Halfspaces: public hyperplanes, a row each, and on which side of its row's a quantized point lies.
+
+    φ_c(q) = +1 if (G·q)_c ≥ offset_c, else -1
+
+G has M rows of d integers: those of rotations of size S (`coterie.geometry.rotation`), one after the other,
+S of each. S is the least power of two that is at least d and at least 128: a rotation of few coordinates has
+too few different rows. |G·q| ≤ S·‖q‖ ≤ S·2^20, and the sums on the way stay below S·2^20·√d < 2^53, so
+doubles decide exactly, whatever the order of summing; a point on the hyperplane counts as above it.
+
+A client needs one entry of G·q. Where G is small it is kept, and that is one product of two rows. Where it
+is not, entry i of a rotation is Σ_j (-1)^popcount(i & j)·S₂_j·(H·S₁·q)_j: one transform and one sum a point,
+whichever rotation each of them takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from coterie.geometry.ball import SCALE
+from coterie.geometry.hadamard import fwht
+from coterie.geometry.rotation import Rotation
+
+SMALLEST_TURN: Final = 128  # S is at least this
+
+_MATRIX_LIMIT: Final = 1 << 22  # entries of G up to which it is kept: 32 MB
+_TURNED_AT_A_TIME: Final = 1 << 20  # coordinates that a transform holds at a time
+
+
+def turn_size(dimension: int) -> int:
+    """Return S, the size of the rotations whose rows are the normals.
+
+    Examples
+    --------
+    >>> turn_size(3), turn_size(128), turn_size(129)
+    (128, 128, 256)
+    """
+    return max(SMALLEST_TURN, 1 << (dimension - 1).bit_length())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HalfspaceSigns:
+    """The sides of M public hyperplanes. Holds no state; threads may share it.
+
+    Examples
+    --------
+    >>> sides = HalfspaceSigns.from_keys([bytes(16)], offsets=[0, 0], dimension=3)
+    >>> here = np.array([[500.0, -20.0, 3.0]])
+    >>> (sides.of(here) == -sides.of(-here)).all()
+    np.True_
+    >>> sides.odd(here, np.array([1])) == (sides.of(here)[:, 1] < 0)
+    array([ True])
+    """
+
+    first: NDArray[np.float64]  # (blocks, S) of ±1: the signs of round 1
+    second: NDArray[np.float64]  # (blocks, S) of ±1: the signs of round 2
+    bounds: NDArray[np.float64]  # (M,): the plan's offsets, integers
+    dimension: int  # d
+    kept: NDArray[np.float64] | None  # G, (M, d), where it is small
+
+    @classmethod
+    def from_keys(cls, keys: Sequence[bytes], offsets: ArrayLike, dimension: int) -> HalfspaceSigns:
+        """Make the sides from the keys of the rotations, ⌈M/S⌉ of them, and the M integer offsets."""
+        size = turn_size(dimension)
+        bounds = np.asarray(offsets, dtype=np.float64)
+        if len(keys) != -(-len(bounds) // size):
+            raise ValueError(f"{len(bounds)} rows take {-(-len(bounds) // size)} keys, got {len(keys)}")
+        turns = [Rotation.from_key(key, size) for key in keys]
+        first = np.stack([turn.first for turn in turns])
+        second = np.stack([turn.second for turn in turns])
+        sides = cls(first, second, bounds, dimension, None)
+        if len(bounds) * dimension > _MATRIX_LIMIT:
+            return sides
+        return cls(first, second, bounds, dimension, sides.integer_normals())
+
+    @property
+    def size(self) -> int:
+        """S, the rows of one rotation."""
+        return int(self.first.shape[1])
+
+    @property
+    def rows(self) -> int:
+        """M, how many hyperplanes there are."""
+        return len(self.bounds)
+
+    @property
+    def normals(self) -> NDArray[np.float64]:
+        """G/S, (M, d): φ(x) = sign(normals @ x - offsets) for x of the unit ball, sign(0) = 1.
+
+        The columns of each whole rotation are orthonormal; a row has length about √(d/S). Made anew for every
+        caller.
+        """
+        return self.integer_normals() / self.size
+
+    @property
+    def offsets(self) -> NDArray[np.float64]:
+        """The offsets for `normals`, (M,): the plan's, divided by S·2^20 (exactly: a power of two)."""
+        return self.bounds / (self.size * SCALE)
+
+    def integer_normals(self) -> NDArray[np.float64]:
+        """Return G, (M, d), integers of size at most S."""
+        if self.kept is not None:
+            return self.kept
+        normals = np.empty((self.rows, self.dimension))
+        for part, turn in self._turns():
+            normals[part] = turn.matrix(self.dimension)[: part.stop - part.start]
+        return normals
+
+    def odd(self, quantized: NDArray[np.float64], masks: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Return 1 where φ of the point's own row is -1, else 0: (n, d), (n,) -> (n,)."""
+        heights = self.heights(quantized, masks)
+        return (heights < self.bounds[masks]).view(np.uint8)
+
+    def heights(self, quantized: NDArray[np.float64], masks: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return entry `masks` of G·q for each point, exact integers: (n, d), (n,) -> (n,)."""
+        if self.kept is not None:
+            products: NDArray[np.float64] = np.einsum("nd,nd->n", self.kept[masks], quantized)
+            return products
+        heights = np.empty(len(masks))
+        step = max(1, _TURNED_AT_A_TIME // self.size)
+        columns = np.arange(self.size)
+        for start in range(0, len(masks), step):
+            piece = slice(start, start + step)
+            blocks, entries = np.divmod(masks[piece], self.size)
+            padded = np.zeros((len(blocks), self.size))
+            padded[:, : self.dimension] = quantized[piece] * self.first[blocks, : self.dimension]
+            turned = fwht(padded) * self.second[blocks]
+            signs = 1.0 - 2.0 * (np.bitwise_count(entries[:, None] & columns) & 1)
+            heights[piece] = np.einsum("ns,ns->n", turned, signs)
+        return heights
+
+    def of(self, quantized: NDArray[np.float64]) -> NDArray[np.int8]:
+        """Return φ of every row for each quantized point: (n, d) -> (n, M) of ±1."""
+        signs = np.empty((len(quantized), self.rows), dtype=np.int8)
+        for part, turn in self._turns():
+            if self.kept is None:
+                heights = turn.apply(quantized)[:, : part.stop - part.start]
+            else:
+                heights = quantized @ self.kept[part].T
+            signs[:, part] = np.where(heights >= self.bounds[part], 1, -1)
+        return signs
+
+    def _turns(self) -> Iterator[tuple[slice, Rotation]]:
+        """Yield the rows of each rotation, and the rotation."""
+        for block, (first, second) in enumerate(zip(self.first, self.second, strict=True)):
+            start = block * self.size
+            yield slice(start, min(start + self.size, self.rows)), Rotation(first, second)

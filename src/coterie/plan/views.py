@@ -1,0 +1,227 @@
+"""Views: what the sign of a report depends on. A view has M rows, and a report serves one row of one view.
+
+*Partitions* of the ball into M cells: a report's sign is (-1)^popcount(cell & row), a column of a Hadamard
+matrix, and the M rows together give the vector sum of every cell.
+
+- `CrossPolytope`: by the corner of a public rotation that is nearest.
+- `Net`: by the nearest of M public points.
+
+*Halfspaces*: M public hyperplanes, a row each; the sign says on which side of its row's the point lies.
+
+A view has as many of W tickets as its weight says. `view.geometry` is what computes signs; it takes keys from
+the plan by label: "view/<number>", and for halfspaces "view/<number>/<block>", a block a rotation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, Self
+
+from coterie.errors import PlanError
+from coterie.geometry.ball import SCALE
+from coterie.geometry.cells import CrossPolytopeCells, NetCells
+from coterie.geometry.halfspaces import HalfspaceSigns, turn_size
+from coterie.plan.canonical import shown
+from coterie.plan.checks import (
+    checked_choice,
+    checked_fields,
+    checked_integer,
+    checked_list,
+    checked_power_of_two,
+)
+
+MAX_ROWS: Final = 1 << 16
+MAX_WEIGHT: Final = 1 << 8  # of all views together: a ticket is one byte
+MAX_NET_COORDINATES: Final = 1 << 18  # over all views of a plan; keeps a plan's JSON below 4 MiB
+MAX_OFFSET: Final = SCALE << 12  # S·2^20 in the largest dimension
+
+KeyOf = Callable[[str], bytes]  # a label's 16-byte key: Plan.public_key
+
+
+@dataclass(frozen=True, slots=True)
+class CrossPolytope:
+    """Cells by the first Q coordinates of a public rotation: the largest by size, and its sign. M = 2·Q."""
+
+    size: int  # Q
+    weight: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", checked_power_of_two("view size", self.size, 1, MAX_ROWS // 2))
+        object.__setattr__(self, "weight", checked_integer("view weight", self.weight, 1, MAX_WEIGHT))
+
+    @property
+    def cells(self) -> int:
+        """Number of cells (M)."""
+        return 2 * self.size
+
+    @property
+    def rows(self) -> int:
+        """Rows of the table, one a cell."""
+        return self.cells
+
+    def check_dimension(self, where: str, dimension: int) -> None:
+        """Do nothing: a rotation fits every dimension."""
+
+    def geometry(self, key_of: KeyOf, number: int, dimension: int) -> CrossPolytopeCells:
+        """Return the cells of view `number` of a plan."""
+        return CrossPolytopeCells.from_key(key_of(f"view/{number}"), self.size, dimension)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {"cells": "cross-polytope", "size": self.size, "weight": self.weight}
+
+    @classmethod
+    def from_dict(cls, where: str, data: object) -> Self:
+        """Read the JSON form."""
+        fields = checked_fields(where, data, ("cells", "size", "weight"))
+        return cls(fields["size"], fields["weight"])
+
+
+@dataclass(frozen=True, slots=True)
+class Net:
+    """Cells by the nearest of M public points, integers of scale 2^20 around the center of the ball."""
+
+    points: tuple[tuple[int, ...], ...] = field(repr=False)  # (M, d)
+    weight: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weight", checked_integer("view weight", self.weight, 1, MAX_WEIGHT))
+        rows = checked_list("net points", self.points)
+        checked_power_of_two("number of net points", len(rows), 1, MAX_ROWS)
+        points = []
+        for number, row in enumerate(rows):
+            where = f"net point {number}"
+            points.append(tuple(checked_integer(where, x, -SCALE, SCALE) for x in checked_list(where, row)))
+        if len({len(point) for point in points}) != 1 or not points[0]:
+            raise PlanError("net points must all have the plan's dimension")
+        object.__setattr__(self, "points", tuple(points))
+
+    @property
+    def cells(self) -> int:
+        """Number of cells (M)."""
+        return len(self.points)
+
+    @property
+    def rows(self) -> int:
+        """Rows of the table, one a cell."""
+        return self.cells
+
+    def check_dimension(self, where: str, dimension: int) -> None:
+        """Raise PlanError unless the points have the plan's dimension."""
+        if len(self.points[0]) != dimension:
+            raise PlanError(f"{where}: net points must have dimension {dimension}")
+
+    def geometry(self, key_of: KeyOf, number: int, dimension: int) -> NetCells:
+        """Return the cells of view `number` of a plan."""
+        del key_of, number, dimension  # everything is in the plan
+        return NetCells.from_points(self.points)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {"cells": "net", "points": [list(point) for point in self.points], "weight": self.weight}
+
+    @classmethod
+    def from_dict(cls, where: str, data: object) -> Self:
+        """Read the JSON form."""
+        fields = checked_fields(where, data, ("cells", "points", "weight"))
+        return cls(fields["points"], fields["weight"])
+
+
+@dataclass(frozen=True, slots=True)
+class Halfspaces:
+    """M public hyperplanes, a row each: rows of rotations of size S, cut at offsets of scale S·2^20.
+
+    Examples
+    --------
+    >>> Halfspaces(4, (0, 0, 5000, -5000), weight=7).rows
+    4
+    """
+
+    rows: int  # M
+    offsets: tuple[int, ...] = field(repr=False)  # (M,)
+    weight: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", checked_power_of_two("rows of halfspaces", self.rows, 1, MAX_ROWS))
+        object.__setattr__(self, "weight", checked_integer("view weight", self.weight, 1, MAX_WEIGHT))
+        listed = checked_list("offsets", self.offsets)
+        if len(listed) != self.rows:
+            raise PlanError(f"offsets must be {self.rows}, one a row, got {len(listed)}")
+        offsets = (
+            checked_integer(f"offset {row}", offset, -MAX_OFFSET, MAX_OFFSET)
+            for row, offset in enumerate(listed)
+        )
+        object.__setattr__(self, "offsets", tuple(offsets))
+
+    def check_dimension(self, where: str, dimension: int) -> None:
+        """Raise PlanError unless every offset is one that a point can reach: S·2^20 in size at most."""
+        largest = turn_size(dimension) * SCALE
+        for row, offset in enumerate(self.offsets):
+            checked_integer(f"{where}: offset {row}", offset, -largest, largest)
+
+    def geometry(self, key_of: KeyOf, number: int, dimension: int) -> HalfspaceSigns:
+        """Return the hyperplanes of view `number` of a plan."""
+        blocks = -(-self.rows // turn_size(dimension))
+        keys = [key_of(f"view/{number}/{block}") for block in range(blocks)]
+        return HalfspaceSigns.from_keys(keys, self.offsets, dimension)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "cells": "halfspaces",
+            "rows": self.rows,
+            "offsets": list(self.offsets),
+            "weight": self.weight,
+        }
+
+    @classmethod
+    def from_dict(cls, where: str, data: object) -> Self:
+        """Read the JSON form."""
+        fields = checked_fields(where, data, ("cells", "rows", "offsets", "weight"))
+        return cls(fields["rows"], fields["offsets"], fields["weight"])
+
+
+Partition = CrossPolytope | Net
+View = Partition | Halfspaces
+
+_KINDS: Final[dict[str, type[View]]] = {
+    "cross-polytope": CrossPolytope,
+    "net": Net,
+    "halfspaces": Halfspaces,
+}
+
+
+def checked_views(views: object) -> tuple[View, ...]:
+    """Return views that one table can hold, or raise PlanError."""
+    views = tuple(checked_list("views", views))
+    if not views:
+        raise PlanError("a plan needs at least one view")
+    for number, view in enumerate(views):
+        if not isinstance(view, View):
+            raise PlanError(f"views[{number}] must be a CrossPolytope, Net or Halfspaces, got {shown(view)}")
+    checked_power_of_two("sum of the views' weights", sum(view.weight for view in views), 1, MAX_WEIGHT)
+    if (rows := sum(view.rows for view in views)) > MAX_ROWS:
+        raise PlanError(f"the views have at most {MAX_ROWS} rows in all, got {rows}")
+    coordinates = sum(len(view.points) * len(view.points[0]) for view in views if isinstance(view, Net))
+    if coordinates > MAX_NET_COORDINATES:
+        raise PlanError(
+            f"net points have at most {MAX_NET_COORDINATES} coordinates in all, got {coordinates}"
+        )
+    return views
+
+
+def check_dimension(views: tuple[View, ...], dimension: int) -> None:
+    """Raise PlanError unless the views fit a plan of this dimension."""
+    for number, view in enumerate(views):
+        view.check_dimension(f"views[{number}]", dimension)
+
+
+def views_from_list(data: object) -> tuple[View, ...]:
+    """Read the JSON form of a plan's views."""
+    return tuple(_view_from_dict(f"views[{i}]", view) for i, view in enumerate(checked_list("views", data)))
+
+
+def _view_from_dict(where: str, data: object) -> View:
+    kind = data.get("cells") if isinstance(data, dict) else None
+    return _KINDS[checked_choice(f"{where}.cells", kind, _KINDS)].from_dict(where, data)

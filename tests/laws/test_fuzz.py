@@ -1,0 +1,214 @@
+"""Hostile bytes for every parser: whatever comes in, nothing but a CoterieError comes out.
+
+Inputs are good ones, damaged: bytes flipped, cut, inserted, joined; values of JSON replaced by edges; digests
+repaired half of the time, so that what lies behind them is reached, too. 20,000 inputs on every change, a
+million by `make nightly`. A seed and a number name every input.
+"""
+
+import contextlib
+import hashlib
+import json
+import random
+
+import numpy as np
+import pytest
+
+from coterie.aggregate import Aggregate
+from coterie.cli.points import open_points
+from coterie.collect import take_in, take_uploads
+from coterie.collect.released import SUFFIX, open_released
+from coterie.encode import Client
+from coterie.encode.ledger import Ledger
+from coterie.errors import CoterieError
+from coterie.plan import Plan
+from coterie.plan.canonical import parse_object
+from coterie.wire.report_file import ReportFile, write_reports
+from coterie.wire.shuffled_file import ShuffledFile
+
+QUICK, WHOLE = 20_000, 1_000_000
+EDGES = [
+    0, 1, -1, 2, 3, 7, 255, 256, 2**24, 2**31, 2**40, 2**46, 2**53 - 1, 2**53, -(2**63), 10**30, 1e-320,
+    1e-30, 1e-5, 0.5, 1e308, -0.0, True, False, None, "", "x", "0" * 64, [], {}, [[]], [None], [0.5, 1e308],
+]  # fmt: skip
+
+PLANS = {
+    "codeword": Plan.design(2, 2, 1.0, 100, ids="token"),
+    "net-tree": Plan.design(2, 2, 1.0, 100, protocol="net-tree", levels=3),
+    "lsh-tree": Plan.design(2, 2, 1.0, 100, protocol="lsh-tree"),
+    "central": Plan.design(2, 2, 1.0, 100, protocol="shuffle", model="central", delta=1e-6, cells=4),
+}
+SHARES = Plan.design(2, 2, 1.0, 100, protocol="shuffle", model="shuffle", delta=1e-6, cells=2)
+AMPLIFIED = Plan.design(2, 2, 1.0, 200, model="shuffle", delta=1e-4)
+
+
+KINDS = {  # how often each, of 20
+    "plan": 3, "text": 4, "reports": 2, "shuffled": 1, "ledger": 2, "released": 1, "table": 1, "added": 1,
+    "uploads": 2, "npy": 1, "csv": 2,
+}  # fmt: skip
+
+
+class Fuzzer:
+    """Damages good inputs and feeds them to the parsers."""
+
+    def __init__(self, folder, seed):
+        self.folder = folder
+        self.random = random.Random(seed)  # noqa: S311 - it repeats itself, and hides nothing
+        self.good = {}
+        rows = np.random.default_rng(0).integers(0, 256, (20, 13), dtype=np.uint8)
+        self.local = Plan.design(2, 2, 1.0, 100)
+        with write_reports(folder / "r", self.local) as writer:
+            writer.append(rows)
+        with write_reports(folder / "s", AMPLIFIED, ShuffledFile) as writer:
+            writer.append(rows)
+        Ledger(folder / "l").answer(self.local, lambda: rows[0].tobytes())
+        with open_released(folder / "m", AMPLIFIED) as memory:
+            memory.record(bytes(32), rows[:, :12].copy())
+        self.entry = folder / "m" / AMPLIFIED.id / (bytes(32).hex() + SUFFIX)
+        tables = {}
+        for name, plan in {**PLANS, "codeword": Plan.design(1, 1, 1.0, 100), "shares": SHARES}.items():
+            if name != "central":
+                tables[name] = Aggregate(plan).to_bytes()
+        np.save(folder / "p.npy", np.zeros((5, 2)))
+        self.good = {
+            "reports": (folder / "r").read_bytes(),
+            "shuffled": (folder / "s").read_bytes(),
+            "ledger": (folder / "l").read_bytes(),
+            "released": self.entry.read_bytes(),
+            "tables": list(tables.values()),
+            "npy": (folder / "p.npy").read_bytes(),
+            "csv": b"x,y\n0.5,1\n2,3\n-1e3,+4\n",
+        }
+
+    def bytes_of(self, good):
+        data = bytearray(good)
+        for _ in range(self.random.choice((1, 1, 2, 4))):
+            place = int(self.random.random() ** 2 * (len(data) + 1))
+            match self.random.randrange(5):
+                case 0 if data:
+                    data[min(place, len(data) - 1)] ^= 1 << self.random.randrange(8)
+                case 1:
+                    del data[place:]
+                case 2:
+                    data[place:place] = self.random.randbytes(self.random.randrange(1, 9))
+                case 3:
+                    data[place : place + self.random.randrange(1, 9)] = b""
+                case _:
+                    data[place : place + 8] = self.random.choice(
+                        (bytes(8), b"\xff" * 8, b"\x7f" + b"\xff" * 7)
+                    )
+        if self.random.random() < 0.5 and len(data) > 32:
+            data[-32:] = hashlib.sha256(data[:-32]).digest()
+        return bytes(data)
+
+    def edited(self, value, depth=0):
+        if isinstance(value, dict) and value and self.random.random() < 0.9:
+            key = self.random.choice(list(value))
+            if self.random.random() < 0.05:
+                return {k: v for k, v in value.items() if k != key}
+            return {**value, key: self.edited(value[key], depth + 1)}
+        if isinstance(value, list) and value and self.random.random() < 0.7:
+            place = self.random.randrange(len(value))
+            return [*value[:place], self.edited(value[place], depth + 1), *value[place + 1 :]]
+        return self.random.choice(EDGES)
+
+    # ------------------------------------------------------------ the parsers
+
+    def plan(self):
+        text = self.random.choice([plan.to_json() for plan in PLANS.values()])
+        if self.random.random() < 0.7:
+            text = json.dumps(self.edited(json.loads(text)))
+            if self.random.random() < 0.2:
+                text = json.dumps(self.edited(json.loads(text)) if text[0] == "{" else text)
+            Plan.from_json(text)
+        else:
+            Plan.from_json(self.bytes_of(text.encode()))
+
+    def mixed_plan(self):
+        data = json.loads(self.random.choice((SHARES, AMPLIFIED)).to_json())
+        plan = Plan.from_json(json.dumps({**data, "numbers": self.edited(data["numbers"])}))
+        _ = plan.guarantee, plan.spending, plan.report_width
+
+    def text(self):
+        parse_object(self.bytes_of(b'{"a":[1,2.5,{"b":null,"c":"\\u00e9"}],"d":-1e-3}'))
+
+    def reports(self):
+        (self.folder / "x").write_bytes(self.bytes_of(self.good["reports"]))
+        if self.random.random() < 0.5:
+            ReportFile.open(self.folder / "x").verify()
+        else:
+            with take_in([self.folder / "x"], self.local) as intake:
+                list(intake.chunks())
+
+    def shuffled(self):
+        (self.folder / "x").write_bytes(self.bytes_of(self.good["shuffled"]))
+        ShuffledFile.open(self.folder / "x", AMPLIFIED).read_all()
+
+    def ledger(self):
+        (self.folder / "y").write_bytes(self.bytes_of(self.good["ledger"]))
+        ledger = Ledger(self.folder / "y")
+        ledger.spent(days=self.random.choice((None, 30)))
+
+    def released(self):
+        self.entry.write_bytes(self.bytes_of(self.good["released"]))
+        with open_released(self.folder / "m", AMPLIFIED) as memory:
+            memory.released_before(np.zeros((1, 12), dtype=np.uint8))
+
+    def table(self):
+        _ = Aggregate.from_bytes(self.bytes_of(self.random.choice(self.good["tables"]))).count
+
+    def added(self):
+        plan = self.random.choice([*PLANS.values(), SHARES])
+        width = self.random.choice((plan.message_width, plan.message_width, 1))
+        Aggregate(plan).add(self.random.randbytes(width * self.random.randrange(4)))
+
+    def uploads(self):
+        plan = PLANS["codeword"]
+        take_uploads(
+            plan,
+            self.random.randbytes(
+                plan.upload_width * self.random.randrange(3) + (self.random.random() < 0.1)
+            ),
+            issued=(bytes(16),),
+            spent=set(),
+        )
+
+    def npy(self):
+        self.points("x.npy", self.good["npy"])
+
+    def csv(self):
+        self.points("x.csv", self.good["csv"])
+
+    def points(self, name, good):
+        (self.folder / name).write_bytes(self.bytes_of(good))
+        client = Client(self.local)
+        for rows, _ in open_points(self.folder / name, 2).chunks():
+            client.encode_many(rows)
+
+    def run(self, count):
+        refused = dict.fromkeys([*KINDS, "mixed_plan"], 0)
+        names = [name for name, times in KINDS.items() for _ in range(times)]
+        for number in range(count):
+            name = "mixed_plan" if number % 500 == 0 else names[number % len(names)]
+            try:
+                getattr(self, name)()
+            except CoterieError:
+                refused[name] += 1
+            except Exception as error:
+                raise AssertionError(f"input {number} of {name}: {error!r}") from error
+        return refused
+
+
+def fuzz(tmp_path, count, seed):
+    with np.errstate(all="raise", under="ignore"), contextlib.suppress(StopIteration):
+        refused = Fuzzer(tmp_path, seed).run(count)
+    assert all(refused.values()), refused  # every parser met something to refuse
+    return refused
+
+
+def test_nothing_but_our_own_errors_comes_out(tmp_path):
+    fuzz(tmp_path, QUICK, seed=1)
+
+
+@pytest.mark.nightly
+def test_nothing_but_our_own_errors_comes_out_of_a_million(tmp_path):
+    fuzz(tmp_path, WHOLE, seed=2)

@@ -1,0 +1,168 @@
+"""The audit passes for the package's own clients and fails for broken ones, by its own word."""
+
+import dataclasses
+import json
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from coterie.audit import audit, canaries, samples
+from coterie.audit.canaries import CANARIES, check_canary
+from coterie.audit.command import CommandClient
+from coterie.audit.laws import check_laws, largest_ratio, law_of
+from coterie.audit.page import render
+from coterie.audit.sums import shuffled_response_delta
+from coterie.cli import app
+from coterie.encode.codeword import CodewordEncoder
+from coterie.errors import SettingError
+from coterie.plan import Plan
+from coterie.privacy.amplification import amplified_delta
+
+PLANS = {
+    "codeword": Plan.design(3, 2, 2.0, 1000),
+    "token": Plan.design(3, 2, 2.0, 1000, ids="token"),
+    "net-tree": Plan.design(3, 2, 2.0, 1000, protocol="net-tree", levels=3),
+    "lsh-tree": Plan.design(3, 2, 2.0, 1000, protocol="lsh-tree", split="budget"),
+    "privunit": Plan.design(3, 2, 2.0, 1000, protocol="lsh-tree", randomizer="privunit"),
+    "amplified": Plan.design(3, 2, 1.0, 1000, model="shuffle", delta=1e-6, center=[1, 2, 3], radius=2.0),
+    "shares": Plan.design(3, 2, 1.0, 200, protocol="shuffle", model="shuffle", delta=1e-6, cells=4),
+    "column": Plan.design(
+        3, 2, 1.0, 2000, protocol="shuffle", model="shuffle", delta=1e-6, cells=4, layout="column"
+    ),
+    "central": Plan.design(3, 2, 1.0, 200, protocol="shuffle", model="central", delta=1e-6, cells=4),
+}
+SLOW = {"odds off by 5 % (bytes)"}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_every_protocol_passes_a_quick_audit(name):
+    found = audit(PLANS[name], quick=True, with_canaries=False)
+    assert found.passed, found.failures
+    parts = {check.part for check in found.checks}
+    assert parts == ({"exact", "environment"} if name == "central" else {"exact", "empirical", "environment"})
+    assert "Audit: <span>passed</span>" in render(found)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", PLANS)
+def test_every_protocol_passes_the_whole_audit(name):
+    found = audit(PLANS[name], with_canaries=False)
+    assert found.passed, found.failures
+    for check in found.checks:
+        if check.name == "loss of the bytes" and check.figures["samples"] < 2 * samples.MOST_SAMPLES:
+            assert check.figures["bar"] == pytest.approx(0.95 * check.figures["claimed_epsilon"])
+
+
+@pytest.mark.parametrize("name", [name for name in CANARIES if name not in SLOW])
+def test_every_canary_is_caught(name):
+    caught = check_canary(name)
+    assert caught.passed, caught
+    assert "caught: " in caught.found
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", sorted(SLOW))
+def test_every_slow_canary_is_caught(name):
+    assert check_canary(name).passed
+
+
+def test_there_are_at_least_ten_canaries():
+    assert len(CANARIES) >= 10
+
+
+def test_the_law_is_proved_in_rationals_and_fails_by_one_unit():
+    plan = PLANS["codeword"]
+    encode = CodewordEncoder(plan, kernels="numpy").encode
+    assert check_laws(plan, encode, 2.0, ids=1).passed
+    spent = plan.guarantee.spent
+    assert check_laws(plan, encode, spent, ids=1).passed
+    assert not check_laws(plan, encode, float(np.nextafter(spent, 0)), ids=1).passed
+
+
+def test_a_report_that_only_one_point_can_send_is_seen():
+    plan = PLANS["codeword"]
+    law = law_of(plan, CodewordEncoder(plan).encode, np.zeros(3), bytes(12))
+    (weights,) = law
+    assert sum(weights.values()) == plan.numbers.randomizer.total
+    other = [{value + 1: weight for value, weight in weights.items()}]
+    assert largest_ratio(law, other) == np.inf
+
+
+def test_shuffled_responses_stay_below_the_bound_for_all_randomizers():
+    for people, local in ((100, 1.0), (1000, 3.0), (20_000, 5.0)):
+        for epsilon in (0.2, 0.5, 1.0):
+            exact = shuffled_response_delta(epsilon, local, people)
+            assert exact <= amplified_delta(epsilon, local, people) + 1e-15
+
+
+CLIENT = """
+import json, sys
+import numpy as np
+from coterie.encode import Client
+from coterie.plan import Plan
+
+plan = Plan.load(sys.argv[-1])
+client = Client(plan)
+points = np.array([json.loads(line) for line in sys.stdin])
+if "--honest" in sys.argv:
+    rows = client.encode_many(points)
+else:
+    rows = b"".join(bytes(12) + bytes(1) for _ in points)
+for start in range(0, len(rows), 13):
+    print(rows[start : start + 13].hex())
+"""
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    PLANS["codeword"].save("plan.json")
+    (tmp_path / "client.py").write_text(CLIENT)
+    return tmp_path
+
+
+def run(*arguments):
+    return CliRunner(env={"COLUMNS": "200"}).invoke(app, ["audit", "--plan", "plan.json", *arguments])
+
+
+def test_a_client_in_another_language_is_audited_by_its_bytes(study):
+    command = f"{sys.executable} client.py"
+    done = run("--quick", "--no-canaries", "--json", "--client", f"{command} --honest", "--page", "page.html")
+    assert done.exit_code == 0, done.stdout
+    found = json.loads(done.stdout)
+    assert found["verdict"] == "passed"
+    assert {check["part"] for check in found["checks"]} == {"empirical"}
+    assert found["cannot_show"]
+    assert "client.py --honest" in (study / "page.html").read_text()
+    broken = run("--quick", "--no-canaries", "--client", command)
+    assert broken.exit_code == 1
+    assert "FAILED empirical: ids" in broken.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("", "must name a program"),
+        ("/no/such/program", "could not be run"),
+        (f"{sys.executable} -c 'import sys; sys.exit(3)'", "ended with code 3"),
+        (f"{sys.executable} -c 'print(12)'", "1 reports for 2 points"),
+        (f'{sys.executable} -c \'print("xy", "zz")\'', "in hex"),
+    ],
+)
+def test_a_command_that_is_no_client_is_said(command, message):
+    with pytest.raises(SettingError, match=message):
+        CommandClient(command, PLANS["codeword"])(np.zeros((2, 3)))
+
+
+def test_the_verdict_is_the_exit_code(study, monkeypatch):
+    monkeypatch.setattr("coterie.audit.run._exact", lambda plan, claim: [])
+    monkeypatch.setattr("coterie.audit.run._QUICK_SAMPLES", 2000)
+    assert run("--quick", "--no-canaries").exit_code == 0
+    broken = dataclasses.replace(PLANS["codeword"], numbers=dataclasses.replace(PLANS["codeword"].numbers))
+    object.__setattr__(broken.numbers, "cap", 200)
+    monkeypatch.setattr("coterie.audit.run._bulk", lambda plan: canaries._sender(broken))
+    done = run("--quick", "--no-canaries")
+    assert done.exit_code == 1
+    assert "FAILED in" in done.stdout

@@ -1,0 +1,68 @@
+import math
+from datetime import timedelta
+from fractions import Fraction
+
+import pytest
+
+from coterie.errors import PolicyError
+from coterie.privacy.policy import Policy, Spending, shown
+
+
+@pytest.mark.parametrize(
+    ("model", "asked", "batch", "message"),
+    [
+        ("central", (1.0, 1e-6, 1.0), 1, "for the central model, and this device answers local, shuffle"),
+        ("local", (math.nextafter(4, 5), 0.0, 1.0), 1, r"epsilon 4\.00001, and this device allows 4"),
+        ("shuffle", (1.0, 0.0, math.nextafter(10, 11)), 1, r"local epsilon 10\.0001, and .* allows 10"),
+        ("shuffle", (1.0, 0.0, math.inf), 1, "promise nothing unless they are mixed"),
+        ("shuffle", (1.0, math.nextafter(1e-5, 1), 1.0), 1, r"delta 0\.0000100001, and .* allows 1e-05"),
+        ("shuffle", (1.0, 1e-6, 1.0), 1_000_001, r"delta 0\.0000?0100000, and .* allows 9\.99999e-07"),
+    ],
+)
+def test_one_plan_may_ask_so_much_and_no_more(model, asked, batch, message):
+    with pytest.raises(PolicyError, match=message):
+        Policy().check(model, Spending.of(*asked), batch)
+
+
+def test_what_is_allowed_passes():
+    Policy().check("local", Spending.of(4.0, 0.0, 4.0))
+    Policy().check("shuffle", Spending.of(4.0, 1e-5, 10.0), 100_000)
+    Policy(max_local_epsilon=math.inf).check("shuffle", Spending.of(1.0, 1e-6, math.inf))
+    Policy(models=("central",), max_delta=0.5).check("central", Spending.of(1.0, 0.5, 1.0))
+
+
+def test_the_sum_is_exact_and_each_figure_has_its_own():
+    policy = Policy(total_epsilon=1.0, total_delta=1e-5, total_local_epsilon=3.0)
+    quarter = Spending.of(0.25, 2.0**-20, 0.75)
+    before = quarter + quarter + quarter
+    policy.check_total(before, quarter)
+    assert before + quarter == Spending(Fraction(1), Fraction(4, 2**20), Fraction(3))
+    tiny = 2.0**-60
+    for more in ((tiny, 0.0, 0.0), (0.0, 0.0, tiny), (0.0, 1e-5, 0.0), (0.0, 0.0, math.inf)):
+        with pytest.raises(PolicyError, match="all plans of the ledger together would ask"):
+            policy.check_total(before + quarter, Spending.of(*more))
+
+
+def test_what_is_shown_is_rounded_up():
+    assert shown(Fraction(1, 3)) == "0.333334"
+    assert Fraction(shown(Fraction(0.1))) >= Fraction(0.1)  # the double is a little above a tenth
+    assert shown(Fraction(1, 10**30)) == "1e-30"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"models": ("lokal",)}, "models must be some of"),
+        ({"models": "local"}, "models must be some of"),
+        ({"max_epsilon": -1}, "max_epsilon must be a number"),
+        ({"total_epsilon": math.nan}, "total_epsilon must be a number"),
+        ({"max_delta": "0"}, "max_delta must be a number"),
+        ({"total_local_epsilon": True}, "total_local_epsilon must be a number"),
+        ({"per": "year"}, "per must be"),
+        ({"per": timedelta(hours=5)}, "per must be"),
+        ({"per": timedelta(days=-1)}, "per must be"),
+    ],
+)
+def test_a_policy_without_meaning_is_refused(settings, message):
+    with pytest.raises(PolicyError, match=message):
+        Policy(**settings)
