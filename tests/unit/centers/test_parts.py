@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from coterie.centers.anchored import anchors_of
 from coterie.centers.factors import amounts, directions_of, unexplained
 from coterie.centers.leaves import significant_leaves
 from coterie.oracles.rows import Lift
