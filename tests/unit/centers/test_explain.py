@@ -137,13 +137,13 @@ def test_without_repeats_no_error_is_claimed(simulate, round_groups):
 def test_centers_without_support_are_the_mean_of_everybody(simulate):
     """One tight group off the middle, five centers asked for."""
     points = np.tile(0.5 * np.eye(1, DIMENSION), (100, 1))
-    solution = explain(simulate(points, 3 * 10**4), 5, rng(), repeats=4)
+    solution = explain(simulate(points, 10**6), 5, rng(), repeats=4)
     lost = ~solution.supported
-    assert lost.any()
+    assert lost.sum() >= 3
     middle = solution.centers[lost]
     np.testing.assert_array_equal(middle, np.tile(middle[0], (len(middle), 1)))
     np.testing.assert_array_equal(solution.errors[lost], 1)
-    assert np.linalg.norm(middle[0] - points[0]) < 0.25
+    assert np.linalg.norm(middle[0] - points[0]) < 0.15
 
 
 def test_where_nothing_stands_clear_every_center_is_the_mean(simulate):
@@ -162,8 +162,8 @@ def test_two_centers_in_one_group_are_named(simulate, round_groups):
 
 
 def test_a_group_that_no_center_explains_is_named(simulate, round_groups):
-    points, _ = round_groups(8, DIMENSION)
-    solution = explain(simulate(points, 4 * 10**6), 7, rng(), repeats=2)
+    points, _ = round_groups(12, DIMENSION)
+    solution = explain(simulate(points, 4 * 10**6), 11, rng(), repeats=2)
     assert any("a group that none of the centers explains" in note for note in solution.notes)
 
 

@@ -138,10 +138,3 @@ def test_the_mean_of_everybody_is_zero_unless_it_can_be_told_from_zero():
     clear = mean_of_everybody([view(places, [1.0], 16, [3], 0.001)], LIFT)
     np.testing.assert_allclose(clear, places[0], atol=0.02)
     assert not mean_of_everybody([view(places, [0.0], 16, [3], 0.5)], LIFT).any()
-
-
-def test_anchors_are_the_middles_of_cells():
-    anchors = anchors_of(np.array([[-0.6, 0.0], [0.6, 0.0], [0.0, 0.0]]))
-    np.testing.assert_allclose(anchors.middles[2], 0, atol=0.02)
-    assert anchors.middles[1, 0] > 0.5
-    assert not anchors.small
