@@ -93,7 +93,7 @@ class BlobFit:
         """Return the rows of k groups, (M, D), their signs and slopes, (M, k), and lifted centers, (k, D)."""
         lift = self.view.lift
         dimension = lift.dimension
-        wide = np.sqrt(self.lengths[:, None] * (sigma**2 + unsure**2))
+        wide = np.sqrt(self.lengths[:, None] * np.maximum(sigma**2, unsure**2))
         z = (self.normals @ centers.T - self.offsets[:, None]) / wide
         signs = erf(z / math.sqrt(2))
         slopes = _SLOPE * np.exp(-z * z / 2) / wide
@@ -128,8 +128,8 @@ class BlobFit:
             shares = self._shares(signs, lifted)
             doubt = np.maximum(np.sqrt(errors / dimension), _CALMER * doubt)
             if turn >= _SIGMA_FROM:
-                tried = [self.chi(centers, shares, spread * f, doubt) for f in _SIGMA_FACTORS]
-                spread = max(spread * _SIGMA_FACTORS[int(np.argmin(tried))], 0.5 * float(doubt.mean()))
+                tried = [self.chi(centers, shares, spread * f, 0 * doubt) for f in _SIGMA_FACTORS]
+                spread = max(spread * _SIGMA_FACTORS[int(np.argmin(tried))], 0.25 * float(doubt.mean()))
         return Blobs(
             centers, shares, spread, errors, doubt, self.chi(centers, shares, spread, doubt) - self.rows.size
         )

@@ -10,9 +10,8 @@ With A and
 
    inside the subspace that the population lives in, and likewise outside it, where the population predicts
    nothing.
-4. If α says so, the blobs are the answer; else k-means on both, in those proportions, is. Two explanations
-that are wrong
-   in different ways are better together.
+   The answer is k-means on both in these proportions: two explanations that are wrong in different ways are
+   better together.
 5. *Errors* by doing it again: the answer is taken for the truth, its rows are perturbed by their own noise,
 and the fits
    repeated from there (`_distances`).
@@ -38,15 +37,15 @@ from coterie.centers.population import (
     into_ball,
     reweight,
     seen_parts,
+    shrunk_mean,
 )
 from coterie.centers.solution import Solution
-from coterie.oracles.rows import ViewRows, everybody
+from coterie.oracles.rows import ViewRows
 
 COVERAGE: Final = 0.9  # of the stated radii
 
 _EXPECTED: Final = 0.3  # α before looking, and its deviation: measured over real data
 _EXPECTED_DEVIATION: Final = 0.2
-_ROUND: Final = 0.5  # α from which the groups are taken for round
 _EACH: Final = 400  # atoms of a blob
 _STARTS: Final = 2
 _REPEATS: Final = 6  # of the fits, for the errors
@@ -66,15 +65,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """How far the rows that took no part in the fits are from the population towards the blobs."""
+    """Which of the two explanations to trust, and how far."""
 
+    round_groups: bool  # the blobs explain the rows better, though they have fewer numbers to do so
     inside: float  # α in the subspace, 0 to 1
     outside: float  # α outside it, 0 to 1
-
-    @property
-    def round_groups(self) -> bool:
-        """Whether the groups are taken for round."""
-        return self.inside >= _ROUND
 
 
 def explain(
@@ -97,10 +92,10 @@ def explain(
     -------
     Solution
     """
-    mean, doubt = everybody(views)
+    middle = shrunk_mean(views)
     population = fit_population(views, rng)
     if population is None:
-        return _nothing(clusters, _shrunk_mean(mean, doubt))
+        return _nothing(clusters, middle)
     answer = k_means(population.inner, population.weights, clusters, rng)
     fit = _blob_fit(views)
     peak = 0.0
@@ -110,13 +105,13 @@ def explain(
         starts = [answer]
         starts += [k_means(population.inner, population.weights, clusters, rng) for _ in range(_STARTS - 1)]
         blobs = search(fit, population, [(start.centers, start.shares) for start in starts])
-        evidence = weigh(population, blobs, [view for view in views if not view.halfspaces], rng)
+        evidence = weigh(population, blobs, fit, [view for view in views if not view.halfspaces], rng)
         parts = _Parts(population, blobs, evidence)
         answer = combined(parts, clusters, rng)
         if evidence.round_groups:
             peak = float(fit.residual(blobs, population.inner).max())
     distances = _distances(views, fit, parts, answer, rng, repeats)
-    return _solution(answer, distances, _shrunk_mean(mean, doubt), peak)
+    return _solution(answer, distances, middle, peak)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,9 +127,14 @@ def _blob_fit(views: Sequence[ViewRows]) -> BlobFit | None:
     return BlobFit(max(own, key=lambda view: view.people)) if own else None
 
 
-def weigh(population: Cloud, blobs: Blobs, cells: Sequence[ViewRows], rng: np.random.Generator) -> Evidence:
-    """Weigh blobs against the population by rows of cells, in which neither was fitted."""
+def weigh(
+    population: Cloud, blobs: Blobs, fit: BlobFit, cells: Sequence[ViewRows], rng: np.random.Generator
+) -> Evidence:
+    """Weigh blobs against the population, by the rows both were fitted to and by cells."""
     basis = population.basis
+    rows = fit.predicted(blobs.centers, blobs.shares, blobs.sigma, blobs.unsure)[0]
+    (left,) = seen_parts([replace(fit.view, vectors=fit.rows - rows)], basis)
+    round_groups = float((left.targets**2).mean()) <= population.misfit
     points, weights = blobs.atoms(_EACH, rng)
     along, size, out_along, out_size = 0.0, 0.0, 0.0, 0.0
     for view in cells:
@@ -142,7 +142,7 @@ def weigh(population: Cloud, blobs: Blobs, cells: Sequence[ViewRows], rng: np.ra
         noise = float(view.deviations[0])
         first = view.predicted(population.atoms, population.weights) / noise
         second = view.predicted(points, weights) / noise
-        seen = view.vectors / noise
+        observed = view.vectors / noise
 
         def inside(rows: NDArray[np.float64], split: int = dimension) -> NDArray[np.float64]:
             return np.column_stack([rows[:, :split] @ basis, rows[:, split:]])
@@ -152,15 +152,15 @@ def weigh(population: Cloud, blobs: Blobs, cells: Sequence[ViewRows], rng: np.ra
             return part
 
         gap = inside(second - first)
-        along += float(np.vdot(gap, inside(seen - first)))
+        along += float(np.vdot(gap, inside(observed - first)))
         size += float(np.vdot(gap, gap))
         far = outside(second)
-        out_along += float(np.vdot(far, outside(seen)))
+        out_along += float(np.vdot(far, outside(observed)))
         out_size += float(np.vdot(far, far))
     prior = 1 / _EXPECTED_DEVIATION**2
     alpha = float(np.clip((along + _EXPECTED * prior) / (size + prior), 0, 1))
     beyond = float(np.clip((out_along + alpha * prior) / (out_size + prior), 0, 1))
-    return Evidence(alpha, beyond)
+    return Evidence(round_groups, alpha, beyond)
 
 
 def combined(
@@ -243,9 +243,19 @@ def _distances(
             if fit is not None and blobs is not None:
                 index = next(i for i, view in enumerate(fitted) if view is fit.view)
                 again = replace(again, blobs=_refit(fit, expected[index], blobs, rng))
-        centers = combined(again, clusters, rng, answer.centers).centers
+        centers = _in_order(combined(again, clusters, rng).centers, answer.centers)
         distances[turn] = np.linalg.norm(centers - answer.centers, axis=1)
     return distances
+
+
+def _in_order(
+    centers: NDArray[np.float64], like: NDArray[np.float64]
+) -> NDArray[np.float64]:  # (k, d), (k, d) -> (k, d)
+    """Return the centers in the order of those they stand for, matched at least total squared distance."""
+    from scipy.optimize import linear_sum_assignment
+
+    squares = ((like[:, None] - centers[None]) ** 2).sum(axis=2)
+    return centers[linear_sum_assignment(squares)[1]]
 
 
 def _with_noise(view: ViewRows, rows: NDArray[np.float64], rng: np.random.Generator) -> ViewRows:
@@ -254,16 +264,12 @@ def _with_noise(view: ViewRows, rows: NDArray[np.float64], rng: np.random.Genera
 
 
 def _refit(fit: BlobFit, rows: NDArray[np.float64], blobs: Blobs, rng: np.random.Generator) -> Blobs:
-    """Fit blobs to the rows they predict, with fresh noise."""
+    """Fit blobs to the rows they predict, with fresh noise, from a start that is as wrong as they may be."""
     again = BlobFit(_with_noise(fit.view, rows, rng))
-    return again.fit(blobs.centers, blobs.shares, rounds=8, unsure=0.15, sigma=blobs.sigma, probes=1)
-
-
-def _shrunk_mean(mean: NDArray[np.float64], deviation: float) -> NDArray[np.float64]:
-    """Return the mean of everybody as far as it stands clear of its noise."""
-    noise = len(mean) * deviation**2
-    factor = max(0.0, 1 - noise / max(float(mean @ mean), 1e-12))
-    return into_ball((factor * mean)[None])[0]
+    clusters, dimension = blobs.centers.shape
+    wrong = np.sqrt(blobs.errors / dimension)[:, None] * rng.standard_normal((clusters, dimension))
+    start = into_ball(blobs.centers + wrong)
+    return again.fit(start, blobs.shares, rounds=8, unsure=0.15, sigma=blobs.sigma, probes=1)
 
 
 def _nothing(clusters: int, middle: NDArray[np.float64]) -> Solution:

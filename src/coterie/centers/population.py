@@ -38,6 +38,7 @@ _STOP: Final = 1e-5  # relative decrease of the loss at which a turn ends
 _FALSE_LEAF: Final = 3e-4  # chance that an empty cell proposes atoms
 _NEW_DIRECTION: Final = 0.03  # share of the clear cells' energy that makes a direction of its own
 _MOST_NEW: Final = 16
+_MEAN_DIRECTION: Final = 0.05  # length of the mean from which its direction joins the subspace
 _LEAST_SPREAD: Final = 1e-4
 
 
@@ -62,10 +63,11 @@ def fit_population(views: Sequence[ViewRows], rng: np.random.Generator) -> Cloud
     if dimension <= FLAT:
         start = _fill_ball(dimension, rng)
     else:
-        found = _span(halves, leaves, shares)
+        mean = shrunk_mean(views)
+        found = _span(halves, leaves, shares, mean)
         if found is None:
             return None
-        start = _gaussian(*found, everybody(views)[0], leaves, shares, rng)
+        start = _gaussian(*found, mean, leaves, shares, rng)
     return _settle(start, fitted, rng)
 
 
@@ -86,12 +88,21 @@ def _fill_ball(dimension: int, rng: np.random.Generator) -> _Start:
 
 
 def _span(
-    halves: Sequence[ViewRows], leaves: NDArray[np.float64], shares: NDArray[np.float64]
+    halves: Sequence[ViewRows],
+    leaves: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    mean: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float] | None:
-    """Return basis, variances and floor: what halfspaces see, and what cells see besides."""
+    """Return basis, variances and floor: what halfspaces see, the mean, and what cells see besides."""
     largest = max(halves, key=lambda view: view.people)
-    seen = spectrum(largest)
+    seen = spectrum(largest, mean)
     basis, variances = seen.basis, seen.variances
+    if not basis.shape[1] and not len(leaves):
+        return None
+    rest = mean - basis @ (basis.T @ mean)
+    if (length := float(np.linalg.norm(rest))) > _MEAN_DIRECTION:
+        basis = np.column_stack([basis, rest / length])
+        variances = np.append(variances, seen.floor)
     if len(leaves):
         rest = (leaves - leaves @ basis @ basis.T) * np.sqrt(shares)[:, None]
         _, sizes, directions = np.linalg.svd(rest, full_matrices=False)
@@ -186,8 +197,13 @@ def reweight(
             slope += np.einsum("nr,nr->n", f @ miss, v)
         return value, weights * (slope - float(weights @ slope))
 
-    options = {"maxiter": _STEPS, "maxcor": 20, "ftol": _STOP}
-    found = minimize(loss, np.zeros(count), jac=True, method="L-BFGS-B", options=options)
+    found = minimize(
+        loss,
+        np.zeros(count),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": _STEPS, "maxcor": 20, "ftol": _STOP},
+    )
     weights = _softmax(found.x)
     left = misses(weights)
     total = sum(float(np.vdot(miss, miss)) for miss in left)
@@ -217,6 +233,14 @@ def clear_cells(views: Sequence[ViewRows]) -> tuple[NDArray[np.float64], NDArray
         points.append(view.frame.shift + view.frame.scale * into_ball(keep[:, None] * means))
         shares.append(share * np.maximum(keep, 1e-3))
     return np.concatenate(points), np.concatenate(shares)
+
+
+def shrunk_mean(views: Sequence[ViewRows]) -> NDArray[np.float64]:
+    """Return the mean of everybody as far as it stands clear of its noise: (d,)."""
+    mean, deviation = everybody(views)
+    factor = max(0.0, 1 - len(mean) * deviation**2 / max(float(mean @ mean), 1e-12))
+    shrunk: NDArray[np.float64] = into_ball((factor * mean)[None])[0]
+    return shrunk
 
 
 def into_ball(points: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -44,8 +44,8 @@ def mean_coordinate(dimension: int) -> float:
     return math.exp(math.lgamma(dimension / 2) - math.lgamma((dimension + 1) / 2)) / math.sqrt(math.pi)
 
 
-def spectrum(view: ViewRows) -> Spectrum:
-    """Return the directions in which people differ clearly, from a view of halfspaces."""
+def spectrum(view: ViewRows, mean: NDArray[np.float64]) -> Spectrum:
+    """Return the directions in which people differ clearly from their mean, (d,), by a view of halfspaces."""
     dimension, rows = view.lift.dimension, len(view.vectors)
     normals = view.geometry.normals[view.kept]
     lengths = np.linalg.norm(normals, axis=1)
@@ -54,9 +54,10 @@ def spectrum(view: ViewRows) -> Spectrum:
     matrix = view.vectors[:, :dimension].T @ units / (rows * factor)
     matrix = (matrix + matrix.T) / 2  # E[x·xᵀ/|x|]
     noise = float((view.deviations**2).mean()) / (2 * rows * factor**2)  # s²·d
-    values, vectors = np.linalg.eigh(matrix)
-    middle = float(np.median(values))
     length = min(max(float(np.trace(matrix)), _LEAST_LENGTH), 1.0)
+    local = view.frame.local(mean[None])[0]
+    values, vectors = np.linalg.eigh(matrix - np.outer(local, local) / length)
+    middle = float(np.median(values))
     above = values - middle
     clear = above > 2 * _CLEAR * math.sqrt(noise)
     true = (above[clear] + np.sqrt(above[clear] ** 2 - 4 * noise)) / 2

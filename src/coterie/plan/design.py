@@ -5,8 +5,8 @@
 *Embedding.* A power of two P ≥ max(128, 1.25·D), D = d+2: what the server's second moment needs. A larger P
 costs no accuracy; above ε = 6 the cap is so small that P ≥ 4·D is wanted against directional bias.
 
-*Views.* Seven people in eight serve halfspaces, which see broad and tight groups alike; the eighth serves a
-few cells, whose rows take no part in finding the groups and so can judge what was found
+*Views.* Fifteen people in sixteen serve halfspaces, which see broad and tight groups alike; the
+sixteenth serves a few cells, whose rows take no part in finding the groups and so can judge what was found
 (`coterie.centers.explain`). Half of the halfspaces pass through the middle of the ball, where they see
 directions best; the others pass beside it, and see lengths.
 
@@ -41,7 +41,7 @@ CODEWORDS: Final = 256  # N: an index is one byte
 SHAPES: Final = ("broad", "tight")
 NET_DIMENSION: Final = 12  # up to here cells are nearest points of a net, above it a rotation's corners
 CELLS: Final = 64  # of the view that judges
-HALFSPACE_SHARE: Final = 7  # people in eight who serve halfspaces
+HALFSPACE_SHARE: Final = 15  # people in sixteen who serve halfspaces
 TURNS: Final = 8  # rotations whose rows are the halfspaces, above `NET_DIMENSION`
 FLAT_ROWS: Final = 1024  # halfspaces up to `NET_DIMENSION`
 WHOLE: Final = 32  # one row in so many holds the whole ball: its vector is everybody's mean
@@ -121,7 +121,7 @@ def choose_views(
     Examples
     --------
     >>> [(type(view).__name__, view.rows, view.weight) for view in choose_views(100, 8, noise=0.2, seed=0)]
-    [('Halfspaces', 1024, 7), ('CrossPolytope', 64, 1)]
+    [('Halfspaces', 1024, 15), ('CrossPolytope', 64, 1)]
     >>> [(view.rows, view.weight) for view in choose_views(100, 32, noise=0.8, seed=0, shape="tight")]
     [(512, 1)]
     """
