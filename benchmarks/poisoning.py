@@ -30,6 +30,7 @@ from coterie.wire.stream import PublicStream, signs_of
 
 RESULTS = Path(__file__).parent / "results" / "poisoning.json"
 USERS, DIMENSION, CLUSTERS, EPSILON, SEPARATION = 100_000, 20, 4, 1.0, 8.0
+LARGE_DIMENSION = 300
 MOVED = 0.25  # of the radius: a center that moved
 
 Reports = NDArray[np.uint8]
@@ -111,14 +112,16 @@ ATTACKS: dict[str, Callable[[Forger, int], Reports]] = {
 SHARES = (0.01, 0.02, 0.05)
 
 
-def play(seed: int, attacks: dict[str, tuple[float, ...]]) -> list[dict[str, Any]]:
+def play(
+    seed: int, attacks: dict[str, tuple[float, ...]], dimension: int = DIMENSION
+) -> list[dict[str, Any]]:
     """Return what each attack does to one study."""
-    points, _, _ = gaussian_mixture(USERS, DIMENSION, CLUSTERS, separation=SEPARATION, random_state=seed)
-    plan = Plan.design(DIMENSION, CLUSTERS, EPSILON, USERS, seed=seed)
+    points, _, _ = gaussian_mixture(USERS, dimension, CLUSTERS, separation=SEPARATION, random_state=seed)
+    plan = Plan.design(dimension, CLUSTERS, EPSILON, USERS, seed=seed)
     rng = np.random.default_rng([seed, 7])
     ids = np.frombuffer(rng.bytes(12 * USERS), dtype=np.uint8).reshape(-1, 12)
     honest = CodewordEncoder(plan).encode(points, ids, SimulationCoins([seed, 8]))
-    target = rng.normal(size=DIMENSION)
+    target = rng.normal(size=dimension)
     target *= 0.9 / np.linalg.norm(target)
     forger = Forger(plan, target, seed)
     clean, row = read(plan, honest, seed)
@@ -184,9 +187,25 @@ def main() -> None:
     """Run the attacks and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument(
+        "--fresh",
+        action="store_true",
+        help="seeds 10 to 19, which the detector was not tuned on; prints only",
+    )
     parser.add_argument("--clean", type=int, default=200)
+    parser.add_argument(
+        "--large", action="store_true", help="300 dimensions, where no second moment is kept; prints only"
+    )
     parser.add_argument("--quick", action="store_true", help="two seeds, the cheap attacks")
     arguments = parser.parse_args()
+    if arguments.fresh:
+        wanted = {f"best index{kind}": (0.01, 0.05) for kind in ("", ", short", ", balanced")}
+        report([run for seed in range(10, 20) for run in play(seed, wanted)], [])
+        return
+    if arguments.large:
+        wanted = {"best index": (0.01, 0.05, 0.1, 0.2)}
+        report([run for seed in range(3) for run in play(seed, wanted, LARGE_DIMENSION)], [])
+        return
     started = time.monotonic()
     attacks = dict.fromkeys(ATTACKS, SHARES)
     seeds, clean = arguments.seeds, arguments.clean

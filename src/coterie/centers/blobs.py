@@ -36,6 +36,7 @@ _SIGMA_FROM: Final = 6  # rounds before the spread is fitted
 _START_SIGMA: Final = 0.09  # σ·√d
 _LEAST_REST: Final = 0.02  # of rest²: its slope is unbounded at the surface of the ball
 _LEAST_SHARE: Final = 1e-3
+_LEAST_SPREAD: Final = 0.1  # squared, of the centers around the mean
 _BETTER: Final = 20.0  # chi-square by which another arrangement must be better
 _TOLERANCE: Final = 1e-2
 _MOST_STEPS: Final = 40  # of conjugate gradients
@@ -75,8 +76,10 @@ class Blobs:
 class BlobFit:
     """Fits blobs to one view of halfspaces, in the coordinates of that view's ball."""
 
-    def __init__(self, view: ViewRows) -> None:
+    def __init__(self, view: ViewRows, middle: NDArray[np.float64]) -> None:
         self.view = view
+        self.middle = middle  # (d,): before looking, centers lie around the mean of everybody
+        self.prior = len(middle) / max(1 - float(middle @ middle), _LEAST_SPREAD)  # precision of a coordinate
         self.rows = view.vectors
         self.normals = view.geometry.normals[view.kept]
         self.offsets = view.geometry.offsets[view.kept]
@@ -134,6 +137,10 @@ class BlobFit:
             centers, shares, spread, errors, doubt, self.chi(centers, shares, spread, doubt) - self.rows.size
         )
 
+    def polish(self, blobs: Blobs, start: NDArray[np.float64], probes: int = 1) -> Blobs:
+        """Fit once more from centers that are nearly right, (k, d)."""
+        return self.fit(start, blobs.shares, rounds=8, unsure=0.15, sigma=blobs.sigma, probes=probes)
+
     def chi(
         self,
         centers: NDArray[np.float64],
@@ -167,7 +174,7 @@ class BlobFit:
         miss = (self.rows - rows) * self.weights[:, None]
         sides, turns = signs * shares, slopes * shares
         falling = -(point**2) * centers / lifted[:, -1:]  # slope of the last coordinate
-        prior = float(dimension)  # a center of the unit ball: variance 1/d in each coordinate
+        prior = self.prior
 
         def forward(moves: NDArray[np.float64]) -> NDArray[np.float64]:  # (c, k, d) -> (c, M, D)
             last = np.einsum("ckd,kd->ck", moves, falling)[:, :, None]
@@ -192,7 +199,7 @@ class BlobFit:
         strength = point**2 * (self.weights @ signs**2)
         strength += (self.weights * self.lengths) @ slopes**2 / dimension
         scale = 1 / (shares**2 * strength + prior)
-        right = np.concatenate([backward(miss[None]) - prior * centers, probes])
+        right = np.concatenate([backward(miss[None]) - prior * (centers - self.middle), probes])
         solved = _conjugate_gradients(matrix, right, scale[:, None])
         errors = np.maximum(np.einsum("ckd,ckd->k", probes, solved[1:]) / len(probes), 1e-9)
         return solved[0], errors, signs, lifted
@@ -233,7 +240,7 @@ def search(
             best, failed = other, []
         else:
             failed.append(moved)
-    final = fit.fit(best.centers, best.shares, rounds=8, unsure=0.15, sigma=best.sigma, probes=12)
+    final = fit.polish(best, best.centers, probes=12)
     return final if final.chi < best.chi + _BETTER else best
 
 

@@ -49,6 +49,12 @@ _EXPECTED_DEVIATION: Final = 0.2
 _EACH: Final = 400  # atoms of a blob
 _STARTS: Final = 2
 _REPEATS: Final = 6  # of the fits, for the errors
+_START_WRONG: Final = 1.5  # times the expected error: how far off the repeated fits start
+_UNSEEN: Final = 0.22  # share of the variance outside the subspace that lies between groups: measured
+_ROUND_WRONG: Final = (
+    1.2  # squared distances from the truth, as a multiple of those of repeated fits: measured
+)
+_OTHER_WRONG: Final = 1.65  # the same where the groups are not round, and the truth is none of the model's
 _PEAK: Final = 6.0  # deviations by which a further group would have to explain more
 _SEEDS: Final = 1 << 31
 
@@ -97,7 +103,7 @@ def explain(
     if population is None:
         return _nothing(clusters, middle)
     answer = k_means(population.inner, population.weights, clusters, rng)
-    fit = _blob_fit(views)
+    fit = _blob_fit(views, middle)
     peak = 0.0
     if fit is None:
         parts: _Parts = _Parts(population, None, None)
@@ -121,10 +127,10 @@ class _Parts:
     evidence: Evidence | None
 
 
-def _blob_fit(views: Sequence[ViewRows]) -> BlobFit | None:
+def _blob_fit(views: Sequence[ViewRows], middle: NDArray[np.float64]) -> BlobFit | None:
     """Return the fit to the halfspaces of the frame's own ball that most people served, if there are any."""
     own = [v for v in views if v.halfspaces and v.frame.scale == 1 and not v.frame.shift.any()]
-    return BlobFit(max(own, key=lambda view: view.people)) if own else None
+    return BlobFit(max(own, key=lambda view: view.people), middle) if own else None
 
 
 def weigh(
@@ -163,13 +169,11 @@ def weigh(
     return Evidence(round_groups, alpha, beyond)
 
 
-def combined(
-    parts: _Parts, clusters: int, rng: np.random.Generator, start: NDArray[np.float64] | None = None
-) -> Answer:
+def combined(parts: _Parts, clusters: int, rng: np.random.Generator, *, any_optimum: bool = False) -> Answer:
     """Return the centers that the evidence asks for: the blobs, or k-means on blobs and population."""
     population, blobs, evidence = parts.population, parts.blobs, parts.evidence
     if blobs is None or evidence is None:
-        return k_means(population.inner, population.weights, clusters, rng, start)
+        return k_means(population.inner, population.weights, clusters, rng, any_optimum=any_optimum)
     basis = population.basis
     if evidence.round_groups:
         points, weights = blobs.atoms(_EACH, rng, basis)
@@ -179,7 +183,7 @@ def combined(
     points, weights = drawn.atoms(_EACH, rng, basis)
     points = np.concatenate([population.inner, points])
     weights = np.concatenate([(1 - evidence.inside) * population.weights, evidence.inside * weights])
-    return k_means(points, weights, clusters, rng, drawn.centers if start is None else start)
+    return k_means(points, weights, clusters, rng, drawn.centers, any_optimum=any_optimum)
 
 
 def k_means(
@@ -188,8 +192,13 @@ def k_means(
     clusters: int,
     rng: np.random.Generator,
     start: NDArray[np.float64] | None = None,
+    *,
+    any_optimum: bool = False,
 ) -> Answer:
-    """Run weighted k-means, from k-means++ and, if given, from a start as well; the cheaper one wins."""
+    """Run weighted k-means, from k-means++ and, if given, from a start as well; the cheaper one wins.
+
+    With `any_optimum`, one run of k-means++ decides: to see how far apart the optima are.
+    """
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
@@ -197,10 +206,10 @@ def k_means(
     heavy = weights > 1e-3 / len(weights)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct atoms than centers
-        solver = KMeans(clusters, n_init=3, random_state=seed).fit(
+        solver = KMeans(clusters, n_init=1 if any_optimum else 3, random_state=seed).fit(
             points[heavy], sample_weight=weights[heavy]
         )
-        if start is not None:
+        if start is not None and not any_optimum:
             other = KMeans(clusters, init=start, n_init=1).fit(points[heavy], sample_weight=weights[heavy])
             solver = other if other.inertia_ < 1.01 * solver.inertia_ else solver
     centers = solver.cluster_centers_.astype(np.float64)
@@ -230,6 +239,8 @@ def _distances(
             points = np.concatenate([points, more])
             weights = np.concatenate([(1 - evidence.inside) * weights, evidence.inside * theirs])
         expected = [view.predicted(points, weights) for view in fitted]
+    size = population.basis.shape[1]
+    unseen = 0.0 if pure else _UNSEEN * population.floor * (len(population.basis) - size)
     for turn in range(repeats):
         again = parts
         if pure and fit is not None and blobs is not None:
@@ -243,8 +254,9 @@ def _distances(
             if fit is not None and blobs is not None:
                 index = next(i for i, view in enumerate(fitted) if view is fit.view)
                 again = replace(again, blobs=_refit(fit, expected[index], blobs, rng))
-        centers = _in_order(combined(again, clusters, rng).centers, answer.centers)
-        distances[turn] = np.linalg.norm(centers - answer.centers, axis=1)
+        centers = _in_order(combined(again, clusters, rng, any_optimum=True).centers, answer.centers)
+        squares = ((centers - answer.centers) ** 2).sum(axis=1)
+        distances[turn] = np.sqrt((_ROUND_WRONG if pure else _OTHER_WRONG) * squares + unseen)
     return distances
 
 
@@ -265,11 +277,10 @@ def _with_noise(view: ViewRows, rows: NDArray[np.float64], rng: np.random.Genera
 
 def _refit(fit: BlobFit, rows: NDArray[np.float64], blobs: Blobs, rng: np.random.Generator) -> Blobs:
     """Fit blobs to the rows they predict, with fresh noise, from a start that is as wrong as they may be."""
-    again = BlobFit(_with_noise(fit.view, rows, rng))
+    again = BlobFit(_with_noise(fit.view, rows, rng), fit.middle)
     clusters, dimension = blobs.centers.shape
     wrong = np.sqrt(blobs.errors / dimension)[:, None] * rng.standard_normal((clusters, dimension))
-    start = into_ball(blobs.centers + wrong)
-    return again.fit(start, blobs.shares, rounds=8, unsure=0.15, sigma=blobs.sigma, probes=1)
+    return again.polish(blobs, into_ball(blobs.centers + _START_WRONG * wrong))
 
 
 def _nothing(clusters: int, middle: NDArray[np.float64]) -> Solution:

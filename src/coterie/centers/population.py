@@ -51,6 +51,7 @@ class Cloud:
     weights: NDArray[np.float64]  # (N,), sum 1
     basis: NDArray[np.float64]  # (d, r)
     middle: NDArray[np.float64]  # (d,)
+    floor: float  # variance of a coordinate outside the subspace
     misfit: float  # chi-square per number; 1 is noise
 
 
@@ -151,7 +152,7 @@ def _settle(start: _Start, fitted: Sequence[ViewRows], rng: np.random.Generator)
         drawn = places[rng.choice(len(places), len(places), p=weights)]
         keep = 1.0 if size == dimension else math.sqrt(1 - jitter**2)
         places = keep * drawn + jitter * start.spread * rng.standard_normal(drawn.shape)
-    return Cloud(atoms, inner, weights, start.basis, start.middle, misfit)
+    return Cloud(atoms, inner, weights, start.basis, start.middle, start.floor, misfit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

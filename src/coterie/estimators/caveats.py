@@ -6,6 +6,7 @@ either, and then has to say so: in `guarantee_`, and in a warning.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -24,6 +25,8 @@ SCALED_BY_DATA: Final = (
 )
 
 _CLOSE: Final = 1e-9  # how closely a scaler meets its aim
+_SOME: Final = 2000  # rows that are looked at first
+_ROUGHLY: Final = 0.5  # how far those may be off
 _FEWEST: Final = 10  # rows; below that, data meets a scaler's aim by chance
 
 
@@ -53,25 +56,53 @@ def scaled_by(points: NDArray[Any]) -> str | None:
     if len(points) < _FEWEST or np.issubdtype(points.dtype, np.integer):
         return None
     slack = _CLOSE if points.dtype == np.float64 else 1e-4
+    some = points[:: max(1, len(points) // _SOME)]  # a few rows first: most data is far from any scaler's aim
+    with np.errstate(over="ignore", invalid="ignore"):
+        for aims in _AIMS:
+            if all(_meets(aims, rows, near) for rows, near in ((some, _ROUGHLY), (points, slack))):
+                return aims
+    return None
+
+
+def _meets(aims: str, points: NDArray[Any], slack: float) -> bool:
+    """Tell whether all columns that vary meet a scaler's aims within `slack`."""
     low, high = points.min(axis=0), points.max(axis=0)
     varied = high > low
     if not varied.any() or not np.isfinite(high - low).all():
-        return None
+        return False
     chosen = points if varied.all() else points[:, varied]
-    low, high = low[varied], high[varied]
+    first, second = _AIMS[aims](chosen)
+    wanted = (1.0, 1.0) if aims == _LARGEST else (0.0, 1.0)
+    near = all(
+        bool((np.abs(found - aim) <= slack).all()) for found, aim in zip((first, second), wanted, strict=True)
+    )
+    # Indicators have bounds of 0 and 1 by themselves.
+    return near and not (aims in _BOUNDS and bool((chosen == np.rint(chosen)).all()))
 
-    def close(values: NDArray[Any], aim: float) -> bool:
-        return bool((np.abs(values - aim) <= slack).all())
 
-    with np.errstate(over="ignore", invalid="ignore"):
-        if close(chosen.mean(axis=0, dtype=np.float64), 0) and close(chosen.std(axis=0, dtype=np.float64), 1):
-            return "mean 0 and deviation 1"
-    whole = bool((chosen == np.rint(chosen)).all())  # indicators have these bounds by themselves
-    if not whole and close(low, 0) and close(high, 1):
-        return "smallest 0 and largest 1"
-    if not whole and close(np.maximum(np.abs(low), np.abs(high)), 1):
-        return "largest size 1"
-    quarter, middle, three = np.quantile(chosen, (0.25, 0.5, 0.75), axis=0)
-    if close(middle, 0) and close(three - quarter, 1):
-        return "median 0 and quartiles 1 apart"
-    return None
+def _moments(points: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    return points.mean(axis=0, dtype=np.float64), points.std(axis=0, dtype=np.float64)
+
+
+def _ends(points: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    return points.min(axis=0), points.max(axis=0)
+
+
+def _sizes(points: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    largest = np.maximum(-points.min(axis=0), points.max(axis=0))
+    return largest, largest
+
+
+def _quartiles(points: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    quarter, middle, three = np.quantile(points, (0.25, 0.5, 0.75), axis=0)
+    return middle, three - quarter
+
+
+_LARGEST: Final = "largest size 1"
+_BOUNDS: Final = ("smallest 0 and largest 1", _LARGEST)
+_AIMS: Final[dict[str, Callable[[NDArray[Any]], tuple[NDArray[Any], NDArray[Any]]]]] = {
+    "mean 0 and deviation 1": _moments,
+    "smallest 0 and largest 1": _ends,
+    _LARGEST: _sizes,
+    "median 0 and quartiles 1 apart": _quartiles,
+}

@@ -5,9 +5,9 @@ want a center, of length 2.8 along it where an honest report's is κ (0.4 at ε 
 holds for *every* population of honest people, because each lifted vector w has length 1:
 
 *Energy* (where the second moment S is kept). M, the unbiased second moment of the lifted vectors
-(`coterie.oracles.second_moment`), has trace E|w|² = 1 for every population, known within √(2D/n)/c₂. A
-codeword chosen for its length along u adds (⟨v,Ru⟩² - 1)/c₂, nearly 7/c₂; one chosen among the short ones
-takes away.
+(`coterie.oracles.second_moment`), has trace E|w|² = 1 for every population, known within √(2D/n)/c₂ and some
+parts in P. A codeword chosen for its length along u adds (⟨v,Ru⟩² - 1)/c₂, nearly 7/c₂; one chosen among the
+short ones takes away.
 
 *Count* (where S is kept). One coordinate of w is the same for everybody, b: M is b² there. A codeword that
 was chosen for a lifted vector leans along it as much more as along the vector. *Excess* is the best sum of
@@ -46,7 +46,7 @@ from coterie.oracles.leaf_sums import LeafSums, embedding_matrix, leaf_sums
 from coterie.plan.codeword import EXTRA_COORDINATES
 from coterie.wire.rows import Rows
 
-FALSE_ALARM: Final = 3e-3  # of all tests of a clean table together
+FALSE_ALARM: Final = 4e-3  # of all tests of a clean table together: one honest study in 250
 _PARTS: Final = {"energy": 4, "excess": 2}  # of the false alarm; these see most, the others have one each
 CLEAR: Final = 1e-4  # chance that noise alone makes any cell of a view stand clear
 
@@ -129,22 +129,36 @@ def _moments(table: CodewordTable, embed: NDArray[np.float64]) -> list[_Seen]:
         return []
     numbers, people = table.numbers, table.count
     size = embed.shape[1]  # D
-    gain = numbers.randomizer.second_gain(numbers.embedding)  # c₂
-    excess = table.second / people - np.eye(numbers.embedding)  # S - I, (P, P), its diagonal 0
+    length = numbers.embedding  # P
+    # E[v_i·v_j] is c·w'_i·w'_j with E⟨v,w'⟩² - 1 = c·(1 - Σw'_i⁴): the sum is 3/(P+2) for a rotated vector in
+    # the mean, and anything from 1/P to some 8/P for one point.
+    gain = numbers.randomizer.second_gain(length) / (1 - 3 / (length + 2))
+    excess = table.second / people - np.eye(length)  # S - I, (P, P), its diagonal 0
     place = size - EXTRA_COORDINATES  # of b
     counted = (numbers.count_weight / SCALE) ** 2  # b²
     energy, count = _functional(embed, None), _functional(embed, place)
-    found = [
-        _linear("energy", energy, 1.0, excess, gain, people),
-        _linear("count", count, counted, excess, gain, people),
-    ]
+    square = numbers.randomizer.fourth_moment() - (1 + gain) ** 2  # variance of ⟨v,w'⟩²
+
+    def linear(test: str, functional: NDArray[np.float64], center: float, reach: float) -> _Seen:
+        """Return a test of ⟨A, S - I⟩/c₂, of mean `center` = wᵀAw and with |Aw|² = `reach` for all w.
+
+        A codeword varies as fair bits do, and more along w: by Var⟨v,w'⟩² instead of 2, by 1 + c₂ across.
+        """
+        value = float((functional * excess).sum()) / gain
+        more = center**2 * (square - 2) + 4 * gain * (reach - center**2)
+        variance = (2 * float((functional**2).sum()) + max(more, 0.0)) / people
+        low, high = center * (1 - 2 / length), center * (1 + 5 / length)
+        return _Seen(test, value, low, high, math.sqrt(variance) / gain)
+
+    found = [linear("energy", energy, 1.0, 1.0), linear("count", count, counted, counted)]
     # A codeword that leans along a lifted vector u adds |u|² = 1 to the one where it adds b² to the other:
     # the sum of both that shows it best.
     both = np.array([[2 * float((a * b).sum()) for b in (energy, count)] for a in (energy, count)])
     weights = np.linalg.solve(both, np.array([1.0, counted]))
     summed = weights[0] * energy + weights[1] * count
     center = float(weights @ np.array([1.0, counted]))
-    found.append(dataclasses.replace(_linear("excess", summed, center, excess, gain, people), low=-math.inf))
+    reach = float(weights[0] ** 2 + 2 * weights[0] * weights[1] * counted + weights[1] ** 2 * counted)
+    found.append(dataclasses.replace(linear("excess", summed, center, reach), low=-math.inf))
     edge = 2 * math.sqrt(size / people) + size / people
     top = float(np.linalg.eigvalsh(embed.T @ excess @ embed)[-1])
     # The top of the noise fluctuates by √(2/n) at most; the diagonal that S lacks only lowers the bound.
@@ -163,20 +177,6 @@ def _functional(embed: NDArray[np.float64], place: int | None) -> NDArray[np.flo
     functional: NDArray[np.float64] = direct + span @ (filled[:, None] * span)
     np.fill_diagonal(functional, 0.0)  # the diagonal of S is 1 whatever happens
     return functional
-
-
-def _linear(
-    test: str,
-    functional: NDArray[np.float64],
-    center: float,
-    excess: NDArray[np.float64],
-    gain: float,
-    people: int,
-) -> _Seen:
-    """Return the test of one linear functional of S: its honest mean is `center`, exactly."""
-    value = float((functional * excess).sum()) / gain
-    deviation = math.sqrt(2 * float((functional**2).sum()) / people) / gain
-    return _Seen(test, value, center, center, deviation)
 
 
 def _cells(table: CodewordTable) -> list[_Seen]:

@@ -124,6 +124,17 @@ class CodewordRandomizer:
         # All N squared scores sum to N in the mean, so the cap's surplus decides.
         return ((self.odds - BASE_ODDS) * within + self.codewords * BASE_ODDS) / self.total - 1
 
+    def fourth_moment(self) -> float:
+        """Return E⟨v,w'⟩⁴ for a unit vector w', in the limit of large P; 3 for a codeword that leans nowhere.
+
+        Examples
+        --------
+        >>> round(CodewordRandomizer(codewords=256, cap=89, odds=45605201).fourth_moment(), 2)
+        3.49
+        """
+        fourth = self._cap_moments()[4]
+        return ((self.odds - BASE_ODDS) * fourth + 3 * self.codewords * BASE_ODDS) / self.total
+
     def _cap_moments(self) -> tuple[float, float, float, float, float]:
         """Return E Σ_{top m} Z^p for p = 0..4 and N independent standard normals."""
         from scipy.special import bdtr, ndtr  # the server's side only

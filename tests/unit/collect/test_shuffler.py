@@ -259,10 +259,10 @@ def test_interrupted_by_a_signal_nothing_half_written_is_left(folder):
     AMPLIFIED.save("plan.json")
     write("a", AMPLIFIED, reports_of(AMPLIFIED))
     code = (
-        "import os, signal\n"
+        "import os, signal, time\n"
         "from coterie.collect import shuffler\n"
         "from coterie.plan import Plan\n"
-        "shuffler.open_released = lambda *_: os.kill(os.getpid(), signal.SIGINT)\n"
+        "shuffler.open_released = lambda *_: (os.kill(os.getpid(), signal.SIGINT), time.sleep(20))\n"
         "shuffler.shuffle_files(['a'], Plan.load('plan.json'), 'out', 'released')\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
