@@ -29,7 +29,7 @@ def default_views():
 
 
 def rows_of_view(view, number, points, people, rng):
-    """The rows of one view for the people at `points`, in equal shares, as `people` reports would tell them."""
+    """The rows of one view for people at `points`, in equal shares, as so many reports tell them."""
     dimension = points.shape[1]
     geometry = view.geometry(lambda name: sha256(name.encode()).digest()[:16], number, dimension)
     own = people / view.rows if isinstance(view, Halfspaces) else people  # reports that serve one number
@@ -70,8 +70,8 @@ def round_groups():
         rng = np.random.default_rng(seed)
         centers = rng.standard_normal((clusters, dimension))
         centers *= 0.8 / np.linalg.norm(centers, axis=1, keepdims=True)
-        counts = np.full(clusters, count // clusters) if shares is None else np.round(count * np.array(shares))
-        labels = np.repeat(np.arange(clusters), counts.astype(int))
+        parts = np.full(clusters, 1 / clusters) if shares is None else np.array(shares)
+        labels = np.repeat(np.arange(clusters), np.round(count * parts).astype(int))
         scatter = rng.standard_normal((len(labels), dimension)) * spread / math.sqrt(dimension)
         return population.into_ball(centers[labels] + scatter), centers
 

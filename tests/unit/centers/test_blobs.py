@@ -10,6 +10,7 @@ from coterie.centers.blobs import BlobFit, Blobs, _conjugate_gradients, search
 from coterie.centers.population import Cloud, into_ball
 
 DIMENSION = 24
+MIDDLE = np.zeros(DIMENSION)
 
 
 def squared_errors(found, true):
@@ -27,7 +28,7 @@ def start_near(centers, off, seed=0):
 
 def cloud_at(points):
     weights = np.full(len(points), 1 / len(points))
-    return Cloud(points, points, weights, np.eye(points.shape[1]), np.zeros(points.shape[1]), 1.0)
+    return Cloud(points, points, weights, np.eye(DIMENSION), MIDDLE, 1e-5, 1.0)
 
 
 def test_predicted_rows_are_those_of_the_people(simulate, round_groups):
@@ -38,7 +39,7 @@ def test_predicted_rows_are_those_of_the_people(simulate, round_groups):
     for piece in np.array_split(points, 20):
         drawn += view.predicted(piece, np.full(len(piece), 1 / len(points)))
     sigma = 0.3 / math.sqrt(DIMENSION)
-    rows = BlobFit(view).predicted(centers, np.array([0.7, 0.3]), sigma, np.zeros(2))[0]
+    rows = BlobFit(view, MIDDLE).predicted(centers, np.array([0.7, 0.3]), sigma, np.zeros(2))[0]
     assert np.abs(rows - drawn)[:, :DIMENSION].mean() < 1e-3  # several times that without the term of σ²·g
     assert np.abs(rows - drawn).max() < 0.03  # the last coordinate is that of the mean square
 
@@ -47,7 +48,7 @@ def test_claimed_and_true_error_agree(simulate, round_groups):
     claimed, true = [], []
     for seed in range(5):
         points, centers = round_groups(4, DIMENSION, seed=seed)
-        fit = BlobFit(simulate(points, 10**6, seed)[0])
+        fit = BlobFit(simulate(points, 10**6, seed)[0], MIDDLE)
         blobs = fit.fit(start_near(centers, 0.5, seed), np.full(4, 0.25))
         claimed.append(blobs.errors)
         true.append(squared_errors(blobs.centers, centers))
@@ -56,7 +57,7 @@ def test_claimed_and_true_error_agree(simulate, round_groups):
 
 def test_without_the_derivative_of_the_sign_the_fit_is_lost(simulate, round_groups, monkeypatch):
     points, centers = round_groups(4, DIMENSION)
-    fit = BlobFit(simulate(points, 10**6)[0])
+    fit = BlobFit(simulate(points, 10**6)[0], MIDDLE)
     start = start_near(centers, 0.5)
     whole = fit.fit(start, np.full(4, 0.25))
     assert whole.chi < 0  # fewer than the numbers: some were fitted
@@ -76,26 +77,25 @@ def test_without_the_derivative_of_the_sign_the_fit_is_lost(simulate, round_grou
 def test_far_off_starts_see_smooth_signs_first(simulate, round_groups):
     """The assumed uncertainty is what lets a start be off by more than the groups are wide."""
     points, centers = round_groups(6, DIMENSION, spread=0.03)
-    fit = BlobFit(simulate(points, 10**6)[0])
+    fit = BlobFit(simulate(points, 10**6)[0], MIDDLE)
     start = start_near(centers, 1.0, seed=3)
     sigma = 0.03 / math.sqrt(DIMENSION)
     calm = fit.fit(start, np.full(6, 1 / 6), sigma=sigma)
     sudden = fit.fit(start, np.full(6, 1 / 6), sigma=sigma, unsure=0.01)
-    assert calm.chi < 0
-    assert sudden.chi > calm.chi + 100
+    assert sudden.chi > calm.chi + 300
 
 
 @pytest.mark.parametrize("spread", [0.2, 0.4])
 def test_the_spread_of_the_groups_is_fitted(simulate, round_groups, spread):
     points, centers = round_groups(3, DIMENSION, spread=spread)
-    blobs = BlobFit(simulate(points, 10**6)[0]).fit(start_near(centers, 0.3), np.full(3, 1 / 3))
+    blobs = BlobFit(simulate(points, 10**6)[0], MIDDLE).fit(start_near(centers, 0.3), np.full(3, 1 / 3))
     assert blobs.sigma * math.sqrt(DIMENSION) == pytest.approx(spread, rel=0.15)
 
 
 def test_the_shares_are_fitted(simulate, round_groups):
     shares = [0.5, 0.3, 0.2]
     points, centers = round_groups(3, DIMENSION, shares=shares)
-    blobs = BlobFit(simulate(points, 10**6)[0]).fit(start_near(centers, 0.3), np.full(3, 1 / 3))
+    blobs = BlobFit(simulate(points, 10**6)[0], MIDDLE).fit(start_near(centers, 0.3), np.full(3, 1 / 3))
     np.testing.assert_allclose(blobs.shares, shares, atol=0.01)
     assert blobs.shares.sum() == pytest.approx(1)
 
@@ -105,7 +105,7 @@ def two_in_one(simulate, round_groups):
     """Four groups, and a start in which two centers sit in the third and none in the fourth."""
     points, centers = round_groups(4, DIMENSION)
     start = start_near(centers[[0, 1, 2, 2]], 0.2)
-    return BlobFit(simulate(points, 10**6)[0]), centers, start, cloud_at(points[::4])
+    return BlobFit(simulate(points, 10**6)[0], MIDDLE), centers, start, cloud_at(points[::4])
 
 
 def test_a_center_moves_to_where_the_rows_are_explained_worst(two_in_one):

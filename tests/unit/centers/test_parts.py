@@ -5,11 +5,11 @@ import pytest
 
 from coterie.centers.factors import amounts, directions_of, unexplained
 from coterie.centers.leaves import significant_leaves
-from coterie.oracles.rows import Lift
 from coterie.centers.shrinkage import shrink, shrink_factors
 from coterie.centers.subspace import shrink_in_blocks, signal_subspace
 from coterie.centers.support import groups_worth_keeping, mean_of_everybody, stands_clear
 from coterie.oracles.leaf_sums import LeafSums
+from coterie.oracles.rows import Lift
 from coterie.oracles.second_moment import SecondMoment
 
 DIMENSION = 30

@@ -29,7 +29,7 @@ def test_the_mean_coordinate_is_that_of_the_sphere():
 def test_it_is_the_second_moment_over_the_length_whatever_the_data(simulate, through_the_middle):
     """E[x·xᵀ/|x|] of half the people 0.8 and half 0.4 from the middle is 0.4 and 0.2; its trace is E|x|."""
     (view,) = simulate(on_axes([0.8, 0.4]), 10**10, views=through_the_middle)
-    seen = spectrum(view)
+    seen = spectrum(view, np.zeros(DIMENSION))
     assert seen.basis.shape == (DIMENSION, 2)
     np.testing.assert_allclose(np.sort(seen.variances), [0.6 * 0.2, 0.6 * 0.4], rtol=0.15)
     np.testing.assert_allclose(np.linalg.norm(seen.basis[:2], axis=0), 1, atol=0.02)
@@ -37,7 +37,7 @@ def test_it_is_the_second_moment_over_the_length_whatever_the_data(simulate, thr
 
 def test_the_subspace_stands_clear_of_noise(simulate, round_groups):
     points, centers = round_groups(4, DIMENSION)
-    seen = spectrum(simulate(points, 10**6)[0])
+    seen = spectrum(simulate(points, 10**6)[0], points.mean(axis=0))
     assert seen.basis.shape[1] in (3, 4)
     np.testing.assert_allclose(seen.basis.T @ seen.basis, np.eye(seen.basis.shape[1]), atol=1e-9)
     offsets = centers - centers.mean(axis=0)
@@ -47,15 +47,25 @@ def test_the_subspace_stands_clear_of_noise(simulate, round_groups):
 
 def test_noise_alone_has_no_directions(simulate):
     nobody = np.zeros((1, DIMENSION))  # everybody in the middle: each row is its noise, and a constant
-    found = [spectrum(simulate(nobody, 10**4, seed)[0]).basis.shape[1] for seed in range(20)]
+    found = [spectrum(simulate(nobody, 10**4, seed)[0], nobody[0]).basis.shape[1] for seed in range(20)]
     assert sum(found) <= 6  # of 480; the edge of the noise is exact for large matrices only
 
 
 def test_what_noise_adds_to_an_eigenvalue_is_taken_out(simulate, through_the_middle):
     """Observed eigenvalues are λ + s²d/λ: without the correction they would be a fifth too large here."""
-    exact = spectrum(simulate(on_axes([0.8]), 10**10, views=through_the_middle)[0]).variances[0]
+    middle = np.zeros(DIMENSION)
+    exact = spectrum(simulate(on_axes([0.8]), 10**10, views=through_the_middle)[0], middle).variances[0]
     noisy = [
-        spectrum(simulate(on_axes([0.8]), 2000, seed, views=through_the_middle)[0]).variances[0]
+        spectrum(simulate(on_axes([0.8]), 2000, seed, views=through_the_middle)[0], middle).variances[0]
         for seed in range(12)
     ]
     assert np.mean(noisy) < exact
+
+
+def test_where_everybody_is_is_no_difference(simulate):
+    """One tight group off the middle: its direction is the mean's, not one in which people differ."""
+    points = np.tile(0.6 * np.eye(1, DIMENSION), (10, 1))
+    view = simulate(points, 10**7)[0]
+    raw, less = (spectrum(view, mean).variances for mean in (np.zeros(DIMENSION), points[0]))
+    assert raw.max() > 0.2
+    assert less.sum() < 0.2 * raw.max()
