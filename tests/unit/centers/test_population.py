@@ -28,12 +28,12 @@ def test_known_weights_of_two_atoms_are_recovered(simulate):
     assert misfit == pytest.approx(1, abs=0.05)
 
 
-def test_where_rows_tell_nothing_all_atoms_weigh_the_same(simulate):
-    rng = np.random.default_rng(1)
-    atoms = 0.1 * rng.standard_normal((200, DIMENSION))
-    views = simulate(atoms, 10)[:1]
+def test_where_rows_tell_little_all_atoms_weigh_about_the_same(simulate):
+    """Without entropy the weights would follow the noise: some atoms thirty times the average, most none."""
+    atoms = 0.1 * np.random.default_rng(1).standard_normal((200, DIMENSION))
+    views = simulate(atoms, 10**3)[:1]
     weights, _ = reweight(atoms, views, seen_parts(views, np.eye(DIMENSION)))
-    np.testing.assert_allclose(weights * 200, 1, atol=0.05)
+    np.testing.assert_allclose(weights * 200, 1, atol=0.6)
 
 
 def test_the_rows_are_explained_within_their_noise(simulate, round_groups):
