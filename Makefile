@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 VENV := .venv
+WORKERS ?= 2
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 EXTRAS := fast,parquet,plot,docs,dev
@@ -61,8 +62,8 @@ docs: setup ## build the documentation into site/
 check: lint types contract docs ## everything a change must pass; the tests come last
 	@$(MAKE) --no-print-directory test
 
-bench: setup ## accuracy and speed, results under benchmarks/results (about an hour; accuracy resumes)
-	$(BIN)/python -m benchmarks
+bench: setup ## every promised figure, results under benchmarks/results (hours; resumes); WORKERS=processes
+	$(BIN)/python -m benchmarks --workers $(WORKERS)
 
 nightly: setup ## the tests that are too long for every change, too
 	$(BIN)/pytest -m ''

@@ -1,11 +1,12 @@
 """How accurate: the whole protocol with real reports on the grid of studies the project promises.
 
-    python benchmarks/accuracy.py [--seeds 10] [--only NAME] [--workers N] [--out FILE]
+    python benchmarks/accuracy.py [--seeds 20] [--only NAME …] [--workers N] [--data DIR] [--out FILE]
 
-Each run draws data, designs the plan from dimension, clusters, ε and users alone, plays everybody through the
-encoder, aggregates, decodes, and measures the centers on the true points. Beside it stand the same data
-without privacy, with one center, and with a *known partition*: centers that are off only by the noise of k
-vector sums at full ε, the bound for any scheme that first has to find the clusters.
+Each run draws data, designs the plan from dimension, clusters, ε, users and a declared shape alone, plays
+everybody through the encoder, aggregates, decodes, and measures the centers on the true points. Beside it
+stand the same data without privacy, with one center, and with a *known partition*: centers that are off only
+by the noise of k vector sums at full ε, which no scheme can do without that first finds the groups and then
+averages in them.
 
 Runs that the output file already holds are not repeated: an interrupted benchmark goes on where it stopped.
 Design decisions were made on other seeds than these.
@@ -13,133 +14,94 @@ Design decisions were made on other seeds than these.
 
 from __future__ import annotations
 
-import argparse
-import json
-import multiprocessing
-import platform
-import time
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from statistics import mean, median, stdev
+from statistics import mean, median
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from coterie import Aggregate, Plan, decode
-from coterie.coins import SimulationCoins
-from coterie.datasets import digits, gaussian_mixture, into_unit_ball, resample_to_users
-from coterie.engines.inline import play
-from coterie.geometry.ball import quantize
-from coterie.geometry.cells import CrossPolytopeCells, NetCells
+import harness
+from coterie import Plan
 from coterie.metrics import normalized_objective, recovered
 from coterie.plan.codeword import CodewordNumbers
-from coterie.plan.views import CrossPolytope
+from harness import FIRST_SEED, MILLION, RESULTS, Bar, Benchmark, Figures, Runs, Study
+from populations import non_private, one_center, source_of
+from protocol import by_reports, seconds_without_radii
 
-RESULTS = Path(__file__).parent / "results" / "accuracy.json"
-FIRST_SEED = 50_000  # reported on these, designed on others
-NON_PRIVATE_SAMPLE = 50_000
-
-
-@dataclass(frozen=True)
-class Study:
-    """One line of the grid; `at_most` bounds the median objective, `at_least` the median recovered."""
-
-    name: str
-    users: int
-    clusters: int
-    epsilon: float
-    dimension: int = 100
-    separation: float | None = 100.0  # None: handwritten digits
-    at_most: float | None = None
-    mean_at_most: float | None = None
-    at_least: float | None = None
-    paper: float | None = None  # the paper's own algorithm, as measured by an independent implementation
+WORST = 2.0  # no seed worse than so many medians
+DECODE_SECONDS = {"decode_seconds": 40.0, "bare_decode_seconds": 15.0}  # on any line, on two cores
 
 
-MILLION = 1_000_000
+def _objective(at_most: float) -> Bar:
+    return Bar("objective", at_most=at_most)
+
+
+def _recovered(at_least: float) -> Bar:
+    return Bar("recovered", at_least=at_least)
+
+
+def _real(name: str, data: str, clusters: int, epsilon: float, **more: Any) -> Study:
+    return Study(f"{name}-eps-{epsilon:g}", data, MILLION, clusters, epsilon, **more)
+
+
 GRID = (
-    Study("base", MILLION, 8, 1.0, at_most=0.056, mean_at_most=0.070, paper=0.37),
-    Study("eps-half", MILLION, 8, 0.5, at_most=0.20, paper=0.90),
-    Study("eps-2", MILLION, 8, 2.0, at_most=0.014, paper=0.147),
-    Study("eps-4", MILLION, 8, 4.0, at_most=0.004, paper=0.10),
-    Study("k-16", MILLION, 16, 1.0, at_most=0.19, paper=0.94),
-    Study("k-32", MILLION, 32, 1.0, at_most=0.52, paper=1.30),
-    Study("n-100k", 100_000, 8, 1.0, at_most=0.38, paper=1.22),
-    Study("r-8", MILLION, 8, 1.0, separation=8.0, at_most=0.105, paper=0.51),
-    Study("r-3", MILLION, 8, 1.0, separation=3.0, at_most=0.34, paper=0.59),
-    Study("d-2", MILLION, 8, 1.0, dimension=2, separation=8.0, at_most=0.025),
-    Study("d-10", MILLION, 8, 1.0, dimension=10, separation=8.0, at_most=0.045),
-    Study("digits-eps-1", MILLION, 10, 1.0, dimension=64, separation=None, at_least=0.25),
-    Study("digits-eps-4", MILLION, 10, 4.0, dimension=64, separation=None, at_least=0.70),
+    *(_real("digits", "digits", 10, e, bar=_recovered(b)) for e, b in ((1, 0.60), (2, 0.82), (4, 0.90))),
+    Study("r-3", "mixture", MILLION, 8, separation=3, bar=_objective(0.20), paper=0.59),
+    Study("r-8", "mixture", MILLION, 8, separation=8, bar=_objective(0.045), paper=0.51),
+    Study("base", "mixture", MILLION, 8, bar=_objective(0.026), paper=0.37),
+    Study("eps-half", "mixture", MILLION, 8, 0.5, bar=_objective(0.125), paper=0.90),
+    Study("eps-2", "mixture", MILLION, 8, 2, bar=_objective(0.008), paper=0.147),
+    Study("eps-4", "mixture", MILLION, 8, 4, bar=_objective(0.003), paper=0.10),
+    Study("d-2", "mixture", MILLION, 8, dimension=2, separation=8, bar=_objective(0.0165)),
+    Study("d-10", "mixture", MILLION, 8, dimension=10, separation=8, bar=_objective(0.026)),
+    *(
+        _real("digits-unit", "digits-unit", 10, e, bar=_recovered(b))
+        for e, b in ((1, 0.35), (2, 0.62), (4, 0.75))
+    ),
+    *(
+        _real("digits-off-waves", "digits-off", 10, e, waves=(0.1, 0.9), bar=_recovered(b))
+        for e, b in ((1, 0.50), (2, 0.75))
+    ),
+    Study("k-16", "mixture", MILLION, 16, shape="tight", bar=_objective(0.16), paper=0.94),
+    Study("k-32", "mixture", MILLION, 32, shape="tight", bar=_objective(0.445), paper=1.30),
+    Study("n-100k", "mixture", 100_000, 8, shape="tight", bar=_objective(0.33), paper=1.22),
+    *(_real("satimage", "satimage", 7, e, role="developed on") for e in (1, 2)),
+    *(_real("penbased", "penbased", 10, e, role="developed on") for e in (1, 2)),
+    *(_real("letter", "letter", 10, e, role="reported only") for e in (1, 2)),
+    *(_real("optdigits", "optdigits", 10, e, role="reported only") for e in (1, 2)),
+    Study("ray-eps-1", "ray", MILLION, 2, bar=_objective(0.008)),
+    Study("ray-eps-4", "ray", MILLION, 2, 4, bar=_objective(0.002)),
 )
 
 
-@dataclass(frozen=True)
-class Run:
-    """What one seed of one study gave."""
-
-    study: str
-    seed: int
-    objective: float
-    non_private: float
-    one_center: float
-    known_partition: float
-    recovered: float
-    supported: int
-    shared_cell: bool  # two true centers in one cell of the first view
-    encode_seconds: float
-    decode_seconds: float
-
-
-def run(study: Study, seed: int) -> Run:
+def play(study: Study, seed: int, folder: Path) -> Figures:
     """Play one study with one seed."""
-    with threadpool_limits(limits=1):
-        points, true_centers = data_of(study, seed)
-        plan = Plan.design(
-            dimension=study.dimension,
-            clusters=study.clusters,
-            epsilon=study.epsilon,
-            expected_users=study.users,
-            seed=seed,
-        )
-        start = time.perf_counter()
-        table: Aggregate = play(plan, points, SimulationCoins(seed))
-        encoded = time.perf_counter()
-        result = decode(table, random_state=seed)
-        decoded = time.perf_counter()
-        solver = KMeans(study.clusters, n_init=3, random_state=seed)
-        free = solver.fit(points[:NON_PRIVATE_SAMPLE]).cluster_centers_
-        objective = normalized_objective(points, result.centers)
-        non_private = normalized_objective(points, free)
-        one_center = normalized_objective(points, points.mean(axis=0, keepdims=True, dtype=np.float64))
-        bound = known_partition(plan, points, true_centers if study.separation else free, seed)
-        return Run(
-            study=study.name,
-            seed=seed,
-            objective=objective,
-            non_private=non_private,
-            one_center=one_center,
-            known_partition=bound,
-            recovered=recovered(objective, one_center=one_center, non_private=non_private),
-            supported=result.supported,
-            shared_cell=study.separation is not None and centers_share_a_cell(plan, true_centers),
-            encode_seconds=encoded - start,
-            decode_seconds=decoded - encoded,
-        )
-
-
-def data_of(study: Study, seed: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Return the points of a study, one a person, and the centers they were made from, if any."""
-    if study.separation is None:
-        drawn = resample_to_users(into_unit_ball(digits()[0]), study.users, random_state=seed)
-        return drawn, np.empty((0, study.dimension))
-    points, true_centers, _ = gaussian_mixture(
-        study.users, study.dimension, study.clusters, study.separation, seed, dtype=np.float32
-    )
-    return points, true_centers
+    source = source_of(study, seed, folder)
+    points = source.people(study.users, seed)
+    outcome = by_reports(study, points, seed)
+    free = non_private(source, study.clusters, seed, starts=3 if source.means is not None else 10)
+    objective = normalized_objective(points, outcome.centers)
+    single, open_ = one_center(points), normalized_objective(points, free)
+    known = known_partition(outcome.plan, points, free if source.means is None else source.means, seed)
+    bare = None
+    if seed == FIRST_SEED:  # one seed a study will do
+        bare = seconds_without_radii(outcome, study.clusters, seed)
+    return {
+        "dimension": source.dimension,
+        "objective": objective,
+        "recovered": recovered(objective, one_center=single, non_private=open_),
+        "known_partition": known,
+        "known_recovered": recovered(known, one_center=single, non_private=open_),
+        "non_private": open_,
+        "one_center": single,
+        "supported": int(outcome.supported.sum()),
+        "notes": list(outcome.notes),
+        "encode_seconds": outcome.encode_seconds,
+        "decode_seconds": outcome.decode_seconds,
+        "bare_decode_seconds": bare,
+    }
 
 
 def known_partition(plan: Plan, points: NDArray[Any], centers: NDArray[np.float64], seed: int) -> float:
@@ -159,140 +121,64 @@ def known_partition(plan: Plan, points: NDArray[Any], centers: NDArray[np.float6
     return normalized_objective(points, noisy)
 
 
-def centers_share_a_cell(plan: Plan, centers: NDArray[np.float64]) -> bool:
-    """Say whether the first view puts two true centers into one cell."""
-    assert isinstance(plan.numbers, CodewordNumbers)
-    view = plan.numbers.views[0]
-    if isinstance(view, CrossPolytope):
-        key = plan.public_key("view/0")
-        cells = CrossPolytopeCells.from_key(key, view.size, plan.dimension).of(
-            quantize(centers, None, 1.0)[0]
-        )
-    else:
-        cells = NetCells.from_points(view.points).of(quantize(centers, None, 1.0)[0])
-    return len(np.unique(cells)) < len(centers)
-
-
-def summary(study: Study, runs: list[Run]) -> dict[str, Any]:
-    """Return the figures of one study over its seeds."""
-    objectives = [one.objective for one in runs]
-    recoveries = [one.recovered for one in runs]
-    met = [
-        study.at_most is None or median(objectives) <= study.at_most,
-        study.mean_at_most is None or mean(objectives) <= study.mean_at_most,
-        study.at_least is None or median(recoveries) >= study.at_least,
-    ]
-    return {
-        **asdict(study),
-        "seeds": len(runs),
-        "median": median(objectives),
-        "mean": mean(objectives),
-        "deviation": stdev(objectives) if len(runs) > 1 else 0.0,
-        "worst": max(objectives),
-        "recovered": median(recoveries),
-        "known_partition": median(one.known_partition for one in runs),
-        "non_private": median(one.non_private for one in runs),
-        "one_center": median(one.one_center for one in runs),
-        "shared_cell": sum(one.shared_cell for one in runs),
-        "met": all(met),
-    }
-
-
-def table_of(summaries: list[dict[str, Any]]) -> str:
-    """Return the figures as a Markdown table."""
-    lines = [
-        "| study | n | d | k | r | ε | bar | **median** | mean ± deviation | worst | recovered "
-        "| known partition | non-private | one center | paper | shared cell |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    for row in summaries:
-        bar = f"≤ {row['at_most']}" if row["at_most"] is not None else f"recovered ≥ {row['at_least']}"
-        if row["mean_at_most"] is not None:
-            bar += f" (mean ≤ {row['mean_at_most']})"
-        separation = "digits" if row["separation"] is None else f"{row['separation']:g}"
-        lines.append(
-            f"| {row['name']} | {row['users']:,} | {row['dimension']} | {row['clusters']} | {separation} "
-            f"| {row['epsilon']:g} | {bar} {'✓' if row['met'] else '✗'} | **{row['median']:.4f}** "
-            f"| {row['mean']:.4f} ± {row['deviation']:.4f} | {row['worst']:.4f} | {row['recovered']:.3f} "
-            f"| {row['known_partition']:.4f} | {row['non_private']:.4f} | {row['one_center']:.3f} "
-            f"| {'' if row['paper'] is None else row['paper']} | {row['shared_cell']} of {row['seeds']} |"
-        )
-    return "\n".join(lines)
-
-
-def details_of(runs: list[Run]) -> str:
-    """Return what shared cells cost, how long decoding took and how many centers stood, as Markdown."""
-    lines = [
-        "| study | with a shared cell | without | decode, median s | longest s | supported, fewest |",
-        "|---|---|---|---|---|---|",
-    ]
-    for study in GRID:
-        some = [one for one in runs if one.study == study.name]
-        if not some:
+def tables(grid: Sequence[Study], runs: Runs) -> str:
+    """Return accuracy, then support and seconds, as Markdown."""
+    accuracy, rest = [], []
+    for study in grid:
+        if not (some := runs[study.name]):
             continue
-        shared, apart = ([one.objective for one in some if one.shared_cell is flag] for flag in (True, False))
-        seconds = [one.decode_seconds for one in some]
-        lines.append(
-            f"| {study.name} | {_range_of(shared)} | {_range_of(apart)} | {median(seconds):.2f} "
-            f"| {max(seconds):.2f} | {min(one.supported for one in some)} of {study.clusters} |"
+        objectives = [run["objective"] for run in some]
+        recoveries = [run["recovered"] for run in some]
+        judged = {"objective": median(objectives), "recovered": median(recoveries)}
+        ratio = max(objectives) / median(objectives)
+        accuracy.append(
+            [
+                study.name,
+                f"{study.users:,}",
+                some[0]["dimension"],
+                study.clusters,
+                f"r = {study.separation:g}" if study.data == "mixture" else study.data,
+                f"{study.epsilon:g}",
+                study.bar.shown(judged[study.bar.figure]) if study.bar else study.role,
+                len(some),
+                f"**{judged['objective']:.4f}**",
+                harness.spread_of(objectives),
+                f"{max(objectives):.4f}",
+                f"{ratio:.2f} {harness.tick(ratio <= WORST)}",
+                f"**{judged['recovered']:.3f}**",
+                f"{mean(recoveries):.3f}",
+                f"{median(run['known_partition'] for run in some):.4f}",
+                f"{median(run['known_recovered'] for run in some):.3f}",
+                f"{median(run['non_private'] for run in some):.4f}",
+                f"{median(run['one_center'] for run in some):.3f}",
+                "" if study.paper is None else study.paper,
+            ]
         )
-    return "\n".join(lines)
+        bare = [run["bare_decode_seconds"] for run in some if run["bare_decode_seconds"] is not None]
+        rest.append(
+            [
+                study.name,
+                study.shape + (f", waves {study.waves}" if study.waves else ""),
+                f"{min(run['supported'] for run in some)} of {study.clusters}",
+                sum(bool(run["notes"]) for run in some),
+                f"{median(run['encode_seconds'] for run in some):.1f}",
+                *_seconds([run["decode_seconds"] for run in some], DECODE_SECONDS["decode_seconds"]),
+                _seconds(bare, DECODE_SECONDS["bare_decode_seconds"])[1] if bare else "",
+            ]
+        )
+    columns = ["study", "n", "d", "k", "data", "ε", "bar", "seeds", "**median**", "mean ± deviation"]
+    columns += ["worst", "worst/median", "**recovered**", "its mean", "known partition", "recovered by it"]
+    columns += ["non-private", "one center", "paper"]
+    seconds = ["study", "design", "supported, fewest", "seeds with notes", "encode, median s"]
+    seconds += ["decode with radii, median s", "longest s (≤ 40)", "decode without, s (one seed, ≤ 15)"]
+    return f"{harness.table(columns, accuracy)}\n\n{harness.table(seconds, rest)}"
 
 
-def _range_of(objectives: list[float]) -> str:
-    if len(objectives) < 3:
-        return ", ".join(f"{one:.4f}" for one in objectives) or "none"
-    return f"{min(objectives):.4f} to {max(objectives):.4f} ({len(objectives)})"
+def _seconds(values: Sequence[float], most: float) -> tuple[str, str]:
+    return f"{median(values):.1f}", f"{max(values):.1f} {harness.tick(max(values) <= most)}"
 
 
-def main() -> None:
-    """Run what is missing, print the table, write everything as JSON."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--only", help="name of one study")
-    parser.add_argument("--workers", type=int, default=2, help="processes; each needs about 1.5 GB")
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    options = parser.parse_args()
-    grid = [study for study in GRID if options.only in (None, study.name)]
-    known = json.loads(options.out.read_text())["runs"] if options.out.exists() else []
-    runs = {(one["study"], one["seed"]): Run(**one) for one in known}
-    missing = [
-        (study, FIRST_SEED + number)
-        for number in range(options.seeds)
-        for study in grid
-        if (study.name, FIRST_SEED + number) not in runs
-    ]
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    with multiprocessing.get_context("spawn").Pool(options.workers) as pool:
-        for done in pool.imap_unordered(_run_of, missing):
-            runs[done.study, done.seed] = done
-            print(f"{done.study} seed {done.seed}: {done.objective:.4f}", flush=True)
-            _write(options.out, list(runs.values()))
-    print(table_of(_summaries(list(runs.values()))))
-    print(details_of(list(runs.values())))
-
-
-def _run_of(job: tuple[Study, int]) -> Run:
-    return run(*job)
-
-
-def _summaries(runs: list[Run]) -> list[dict[str, Any]]:
-    by_study = [(study, [one for one in runs if one.study == study.name]) for study in GRID]
-    return [summary(study, some) for study, some in by_study if some]
-
-
-def _write(path: Path, runs: list[Run]) -> None:
-    ordered = sorted(runs, key=lambda one: (one.study, one.seed))
-    machine = {"machine": platform.machine(), "python": platform.python_version(), "numpy": np.__version__}
-    document = {
-        "machine": machine,
-        "summaries": _summaries(ordered),
-        "runs": [asdict(one) for one in ordered],
-    }
-    path.write_text(json.dumps(document, indent=1) + "\n")
-
+BENCHMARK = Benchmark(GRID, play, tables, RESULTS / "accuracy.json", seeds=20)
 
 if __name__ == "__main__":
-    main()
+    harness.main(BENCHMARK, __doc__)

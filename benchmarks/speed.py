@@ -2,6 +2,10 @@
 
     python benchmarks/speed.py [--quick] [--out benchmarks/results/speed.json]
 
+Encoding and aggregation are also compared with a plan of the former design (cells only, two views), turn by
+turn in the same run: halfspaces must not cost more than a tenth of the rate. Decoding is timed with the error
+radii and without.
+
 Prints a table and writes JSON. Rates are the best of several runs, because a shared machine only ever adds
 time; the latency of one report is a median. The floors are the parts that cannot be left out, each alone on
 one thread and in the same run: AES, reading bits as signs, adding signs to rows, and the second moment.
@@ -11,15 +15,13 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
 import os
-import platform
 import resource
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -29,18 +31,24 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+import harness
 from coterie import Aggregate, Client, LocalKMeans, Plan, decode
+from coterie.aggregate.codeword import CodewordTable
+from coterie.centers.explain import explain
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
 from coterie.engines.inline import play
+from coterie.oracles.rows import rows_of
 from coterie.plan.codeword import CodewordNumbers
+from coterie.plan.views import CrossPolytope
 from coterie.wire.kernels import VARIABLE
 from coterie.wire.stream import SignReader
 
 KERNELS = ["numpy"] + ["numba"] * (importlib.util.find_spec("numba") is not None)
-RESULTS = Path(__file__).parent / "results" / "speed.json"
+RESULTS = harness.RESULTS / "speed.json"
 MEMORY_REPORTS = 10_000_000
 FIT_PEOPLE = 1_000_000
+LEAST_RATIO = "≥ 0.9"  # of the former design's rate
 PIECE = 16_384  # reports at a time for the floors
 
 
@@ -92,13 +100,63 @@ def measure_aggregation(plan: Plan, reports: int, runs: int) -> Iterator[Measure
         yield Measurement("Aggregate.add", kernels, reports / seconds, "reports/s", bar)
 
 
+def measure_ratios(plan: Plan, people: int, reports: int, turns: int) -> Iterator[Measurement]:
+    """Yield encoding and aggregation as shares of the former design's rate, by kernel.
+
+    The two designs take turns, so that a busy moment of the machine meets both; the shortest times count.
+    """
+    points = np.random.default_rng(0).normal(size=(people, plan.dimension)) / np.sqrt(plan.dimension)
+    designs = (former_design(plan), plan)
+    clients = [Client(one) for one in designs]
+    batches = [random_reports(one, reports) for one in designs]
+    for kernels in KERNELS:
+        os.environ[VARIABLE] = kernels
+        encoding = [lambda client=client: client.encode_many(points) for client in clients]
+        adding = [
+            lambda one=one, batch=batch: Aggregate(one).add(batch)
+            for one, batch in zip(designs, batches, strict=True)
+        ]
+        for name, pair in (("encode_many", encoding), ("Aggregate.add", adding)):
+            former, now = best_seconds_in_turns(pair, turns)
+            yield Measurement(
+                f"{name}, share of the former design's rate", kernels, former / now, "", LEAST_RATIO
+            )
+
+
+def former_design(plan: Plan) -> Plan:
+    """Return the plan with two views of cells, 128 for three people in four and 256 for the fourth."""
+    views = (CrossPolytope(64, 3), CrossPolytope(128, 1))
+    return replace(plan, numbers=replace(numbers_of(plan), views=views))
+
+
+def best_seconds_in_turns(functions: list[Callable[[], object]], turns: int) -> list[float]:
+    """Return each function's shortest run, after one that does not count."""
+    best = [float("inf")] * len(functions)
+    for turn in range(turns + 1):
+        for number, function in enumerate(functions):
+            start = time.perf_counter()
+            function()
+            if turn:
+                best[number] = min(best[number], time.perf_counter() - start)
+    return best
+
+
 def measure_decoding(plan: Plan, people: int, runs: int) -> Iterator[Measurement]:
     """Yield the time from a finished table to the centers, and the estimator's on as many people."""
     points, _, _ = gaussian_mixture(people, plan.dimension, plan.clusters, 8, 0, dtype=np.float32)
     os.environ[VARIABLE] = "auto"
     table = play(plan, points, SimulationCoins(0))
     seconds = best_seconds(lambda: decode(table, random_state=0), runs)
-    yield Measurement(f"decode, {people:,} reports", "", seconds, "s", "≤ 1")
+    yield Measurement(f"decode with error radii, {people:,} reports", "", seconds, "s", "≤ 20")
+    assert isinstance(table.table, CodewordTable)
+    rows = rows_of(table.table)
+
+    def without_radii() -> None:
+        with threadpool_limits(limits=1):  # as `decode` does
+            explain(rows, plan.clusters, np.random.default_rng(0), repeats=0)
+
+    seconds = best_seconds(without_radii, runs)
+    yield Measurement(f"decode without error radii, {people:,} reports", "", seconds, "s", "≤ 8")
     estimator = LocalKMeans(n_clusters=plan.clusters, epsilon=plan.epsilon, radius=1.0, random_state=0)
     start = time.perf_counter()
     estimator.fit(points)
@@ -145,20 +203,32 @@ def measure_floors(plan: Plan, runs: int) -> Iterator[Measurement]:
 
 
 def measure_memory(quick: bool) -> Iterator[Measurement]:
-    """Yield the most memory that a process needs to aggregate 10⁷ reports, imports included."""
+    """Yield the most memory that processes need to aggregate 10⁷ reports and to decode, imports included."""
     if quick:
         return
-    command = [sys.executable, __file__, "--memory-of", str(MEMORY_REPORTS)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
-    yield Measurement(f"memory for {MEMORY_REPORTS:,} reports", "auto", float(done.stdout), "MB", "< 350")
+    for name, option, bar in (
+        (f"memory for {MEMORY_REPORTS:,} reports", "--memory-of-adding", "< 350"),
+        ("memory for decoding", "--memory-of-decoding", "< 1,000"),
+    ):
+        command = [sys.executable, __file__, option]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+        yield Measurement(name, "auto", float(done.stdout), "MB", bar)
 
 
-def aggregate_and_print_memory(reports: int) -> None:
+def aggregate_and_print_memory() -> None:
     """Aggregate reports that arrive in batches, as from a file, and print the process's peak in MB."""
     plan = the_plan()
     table = Aggregate(plan)
-    for seed in range(reports // 500_000):
+    for seed in range(MEMORY_REPORTS // 500_000):
         table.add(random_reports(plan, 500_000, seed))
+    print(peak_megabytes())
+
+
+def decode_and_print_memory() -> None:
+    """Decode a table, which has one size for any number of people, and print the process's peak in MB."""
+    plan = the_plan()
+    points, _, _ = gaussian_mixture(100_000, plan.dimension, plan.clusters, 8, 0, dtype=np.float32)
+    decode(play(plan, points, SimulationCoins(0)), random_state=0)
     print(peak_megabytes())
 
 
@@ -189,19 +259,8 @@ def random_reports(plan: Plan, count: int, seed: int = 0) -> NDArray[np.uint8]:
 
 def machine() -> dict[str, object]:
     """Return what the figures depend on besides this code."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        processor = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        processor = platform.processor() or platform.machine()
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     packages = ["numpy", "scipy", "cryptography"] + ["numba"] * ("numba" in KERNELS)
-    return {
-        "processor": processor,
-        "cores": cores,
-        "python": platform.python_version(),
-        "packages": {package: version(package) for package in packages},
-    }
+    return {**harness.machine(), "packages": {package: version(package) for package in packages}}
 
 
 def main() -> None:
@@ -215,10 +274,14 @@ def main() -> None:
     parser.add_argument(
         "--out", type=Path, default=RESULTS, help="where the JSON goes (default: %(default)s)"
     )
-    parser.add_argument("--memory-of", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--memory-of-adding", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--memory-of-decoding", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.memory_of:
-        aggregate_and_print_memory(arguments.memory_of)
+    if arguments.memory_of_adding:
+        aggregate_and_print_memory()
+        return
+    if arguments.memory_of_decoding:
+        decode_and_print_memory()
         return
 
     plan = the_plan()
@@ -228,7 +291,8 @@ def main() -> None:
     measurements = [
         *measure_encoding(plan, people, singles, runs),
         *measure_aggregation(plan, reports, runs),
-        *measure_decoding(plan, 20_000 if arguments.quick else FIT_PEOPLE, runs),
+        *measure_ratios(plan, people, reports, runs),
+        *measure_decoding(plan, 20_000 if arguments.quick else FIT_PEOPLE, 1 if arguments.quick else 3),
         *measure_floors(plan, runs),
         *measure_memory(arguments.quick),
     ]
@@ -236,10 +300,7 @@ def main() -> None:
         (m.name, m.kernels, f"{m.value:,.4g}" if m.value < 1000 else f"{m.value:,.0f}", m.unit, m.bar or "")
         for m in measurements
     ]
-    print("| what | kernels | figure | | bar |\n|---|---|---|---|---|")
-    for row in rows:
-        print(f"| {' | '.join(row)} |")
-    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    print(harness.table(["what", "kernels", "figure", "", "bar"], rows))
     document = {
         "machine": machine(),
         "plan": {
@@ -252,7 +313,7 @@ def main() -> None:
         "quick": arguments.quick,
         "measurements": [asdict(measurement) for measurement in measurements],
     }
-    arguments.out.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    harness.write_json(arguments.out, document)
 
 
 if __name__ == "__main__":

@@ -15,9 +15,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from coterie import errors
     from coterie.aggregate import Aggregate
-    from coterie.centers import Result, decode
+    from coterie.centers import Population, Result, decode
     from coterie.encode import Client
-    from coterie.estimators import LocalKMeans, ShuffleKMeans
+    from coterie.estimators import (
+        ClippedPointsWarning,
+        LocalKMeans,
+        ShuffleKMeans,
+        UnsupportedCentersWarning,
+    )
     from coterie.plan import Plan
     from coterie.privacy import Policy
 
@@ -26,11 +31,14 @@ __version__ = "0.1.0"
 __all__ = [
     "Aggregate",
     "Client",
+    "ClippedPointsWarning",
     "LocalKMeans",
     "Plan",
     "Policy",
+    "Population",
     "Result",
     "ShuffleKMeans",
+    "UnsupportedCentersWarning",
     "__version__",
     "decode",
     "errors",
@@ -39,11 +47,14 @@ __all__ = [
 _ROOM_OF = {
     "Aggregate": "coterie.aggregate",
     "Client": "coterie.encode",
+    "ClippedPointsWarning": "coterie.estimators",
     "LocalKMeans": "coterie.estimators",
     "Plan": "coterie.plan",
     "Policy": "coterie.privacy",
+    "Population": "coterie.centers",
     "Result": "coterie.centers",
     "ShuffleKMeans": "coterie.estimators",
+    "UnsupportedCentersWarning": "coterie.estimators",
     "decode": "coterie.centers",
 }
 

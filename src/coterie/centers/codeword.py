@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
 from coterie.aggregate.codeword import CodewordTable
+from coterie.centers.choose import choose_clusters, most_clusters
 from coterie.centers.explain import explain
 from coterie.centers.population import FLAT
 from coterie.centers.result import Population, Result
+from coterie.centers.scatter import scatter_of
 from coterie.centers.solution import Solution
 from coterie.centers.solve import solve
 from coterie.errors import DecodeError
 from coterie.oracles.leaf_sums import leaf_sums
-from coterie.oracles.rows import rows_of
+from coterie.oracles.rows import ViewRows, rows_of
 from coterie.oracles.second_moment import second_moment
 from coterie.plan import Plan
 from coterie.privacy import Guarantee
@@ -25,24 +27,45 @@ from coterie.privacy import Guarantee
 _FAR_FROM_PLANNED: Final = 0.5  # share of the expected users below which the result says so
 
 
-def decode_codeword(aggregate: Aggregate, rng: np.random.Generator) -> Result:
+def decode_codeword(aggregate: Aggregate, clusters: int, rng: np.random.Generator) -> Result:
     """Find the centers of a `codeword` aggregate."""
-    return decode_rows([aggregate], aggregate.plan.clusters, rng)
+    return decode_rows([aggregate], clusters, rng)
 
 
 def decode_rows(aggregates: Sequence[Aggregate], clusters: int, rng: np.random.Generator) -> Result:
     """Find centers from the rows of one `codeword` aggregate, or of several answered by different people.
 
     The frame is the ball of the last plan. Cells alone, in many dimensions, are the design for tight groups
-    among much noise, and have a decoder of their own (`solve`).
+    among much noise, and have a decoder of their own (`solve`), which takes one table.
     """
-    last = aggregates[-1]
-    tables = [_codeword_table(aggregate) for aggregate in aggregates]
-    views = [view for table in tables for view in rows_of(table, last.plan)]
-    if last.plan.dimension <= FLAT or any(view.halfspaces for view in views):
-        return result_of(explain(views, clusters, rng), last)
-    lift = views[0].lift
-    return result_of(solve(leaf_sums(tables[-1]), second_moment(tables[-1]), lift, clusters, rng), last)
+    views = _rows(aggregates)
+    plan = aggregates[-1].plan
+    if _explained(plan, views):
+        solution = explain(views, clusters, rng)
+        flat = plan.dimension <= FLAT  # there the points themselves scatter
+        scatter = 0.0 if flat else scatter_of(views, solution.points, solution.weights, rng)
+        return result_of(solution, *aggregates, scatter=scatter)
+    if len(aggregates) > 1:
+        raise DecodeError(
+            "tables can be decoded together if one of their plans has halfspaces or in at most "
+            f"{FLAT} dimensions; decode these one by one"
+        )
+    table, lift = _codeword_table(aggregates[0]), views[0].lift
+    return result_of(solve(leaf_sums(table), second_moment(table), lift, clusters, rng), *aggregates)
+
+
+def number_of_groups(aggregates: Sequence[Aggregate], rng: np.random.Generator) -> int | None:
+    """Return how many round groups the rows of `codeword` aggregates speak of; None if rows cannot tell."""
+    return choose_clusters(_rows(aggregates), most_clusters(aggregates[-1].plan.clusters), rng)
+
+
+def _rows(aggregates: Sequence[Aggregate]) -> list[ViewRows]:
+    frame = aggregates[-1].plan
+    return [view for each in aggregates for view in rows_of(_codeword_table(each), frame)]
+
+
+def _explained(plan: Plan, views: Sequence[ViewRows]) -> bool:
+    return plan.dimension <= FLAT or any(view.halfspaces for view in views)
 
 
 def _codeword_table(aggregate: Aggregate) -> CodewordTable:
@@ -51,20 +74,24 @@ def _codeword_table(aggregate: Aggregate) -> CodewordTable:
     return aggregate.table
 
 
-def result_of(solution: Solution, aggregate: Aggregate) -> Result:
-    """Dress a solution in the plan's coordinates, with what there is to say about it."""
-    plan = aggregate.plan
+def result_of(solution: Solution, *aggregates: Aggregate, scatter: float = 0.0) -> Result:
+    """Dress a solution in the last plan's coordinates, with what there is to say about it."""
+    plan = aggregates[-1].plan
     supported = int(solution.supported.sum())
+    promises = [_promise(each.plan, each.count) for each in aggregates]
+    ids = tuple(each.plan.id for each in aggregates)
     return Result(
         centers=_original(solution.centers, plan),
         weights=np.where(solution.supported, solution.shares, 0.0),
         errors=solution.errors * plan.radius,
         supported=supported,
-        notes=_notes(plan, aggregate.count, supported, solution),
-        count=aggregate.count,
-        guarantee=_promise(plan, aggregate.count),
+        notes=_notes(aggregates, supported, solution),
+        count=sum(each.count for each in aggregates),
+        guarantee=max(promises, key=lambda promise: (promise.epsilon, promise.delta)),
         plan_id=plan.id,
-        population=Population(_original(solution.points, plan), solution.weights),
+        population=Population(
+            _original(solution.points, plan), solution.weights, plan.study_id, ids, scatter * plan.radius**2
+        ),
     )
 
 
@@ -79,14 +106,26 @@ def _promise(plan: Plan, count: int) -> Guarantee:
     return plan.guarantee if count >= plan.minimum_batch else plan.guarantee_for(count)
 
 
-def _notes(plan: Plan, count: int, supported: int, solution: Solution) -> tuple[str, ...]:
-    notes = list(solution.notes)
-    if supported < plan.clusters:
+def _notes(aggregates: Sequence[Aggregate], supported: int, solution: Solution) -> tuple[str, ...]:
+    notes, clusters = list(solution.notes), len(solution.centers)
+    if supported < clusters:
         notes.append(
-            f"Only {supported} of {plan.clusters} centers stand clear of the privacy noise; the mean of "
+            f"Only {supported} of {clusters} centers stand clear of the privacy noise; the mean of "
             "everybody stands in for the others. Ask for fewer clusters, collect more reports, or allow a "
             "larger epsilon."
         )
+    for each in aggregates:
+        notes += _about_people(each.plan, each.count)
+    if supported and float(np.median(solution.errors[solution.supported])) > 0.5:
+        notes.append(
+            "The centers are uncertain by more than half the radius of the ball: treat them as rough "
+            "directions."
+        )
+    return tuple(notes)
+
+
+def _about_people(plan: Plan, count: int) -> list[str]:
+    notes = []
     if count < _FAR_FROM_PLANNED * plan.expected_users:
         notes.append(
             f"The plan was designed for {plan.expected_users} reports and {count} came: "
@@ -98,9 +137,4 @@ def _notes(plan: Plan, count: int, supported: int, solution: Solution) -> tuple[
             f"The plan releases no batch of fewer than {plan.minimum_batch} people and {count} are in: the "
             f"promise that holds is epsilon {_promise(plan, count).epsilon:.4g}, not {plan.epsilon:g}."
         )
-    if supported and float(np.median(solution.errors[solution.supported])) > 0.5:
-        notes.append(
-            "The centers are uncertain by more than half the radius of the ball: treat them as rough "
-            "directions."
-        )
-    return tuple(notes)
+    return notes

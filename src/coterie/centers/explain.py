@@ -116,8 +116,8 @@ def explain(
         answer = combined(parts, clusters, rng)
         if evidence.round_groups:
             peak = float(fit.residual(blobs, population.inner).max())
-    distances = _distances(views, fit, parts, answer, rng, repeats)
-    return _solution(answer, distances, middle, peak)
+    distances, near = _distances(views, fit, parts, answer, rng, repeats)
+    return _solution(answer, distances, near, middle, peak)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -224,11 +224,15 @@ def _distances(
     answer: Answer,
     rng: np.random.Generator,
     repeats: int,
-) -> NDArray[np.float64]:
-    """Repeat the fits on the answer's own rows with fresh noise; return the distances: (repeats, k)."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Repeat the fits on the answer's rows with fresh noise; return two distances per center, (repeats, k).
+
+    The first is from the best optimum that k-means happened to find, which may be another; the second from
+    the optimum next to the answer, which noise alone has moved.
+    """
     population, blobs, evidence = parts.population, parts.blobs, parts.evidence
     clusters = len(answer.centers)
-    distances = np.empty((repeats, clusters))
+    distances, near = np.empty((repeats, clusters)), np.empty((repeats, clusters))
     pure = evidence is not None and evidence.round_groups
     fitted = [view for view in views if view.halfspaces] or list(views)
     expected = []
@@ -254,10 +258,25 @@ def _distances(
             if fit is not None and blobs is not None:
                 index = next(i for i, view in enumerate(fitted) if view is fit.view)
                 again = replace(again, blobs=_refit(fit, expected[index], blobs, rng))
-        centers = _in_order(combined(again, clusters, rng, any_optimum=True).centers, answer.centers)
+        found = combined(again, clusters, rng, any_optimum=True)
+        centers = _in_order(found.centers, answer.centers)
+        near[turn] = np.linalg.norm(
+            (centers if pure else _from_start(found, answer.centers)) - answer.centers, axis=1
+        )
         squares = ((centers - answer.centers) ** 2).sum(axis=1)
         distances[turn] = np.sqrt((_ROUND_WRONG if pure else _OTHER_WRONG) * squares + unseen)
-    return distances
+    return distances, near
+
+
+def _from_start(answer: Answer, start: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the optimum of k-means next to a start: (k, d) -> (k, d)."""
+    from sklearn.cluster import KMeans
+
+    heavy = answer.weights > 1e-3 / len(answer.weights)
+    solver = KMeans(len(start), init=start, n_init=1)
+    solver.fit(answer.points[heavy], sample_weight=answer.weights[heavy])
+    centers: NDArray[np.float64] = solver.cluster_centers_.astype(np.float64)
+    return centers
 
 
 def _in_order(
@@ -296,12 +315,19 @@ def _nothing(clusters: int, middle: NDArray[np.float64]) -> Solution:
 
 
 def _solution(
-    answer: Answer, distances: NDArray[np.float64], middle: NDArray[np.float64], peak: float
+    answer: Answer,
+    distances: NDArray[np.float64],
+    near: NDArray[np.float64],
+    middle: NDArray[np.float64],
+    peak: float,
 ) -> Solution:
-    """State radii, find what they do not support, and name what is doubtful."""
-    radii = _radii(distances) if len(distances) else np.ones(len(answer.centers))
-    from_middle = np.linalg.norm(answer.centers - middle, axis=1)
-    supported = (from_middle > radii) | (len(radii) == 1) | (len(distances) == 0)
+    """State radii, find centers that noise alone may have moved off the middle, name what is doubtful."""
+    supported = np.ones(len(answer.centers), dtype=bool)
+    radii = np.ones(len(answer.centers))
+    if len(distances):
+        radii = _radii(distances)
+        supported = np.linalg.norm(answer.centers - middle, axis=1) > _radii(near)
+        supported |= len(radii) == 1
     centers = np.where(supported[:, None], answer.centers, middle)
     notes = []
     if peak > _PEAK:

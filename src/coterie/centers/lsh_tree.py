@@ -96,7 +96,12 @@ def _result(aggregate: Aggregate, leaves: LshLeaves, labels: NDArray[np.int64]) 
         count=aggregate.count,
         guarantee=plan.guarantee,
         plan_id=plan.id,
-        population=Population(middle + plan.radius * leaves.points, leaves.weights / leaves.weights.sum()),
+        population=Population(
+            middle + plan.radius * leaves.points,
+            leaves.weights / leaves.weights.sum(),
+            plan.study_id,
+            (plan.id,),
+        ),
     )
 
 

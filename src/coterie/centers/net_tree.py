@@ -152,7 +152,8 @@ def _population_of(
     kept = outcome.coreset.weights > 0
     points = outcome.coreset.points[kept] @ projection.basis.T / projection.scale
     # A leaf's place is public and carries no noise; what is noisy is its weight.
-    return Population(middle + plan.radius * points, outcome.coreset.weights[kept] / count)
+    shares = outcome.coreset.weights[kept] / count
+    return Population(middle + plan.radius * points, shares, plan.study_id, (plan.id,))
 
 
 def _with_all_clusters(outcome: NetTreeOutcome, clusters: int) -> NetTreeOutcome:

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.centers.atoms import Population
+from coterie.centers.refit import OBJECTIVES, fit_means, fit_medians, nearest_center
+from coterie.errors import DecodeError
 from coterie.privacy import Guarantee
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Population:
-    """What the reports say about everybody, as weighted points: post-processing, useful beyond k-means.
-
-    The points are not people. They may be reused wherever the result's guarantee holds, and so not where
-    coins were seeded or the ball was fitted to data.
-    """
-
-    points: NDArray[np.float64]  # (m, d), in the original coordinates
-    weights: NDArray[np.float64]  # (m,), shares of the people
+__all__ = ["Population", "Result"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +30,7 @@ class Result:
     errors : ndarray of float64, shape (k,)
         Radius around each center that holds the center which k-means would find on the people's own points,
         in `coverage` of all studies; in the original units. A center without support has the ball's radius
-        here.
+        here; NaN where the centers are a `refit`.
     supported : int
         How many centers stand clear of noise. Fewer than k: ask for fewer clusters or collect more reports.
     notes : tuple of str
@@ -47,7 +40,7 @@ class Result:
     guarantee : Guarantee
         What each person was promised.
     plan_id : str
-        The plan that the reports answered.
+        The plan that the reports answered; of several, the last.
     population : Population
         Weighted points that explain the reports: what the centers are the k-means of.
     coverage : float
@@ -65,6 +58,73 @@ class Result:
     population: Population
     coverage: float = 0.9
 
+    @property
+    def plan_ids(self) -> tuple[str, ...]:
+        """Ids of all plans whose reports were used, in order."""
+        return self.population.plan_ids
+
+    @property
+    def study_id(self) -> str:
+        """The study that the plans belong to: the id of its first plan."""
+        return self.population.study_id
+
+    def refit(
+        self,
+        k: int,
+        *,
+        objective: str = "means",
+        random_state: int | np.random.Generator | None = None,
+    ) -> Result:
+        """Ask the population for another number of centers, or for medians: post-processing, so free.
+
+        Parameters
+        ----------
+        k : int
+            Centers to find, at most the points of the population.
+        objective : {"means", "medians"}
+            The sum of squared distances, or of distances: medians follow far-off points less.
+        random_state : int, Generator or None
+            Seed of k-means++. The same result and seed give the same centers.
+
+        Returns
+        -------
+        Result
+            With the same guarantee, plans, count and population. Its errors are unknown: NaN, and a note says
+            so. `decode` with `clusters=k` states errors, and finds tight groups better.
+
+        Examples
+        --------
+        >>> from coterie import Aggregate, Client, Plan, decode
+        >>> plan = Plan.design(dimension=2, clusters=2, epsilon=4.0, expected_users=2000)
+        >>> table = Aggregate(plan)
+        >>> table.add(Client(plan).encode_many(np.repeat([[0.8, 0.0], [-0.8, 0.0]], 1000, axis=0)))
+        >>> result = decode(table, random_state=0)
+        >>> result.refit(3, objective="medians", random_state=0).centers.shape
+        (3, 2)
+        """
+        if objective not in OBJECTIVES:
+            raise DecodeError(f"objective must be one of {', '.join(OBJECTIVES)}, got {objective!r}")
+        points, weights = self.population.points, self.population.weights
+        if type(k) is not int or not 1 <= k <= len(points):
+            raise DecodeError(f"k must be an integer from 1 to {len(points)}, the points of the population")
+        fit = fit_means if objective == "means" else fit_medians
+        centers = fit(points, weights, k, np.random.default_rng(random_state))
+        labels, _ = nearest_center(points, centers)
+        shares = np.bincount(labels, weights, minlength=len(centers))
+        note = (
+            f"These {k} centers are {objective} of the population: their errors were not computed, and how "
+            "many of them stand clear of the noise is not known (`supported` counts no more than the fit's). "
+            f"Decode with clusters={k} to have errors stated."
+        )
+        return replace(
+            self,
+            centers=centers,
+            weights=shares / shares.sum(),
+            errors=np.full(len(centers), np.nan),
+            supported=min(k, self.supported),
+            notes=(note,),
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain lists and numbers, for JSON."""
         return {
@@ -79,4 +139,6 @@ class Result:
             "delta": self.guarantee.delta,
             "model": self.guarantee.model,
             "plan_id": self.plan_id,
+            "plan_ids": list(self.plan_ids),
+            "study_id": self.study_id,
         }

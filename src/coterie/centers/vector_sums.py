@@ -32,7 +32,7 @@ _RESTARTS = 20  # of k-means++ on the cells
 _SUPPORTED = 5.0  # deviations by which a cluster's count must stand above noise
 
 
-def decode_vector_sums(aggregate: Aggregate, rng: np.random.Generator) -> Result:
+def decode_vector_sums(aggregate: Aggregate, clusters: int, rng: np.random.Generator) -> Result:
     """Find the centers of a `shuffle` aggregate."""
     table, plan = aggregate.table, aggregate.plan
     if not isinstance(table, VectorSumTable):
@@ -41,9 +41,9 @@ def decode_vector_sums(aggregate: Aggregate, rng: np.random.Generator) -> Result
     lift = Lift(point_weight(weight), weight / SCALE, plan.dimension)
     views = mixed_leaf_sums(table)
     if table.numbers.layout == "column":
-        return result_of(solve(views, None, lift, plan.clusters, rng, unmix=True), aggregate)
-    leaves = significant_leaves(views, lift, at_least=plan.clusters)
-    return result_of(pooled_centers(leaves, lift, plan.clusters, rng), aggregate)
+        return result_of(solve(views, None, lift, clusters, rng, unmix=True), aggregate)
+    leaves = significant_leaves(views, lift, at_least=clusters)
+    return result_of(pooled_centers(leaves, lift, clusters, rng), aggregate)
 
 
 def pooled_centers(

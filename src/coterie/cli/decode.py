@@ -10,6 +10,7 @@ from rich.table import Table
 
 from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say, to_json
 from coterie.cli.screen import out as screen
+from coterie.errors import DecodeError
 from coterie.plan import Plan
 from coterie.plan.files import replacing
 
@@ -20,26 +21,44 @@ _SHOWN_COORDINATES = 4
 
 
 def run(
-    table: Annotated[Path, typer.Argument(help="The table that `coterie aggregate` wrote.")],
-    plan: Annotated[Path, typer.Option(help="The plan that the table must be of.")],
+    tables: Annotated[
+        list[Path],
+        typer.Argument(
+            help="What `coterie aggregate` wrote; of a study with follow-up plans, all, in order."
+        ),
+    ],
+    plan: Annotated[Path, typer.Option(help="The plan that the table must be of; of several, the last.")],
     out: Annotated[Path | None, typer.Option(help="Where to write the centers (JSON).")] = None,
+    clusters: Annotated[
+        str | None, typer.Option(help="Centers to find, or auto. Default: as many as the plan says.")
+    ] = None,
+    population: Annotated[
+        Path | None,
+        typer.Option(help="Where to write the weighted points that explain the reports (.npz)."),
+    ] = None,
     random_state: Annotated[
         int | None, typer.Option(min=0, help="Seed of the analyst's choices, to repeat a result.")
     ] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Turn a table into centers, their shares of people and their expected errors."""
+    """Turn a table into centers, their shares of people and the radii that hold them."""
     from coterie.aggregate import Aggregate
     from coterie.centers import decode
 
-    check_output(out, force, (table, plan))
+    check_output(out, force, (*tables, plan))
+    check_output(population, force, (*tables, plan, *([] if out is None else [out])))
     contract = Plan.load(plan)
+    wanted = _wanted(clusters)
+    read = [Aggregate.load(path) for path in tables[:-1]]
+    read.append(Aggregate.load(tables[-1], contract))
     with progress("decoding", None):
-        result = decode(Aggregate.load(table, contract), random_state=random_state)
+        result = decode(read, clusters=wanted, random_state=random_state)
     if out is not None:
         with replacing(out) as file:
             file.write((to_json(result.to_dict()) + "\n").encode("utf-8"))
+    if population is not None:
+        result.population.save(population)
     if json:
         print_json(result.to_dict())
         return
@@ -49,12 +68,22 @@ def run(
     )
     for note in result.notes:
         caution(note)
-    if out is not None:
-        say(f"wrote {out}")
+    for path in (out, population):
+        if path is not None:
+            say(f"wrote {path}")
+
+
+def _wanted(clusters: str | None) -> int | str | None:
+    if clusters is None or clusters == "auto":
+        return clusters
+    try:
+        return int(clusters)
+    except ValueError:
+        raise DecodeError("--clusters must be a number or auto") from None
 
 
 def _result_table(result: Result) -> Table:
-    table = Table("center", "share of people", "error (root mean square)", "coordinates")
+    table = Table("center", "share of people", f"{result.coverage:.0%} radius", "coordinates")
     for number, center in enumerate(result.centers):
         shown = ", ".join(f"{x:.3g}" for x in center[:_SHOWN_COORDINATES])
         more = ", …" if len(center) > _SHOWN_COORDINATES else ""

@@ -3,38 +3,44 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
 from coterie.cli.describe import plan_facts, plan_table
-from coterie.cli.screen import Force, Json, check_output, print_json, say
+from coterie.cli.screen import Force, Json, check_output, print_json, progress, say
 from coterie.cli.screen import out as screen
 from coterie.errors import PlanError
 from coterie.plan import Plan
 
+if TYPE_CHECKING:
+    from coterie.centers import Population
+
 
 def run(
-    dimension: Annotated[int, typer.Option(help="Coordinates of a point.")],
-    clusters: Annotated[int, typer.Option(help="Centers to find.")],
-    epsilon: Annotated[
-        float, typer.Option(help="Privacy of one report, in (0, 16]; smaller is more private.")
-    ],
     users: Annotated[int, typer.Option(help="Roughly how many people will answer.")],
     out: Annotated[Path, typer.Option(help="Where to write the plan (JSON).")],
-    radius: Annotated[float, typer.Option(help="Radius of the public ball.")] = 1.0,
+    dimension: Annotated[int | None, typer.Option(help="Coordinates of a point.")] = None,
+    clusters: Annotated[int | None, typer.Option(help="Centers to find.")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Privacy of one report, in (0, 16]; smaller is more private.")
+    ] = None,
+    radius: Annotated[float | None, typer.Option(help="Radius of the public ball. Default: 1.")] = None,
     center: Annotated[
         str | None, typer.Option(help="Center of the public ball: numbers with commas. Default: the origin.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Public; another seed gives other public randomness.")] = 0,
-    protocol: Annotated[str, typer.Option(help="The construction.")] = "codeword",
+    protocol: Annotated[str | None, typer.Option(help="The construction. Default: codeword.")] = None,
     model: Annotated[
-        str, typer.Option(help="Whom people have to trust: local (nobody), shuffle (a mixer), central.")
-    ] = "local",
+        str | None,
+        typer.Option(
+            help="Whom people have to trust: local (nobody; the default), shuffle (a mixer), central."
+        ),
+    ] = None,
     delta: Annotated[
-        float, typer.Option(help="Chance that the promise may fail; 0 in the local model.")
-    ] = 0.0,
+        float | None, typer.Option(help="Chance that the promise may fail; 0 in the local model.")
+    ] = None,
     minimum_batch: Annotated[
         int | None, typer.Option(help="Shuffle: the fewest people to be released together.")
     ] = None,
@@ -43,41 +49,52 @@ def run(
     ] = None,
     layout: Annotated[str | None, typer.Option(help="Protocol shuffle: cells, column or hashed.")] = None,
     ids: Annotated[
-        str, typer.Option(help="Where a report's id comes from: random, or token (local model only).")
-    ] = "random",
-    study: Annotated[
-        str | None, typer.Option(help="For a follow-up plan: the id of the first plan of its study.")
+        str | None, typer.Option(help="Where a report's id comes from: random, or token (local model only).")
     ] = None,
     after: Annotated[
-        list[str] | None,
-        typer.Option(help="Id of a plan whose results this one is designed from; repeat it."),
+        Path | None,
+        typer.Option(
+            help="Follow up, for other people: the first study's table (with its plan's dimension, clusters, "
+            "epsilon and protocol where they are not given), or the population that `coterie decode "
+            "--population` wrote. Gives the ball where none is given."
+        ),
+    ] = None,
+    random_state: Annotated[
+        int | None, typer.Option(min=0, help="With --after TABLE: seed of decoding it.")
     ] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
     """Design a plan, the public contract that clients and server share.
 
-    Choose ball, epsilon and clusters without looking at the data: a plan is public.
+    Choose ball, epsilon and clusters without looking at the data: a plan is public. A follow-up plan is for
+    people who answered none of the study's plans before: one message per person.
     """
-    check_output(out, force)
-    given = {"minimum_batch": minimum_batch, "local_cap": local_cap, "layout": layout}
-    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    plan = Plan.design(
-        dimension,
-        clusters,
-        epsilon,
-        users,
-        protocol=protocol,
-        model=model,
-        center=None if center is None else _numbers(center),
-        radius=radius,
-        seed=seed,
-        delta=delta,
-        ids=ids,
-        study=study,
-        after=after or (),
-        **options,
-    )
+    check_output(out, force, [] if after is None else [after])
+    given: dict[str, Any] = {
+        "dimension": dimension,
+        "clusters": clusters,
+        "epsilon": epsilon,
+        "protocol": protocol,
+        "model": model,
+        "delta": delta,
+        "ids": ids,
+        "minimum_batch": minimum_batch,
+        "local_cap": local_cap,
+        "layout": layout,
+        "radius": radius,
+        "center": None if center is None else _numbers(center),
+    }
+    changes = {name: value for name, value in given.items() if value is not None}
+    first, found = (None, None) if after is None else _found(after, random_state)
+    if first is not None:
+        plan = first.follow_up(found, users, **{"seed": seed, **changes})
+    else:
+        if found is not None:
+            changes = {"dimension": found.points.shape[1], "after": found, **changes}
+        if missing := [f"--{name}" for name in ("dimension", "clusters", "epsilon") if name not in changes]:
+            raise typer.BadParameter("give it, too", param_hint=" and ".join(missing))
+        plan = Plan.design(expected_users=users, seed=seed, **changes)
     plan.save(out)
     if json:
         print_json({"out": str(out), **plan_facts(plan)})
@@ -85,6 +102,21 @@ def run(
     screen.print(plan_table(plan))
     screen.print(Text(f"\n{plan.guarantee}"), soft_wrap=True)
     say(f"\nwrote {out}")
+
+
+def _found(path: Path, random_state: int | None) -> tuple[Plan | None, Population]:
+    """Return what a first study found, and its plan where the file holds it."""
+    from coterie.aggregate import Aggregate
+    from coterie.aggregate.aggregate import MAGIC
+    from coterie.centers import Population, decode
+
+    with path.open("rb") as file:
+        start = file.read(len(MAGIC))
+    if start != MAGIC:
+        return None, Population.load(path)
+    table = Aggregate.load(path)
+    with progress("decoding", None):
+        return table.plan, decode(table, random_state=random_state).population
 
 
 def _numbers(text: str) -> list[float]:

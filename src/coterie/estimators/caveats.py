@@ -24,6 +24,15 @@ SCALED_BY_DATA: Final = (
     "its parameters are not covered. Scale by numbers that are known without looking at the data."
 )
 
+UNSUPPORTED: Final = (
+    "Only {supported} of {clusters} centers stand clear of the privacy noise; the mean of everybody stands "
+    "in for the others. Ask for fewer clusters, bring more rows, or allow a larger epsilon."
+)
+CLIPPED: Final = (
+    "More than half of the rows lie outside the ball and were drawn back to its surface: the centers are "
+    "those of the clipped rows. Choose a center and a radius that hold the data, without looking at it."
+)
+
 _CLOSE: Final = 1e-9  # how closely a scaler meets its aim
 _SOME: Final = 2000  # rows that are looked at first
 _ROUGHLY: Final = 0.5  # how far those may be off
@@ -40,6 +49,14 @@ class DataDependentBallWarning(UserWarning):
 
 class DataDependentScaleWarning(UserWarning):
     """The rows look scaled by statistics of the data, which the privacy guarantee does not cover."""
+
+
+class UnsupportedCentersWarning(UserWarning):
+    """Fewer centers than asked for stand clear of the privacy noise: the fit is not usable as it is."""
+
+
+class ClippedPointsWarning(UserWarning):
+    """Most rows lie outside the ball, so that the centers are not those of the data."""
 
 
 def scaled_by(points: NDArray[Any]) -> str | None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import dataclasses
 import secrets
 import warnings
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Final, Self
 
@@ -33,17 +34,22 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from coterie.aggregate import Aggregate
-from coterie.centers import decode
+from coterie.centers import Result, decode
+from coterie.centers.decode import AUTO
 from coterie.coins import Coins, SimulationCoins, SystemCoins
 from coterie.engines.inline import encode_in_chunks
 from coterie.errors import PlanError, PointError
 from coterie.estimators.caveats import (
     BALL_FROM_DATA,
+    CLIPPED,
     SCALED_BY_DATA,
     SEEDED,
+    UNSUPPORTED,
+    ClippedPointsWarning,
     DataDependentBallWarning,
     DataDependentScaleWarning,
     SeededFitWarning,
+    UnsupportedCentersWarning,
     scaled_by,
 )
 from coterie.geometry.ball import refuse_masked
@@ -55,6 +61,8 @@ from coterie.privacy import MAX_EPSILON
 
 _FLOATS: Final = (np.float64, np.float32)  # taken as they are; everything else becomes float64
 _SEEDS: Final = 1 << 32
+_PLANNED: Final = 8  # clusters of a plan whose number is to be chosen
+_WHOLE: Final = 1e-9  # how far shares may be from adding up to 1
 
 
 class LocalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -62,8 +70,9 @@ class LocalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Centers to find, at most the number of rows.
+    n_clusters : int or "auto", default=8
+        Centers to find, at most the number of rows; "auto" finds as many groups as the reports tell apart,
+        up to 18.
     epsilon : float, default=1.0
         Privacy parameter of each person's report, in (0, 16]; smaller is more private.
     protocol : str, default="codeword"
@@ -74,6 +83,12 @@ class LocalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         `DataDependentBallWarning`: good for a first look, not covered by the guarantee.
     center : array-like of shape (n_features,), default=None
         Center of the public ball. None is the origin or, where `radius` is None too, the mean of the data.
+    waves : sequence of float or None, default=None
+        Shares of the rows, of sum 1, that are asked one after the other, as (0.1, 0.9): the first ones with
+        the ball above, the others with a ball that follows from what the earlier ones said, and all reports
+        are read together. Sequential interaction with the population, one message per person: each row is
+        asked once, and its epsilon stays the same. For data that is small compared with its ball or off its
+        middle; protocol "codeword" only.
     random_state : int, RandomState instance or None, default=None
         None draws ids and secret coins from the operating system, as devices do. An int makes fits repeatable
         by drawing them from a seeded generator: a simulation, whose result must not be released as
@@ -91,7 +106,9 @@ class LocalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         The promise to each person, in numbers and in words; its `exceptions` say what of this fit it does not
         cover: a seed, a ball from the data, rows scaled by statistics of the data.
     plan_ : Plan
-        The public contract that was played.
+        The public contract that was played; with waves, the last one.
+    plans_ : tuple of Plan
+        All of them.
     n_clipped_ : int
         Rows that lay outside the ball. **Not private.**
     n_features_in_ : int
@@ -113,22 +130,24 @@ class LocalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({AUTO})],
         "epsilon": [Interval(Real, 0, MAX_EPSILON, closed="right")],
         "protocol": [StrOptions({name for name in NUMBERS if "local" in NUMBERS[name].models})],
         "radius": [Interval(Real, 0, None, closed="neither"), None],
         "center": ["array-like", None],
+        "waves": [tuple, list, None],
         "random_state": ["random_state"],
     }
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
         epsilon: float = 1.0,
         protocol: str = "codeword",
         radius: float | None = None,
         center: ArrayLike | None = None,
+        waves: Sequence[float] | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -136,6 +155,7 @@ class LocalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         self.protocol = protocol
         self.radius = radius
         self.center = center
+        self.waves = waves
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
@@ -155,19 +175,66 @@ class LocalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
             Itself, fitted.
         """
         points = self._validated(X, reset=True)
-        if len(points) < self.n_clusters:
+        if self.n_clusters != AUTO and len(points) < self._planned(len(points)):
             raise PlanError(f"n_samples={len(points)} must be at least n_clusters={self.n_clusters}")
+        parts = self._parts(len(points))
         center, radius = self._ball(points)
         coins, plan_seed, decoder = _sources(self.random_state)
-        plan = self._design(points, center, radius, plan_seed)
-        table, clipped = self._collect(plan, points, coins)
-        self.plan_ = plan
-        self.guarantee_ = dataclasses.replace(plan.guarantee, exceptions=self._exceptions(points))
-        self.n_clipped_ = clipped
-        self.result_ = decode(table, random_state=decoder)
+        plans: list[Plan] = []
+        tables: list[Aggregate] = []
+        self.n_clipped_ = 0
+        for part in parts:
+            rows = points if len(parts) == 1 else points[part]
+            if tables:
+                plan = _next_plan(plans[-1], decode(tables, random_state=decoder), len(rows))
+            else:
+                plan = self._design(rows, center, radius, plan_seed)
+            table, clipped = self._collect(plan, rows, coins)
+            plans.append(plan)
+            tables.append(table)
+            self.n_clipped_ += clipped
+        self.plans_ = tuple(plans)
+        self.plan_ = plans[-1]
+        self.guarantee_ = dataclasses.replace(self.plan_.guarantee, exceptions=self._exceptions(points))
+        self.result_ = decode(
+            tables, clusters=AUTO if self.n_clusters == AUTO else None, random_state=decoder
+        )
         self.cluster_centers_ = self.result_.centers
         self.labels_ = nearest(points, self.cluster_centers_)[0]
+        self._warn_if_unusable(len(points))
         return self
+
+    def _planned(self, people: int) -> int:
+        """Return the number of clusters that a plan is designed for; one to be chosen is unknown to it."""
+        return min(_PLANNED, people) if isinstance(self.n_clusters, str) else int(self.n_clusters)
+
+    def _parts(self, people: int) -> list[NDArray[np.int64]]:
+        """Return the rows of each wave; one wave of everybody where none are asked for."""
+        everybody = np.arange(people)
+        if self.waves is None:
+            return [everybody]
+        shares = _checked_waves(self.waves)
+        if self.protocol != "codeword":
+            raise PlanError(f"waves need protocol codeword, got {self.protocol}")
+        ends = np.rint(np.cumsum(shares) * people).astype(np.int64)
+        if (np.diff(ends, prepend=0) < self._planned(people)).any():
+            raise PlanError(
+                f"each of the waves {tuple(self.waves)} needs at least as many rows as there are clusters, "
+                f"and n_samples={people}"
+            )
+        if self.random_state is None:
+            order = np.random.default_rng().permutation(everybody)
+        else:
+            order = np.random.default_rng([_seed(self.random_state), 3]).permutation(everybody)
+        return [np.sort(part) for part in np.split(order, ends[:-1])]
+
+    def _warn_if_unusable(self, people: int) -> None:
+        clusters = len(self.cluster_centers_)
+        if self.result_.supported < clusters:
+            words = UNSUPPORTED.format(supported=self.result_.supported, clusters=clusters)
+            warnings.warn(words, UnsupportedCentersWarning, stacklevel=3)
+        if 2 * self.n_clipped_ > people:
+            warnings.warn(CLIPPED, ClippedPointsWarning, stacklevel=3)
 
     def _exceptions(self, points: NDArray[Any]) -> tuple[str, ...]:
         """Return what this fit does that the promise does not cover; warn of what was not warned of yet."""
@@ -185,7 +252,7 @@ class LocalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     def _design(self, points: NDArray[Any], center: list[float] | None, radius: float, seed: int) -> Plan:
         return Plan.design(
             points.shape[1],
-            self.n_clusters,
+            self._planned(len(points)),
             float(self.epsilon),
             len(points),
             protocol=self.protocol,
@@ -286,17 +353,34 @@ def _as_center(center: ArrayLike, dimension: int) -> NDArray[np.float64]:
     return values
 
 
+def _checked_waves(waves: Sequence[object]) -> list[float]:
+    shares = [float(x) if isinstance(x, Real) else np.nan for x in waves]
+    if not shares or not all(0 < x <= 1 for x in shares) or abs(sum(shares) - 1) > _WHOLE:
+        raise PlanError("waves must be positive shares of the rows that add up to 1, such as (0.1, 0.9)")
+    return shares
+
+
+def _next_plan(plan: Plan, found: Result, people: int) -> Plan:
+    """Follow up; with the same ball where the earlier people's reports tell nobody apart."""
+    seen = found.population
+    if len(seen.points) > 1 or seen.scatter > 0:
+        return plan.follow_up(found, people)
+    return plan.follow_up(found, people, center=plan.center, radius=plan.radius)
+
+
+def _seed(random_state: int | np.random.RandomState) -> int:
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(_SEEDS, dtype=np.uint32))
+
+
 def _sources(
     random_state: int | np.random.RandomState | None,
 ) -> tuple[Coins, int, np.random.Generator | None]:
     """Return the secret coins, the plan's public seed and the decoder's generator."""
     if random_state is None:
         return SystemCoins(), secrets.randbelow(SAFE_INTEGER + 1), None
-    seed = (
-        int(random_state)
-        if isinstance(random_state, Integral)
-        else int(check_random_state(random_state).randint(_SEEDS, dtype=np.uint32))
-    )
+    seed = _seed(random_state)
     public = np.random.default_rng([seed, 1])
     return (
         SimulationCoins([seed, 0]),

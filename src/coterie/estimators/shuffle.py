@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from coterie.aggregate import Aggregate
+from coterie.centers.decode import AUTO
 from coterie.coins import Coins
 from coterie.engines.inline import encode_in_chunks
 from coterie.engines.vector_sums import drawn_table, sent_table
@@ -38,8 +39,8 @@ class ShuffleKMeans(LocalKMeans):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Centers to find, at most the number of rows.
+    n_clusters : int or "auto", default=8
+        As in `LocalKMeans`.
     epsilon : float, default=1.0
         Privacy parameter of the mixed batch, in (0, 16]; smaller is more private.
     delta : float, default=1e-6
@@ -62,7 +63,7 @@ class ShuffleKMeans(LocalKMeans):
     sums_drawn_ : bool
         Whether the sums of "split-and-mix" were drawn from their law instead of sent in shares: so from 2,000
         people on, where sending would take hours and say nothing else.
-    cluster_centers_, labels_, result_, plan_, n_clipped_, n_features_in_, feature_names_in_
+    cluster_centers_, labels_, result_, plan_, plans_, n_clipped_, n_features_in_, feature_names_in_
         As in `LocalKMeans`.
 
     Examples
@@ -75,7 +76,7 @@ class ShuffleKMeans(LocalKMeans):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({AUTO})],
         "epsilon": [Interval(Real, 0, MAX_EPSILON, closed="right")],
         "delta": [Interval(Real, 0, 1, closed="neither")],
         "variant": [StrOptions(set(_VARIANTS))],
@@ -88,7 +89,7 @@ class ShuffleKMeans(LocalKMeans):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
         epsilon: float = 1.0,
         delta: float = 1e-6,
@@ -109,6 +110,9 @@ class ShuffleKMeans(LocalKMeans):
         self.center = center
         self.random_state = random_state
 
+    def _parts(self, people: int) -> list[NDArray[np.int64]]:
+        return [np.arange(people)]  # a wave would be a batch of its own, with less to hide in
+
     def _design(self, points: NDArray[Any], center: list[float] | None, radius: float, seed: int) -> Plan:
         options: dict[str, Any] = {"minimum_batch": len(points)}  # nobody drops out of a fit
         if self.variant == "amplified":
@@ -117,7 +121,7 @@ class ShuffleKMeans(LocalKMeans):
             options["layout"] = self.layout
         return Plan.design(
             points.shape[1],
-            self.n_clusters,
+            self._planned(len(points)),
             float(self.epsilon),
             len(points),
             **_VARIANTS[self.variant],

@@ -15,7 +15,7 @@ import math
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self
 
 from coterie.errors import PlanError
@@ -23,10 +23,11 @@ from coterie.plan.base import MixedNumbers, Numbers
 from coterie.plan.canonical import MAX_BYTES, canonical_bytes, parse_object, shown
 from coterie.plan.checks import checked_choice, checked_delta, checked_fields, checked_integer, checked_real
 from coterie.plan.files import read_bounded, replacing
+from coterie.plan.follow_up import ball_after, found_in
 from coterie.plan.protocols import NUMBERS, design_numbers, numbers_class
 from coterie.plan.public import checked_public_part
 from coterie.privacy import MODELS, Guarantee, Spending
-from coterie.privacy.guarantee import CONDITIONS, ISSUED_IDS
+from coterie.privacy.guarantee import CONDITIONS, FOLLOWED_BALL, ISSUED_IDS, PUBLIC_BALL
 
 FORMAT: Final = "coterie-plan"
 VERSION: Final = 1
@@ -162,12 +163,12 @@ class Plan:
         protocol: str = "codeword",
         model: str = "local",
         center: Sequence[float] | None = None,
-        radius: float = 1.0,
+        radius: float | None = None,
         seed: int = 0,
         delta: float = 0.0,
         ids: str = "random",
         study: str | None = None,
-        after: Sequence[str] = (),
+        after: Any = (),
         **options: Any,
     ) -> Self:
         """Choose the protocol's numbers from the public facts of a study and freeze the plan.
@@ -187,7 +188,7 @@ class Plan:
         center : sequence of `dimension` floats, optional
             Center of the public ball; the origin if None. Choose it without looking at the data.
         radius : float
-            Radius of the public ball. Choose it without looking at the data.
+            Radius of the public ball, 1 if None. Choose it without looking at the data.
         seed : int
             0 to 2^53-1, public. Another seed gives other public randomness.
         delta : float
@@ -196,8 +197,10 @@ class Plan:
             Where a report's id comes from; "token" in the local model only.
         study : str, optional
             For a follow-up plan: the id of the first plan of its study.
-        after : sequence of str
-            Ids of the plans whose results this one is designed from.
+        after : Result, Population or sequence of str
+            What the plan follows up, for *other* people: the result (or its population) of a first study,
+            whose ball and `study` it then takes where they are not given. Or only the ids of the plans whose
+            results it is designed from.
         **options
             What the protocol's design takes besides; see its function in `coterie.plan.protocols`.
 
@@ -210,6 +213,10 @@ class Plan:
         >>> Plan.design(dimension=2, clusters=3, epsilon=2.0, expected_users=10_000).guarantee.spent <= 2.0
         True
         """
+        if (found := found_in(after)) is not None:
+            if center is None and radius is None:
+                center, radius = ball_after(found)
+            study, after = study or found.study_id, found.plan_ids
         public = checked_public_part(
             protocol=protocol,
             model=model,
@@ -218,7 +225,7 @@ class Plan:
             epsilon=epsilon,
             expected_users=expected_users,
             center=center,
-            radius=radius,
+            radius=1.0 if radius is None else radius,
             seed=seed,
             ids=ids,
             study=study,
@@ -226,6 +233,50 @@ class Plan:
         )
         delta = checked_real("delta", delta, 0.0, 1.0)
         return cls(**public, delta=delta, numbers=design_numbers(public, delta, options))
+
+    def follow_up(self, result: Any, expected_users: int, **changes: Any) -> Self:
+        """Design a plan for other people from what this one's people told: a ball where people are.
+
+        Sequential interaction with the population, one message per person: whoever answered this plan does
+        not answer the next one (a ledger answers one plan of a study, ever), and so each person's epsilon is
+        that of the one plan they answered. `coterie.decode([first, second])` reads both tables together.
+
+        Parameters
+        ----------
+        result : Result or Population
+            What the first people's reports gave; the center of the ball is the mean of its population, the
+            radius holds 99 % of it, with a margin.
+        expected_users : int
+            How many other people will answer.
+        **changes
+            What is to differ from this plan; as for `design`.
+
+        Returns
+        -------
+        Plan
+            With the study of this one.
+
+        Examples
+        --------
+        >>> from types import SimpleNamespace
+        >>> import numpy as np
+        >>> plan = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=1000, radius=100.0)
+        >>> points, weights = np.array([[7.0, 5.0], [3.0, 5.0]]), np.ones(2)
+        >>> names = {"study_id": plan.id, "plan_ids": (plan.id,)}
+        >>> seen = SimpleNamespace(points=points, weights=weights, scatter=0.0, **names)  # or a Result
+        >>> wave = plan.follow_up(seen, expected_users=9000)
+        >>> wave.center, round(wave.radius, 6), wave.study_id == plan.id
+        ((5.0, 5.0), 2.2, True)
+        """
+        found = found_in(result)
+        if found is None:
+            kind = shown(type(result).__name__)
+            raise PlanError(f"a follow-up needs the first study's Result or Population, got {kind}")
+        if self.id not in found.plan_ids:
+            raise PlanError("this result is none of this plan's: its population does not name the plan")
+        kept = ("dimension", "clusters", "epsilon", "protocol", "model", "delta", "ids", "seed")
+        settings = {**{name: getattr(self, name) for name in kept}, **changes}
+        return type(self).design(**settings, expected_users=expected_users, after=found)
 
     @property
     def id(self) -> str:
@@ -241,15 +292,26 @@ class Plan:
     def guarantee(self) -> Guarantee:
         """The privacy promise, in numbers and (as a string) in plain words."""
         if isinstance(self.numbers, MixedNumbers):
-            return self.numbers.guarantee(model=self.model, epsilon=self.epsilon, delta=self.delta)
+            return self._about_the_ball(
+                self.numbers.guarantee(model=self.model, epsilon=self.epsilon, delta=self.delta)
+            )
         first = CONDITIONS[:1] if self.ids == "random" else (ISSUED_IDS,)
-        return Guarantee(
-            epsilon=self.epsilon,
-            delta=self.delta,
-            spent=self.numbers.spent_epsilon(),
-            model=self.model,
-            conditions=(*first, *CONDITIONS[1:]),
+        return self._about_the_ball(
+            Guarantee(
+                epsilon=self.epsilon,
+                delta=self.delta,
+                spent=self.numbers.spent_epsilon(),
+                model=self.model,
+                conditions=(*first, *CONDITIONS[1:]),
+            )
         )
+
+    def _about_the_ball(self, promise: Guarantee) -> Guarantee:
+        """Say of a follow-up plan where its ball may come from."""
+        if not self.after:
+            return promise
+        words = tuple(FOLLOWED_BALL if line == PUBLIC_BALL else line for line in promise.conditions)
+        return replace(promise, conditions=words)
 
     def guarantee_for(self, people: int) -> Guarantee:
         """Return what the promise comes to for one batch of so many people, recomputed for that number.
@@ -260,8 +322,10 @@ class Plan:
         """
         people = checked_integer("people", people, 1, 1 << 40)
         if isinstance(self.numbers, MixedNumbers):
-            return self.numbers.guarantee(
-                model=self.model, epsilon=self.epsilon, delta=self.delta, people=people
+            return self._about_the_ball(
+                self.numbers.guarantee(
+                    model=self.model, epsilon=self.epsilon, delta=self.delta, people=people
+                )
             )
         return self.guarantee
 

@@ -28,13 +28,21 @@ _MEANS: Final = {
 }
 _SEEN: Final = {"local": "any report", "shuffle": "any mixed batch", "central": "any release"}
 
+PUBLIC_BALL: Final = (
+    "The ball (center and radius) is public knowledge, chosen without looking at the points. A ball or a "
+    "count of clipped points taken from the data is not covered."
+)
+FOLLOWED_BALL: Final = (
+    "The ball (center and radius) is public knowledge, or comes from private results about other people: "
+    "whoever answered an earlier plan of the study does not answer this one. A ball or a count of clipped "
+    "points taken from the data is not covered."
+)
 CONDITIONS: Final = (
     "Each report uses a fresh 12-byte id from the operating system's generator, drawn once for this plan "
     "and independently of the point.",
     "Each person answers once. A ledger on the device makes sure of it; without one the promise holds for "
     "each report by itself, and two reports spend twice.",
-    "The ball (center and radius) is public knowledge, chosen without looking at the points. A ball or a "
-    "count of clipped points taken from the data is not covered.",
+    PUBLIC_BALL,
     "The id and what follows from it (the column, the sign, the codewords) are public. They do not depend "
     "on the point, and they do not hide who sent the report.",
 )

@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate.codeword import CodewordTable
-from coterie.centers.leaves import Lift, significant_leaves
+from coterie.centers.leaves import significant_leaves
 from coterie.centers.solution import into_ball, weighted_kmeans
 from coterie.centers.subspace import shrink_in_blocks, signal_subspace
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import point_weight
 from coterie.oracles.leaf_sums import leaf_sums
+from coterie.oracles.rows import Lift
 from coterie.oracles.second_moment import second_moment
 
 Shrinkage = Literal["none", "plain", "blocks"]

@@ -89,7 +89,7 @@ def test_coins_are_the_systems_unless_seeded(monkeypatch):
         "coterie.estimators.local.encode_in_chunks",
         lambda plan, points, coins: used.append(type(coins)) or [],
     )
-    monkeypatch.setattr("coterie.estimators.local.decode", lambda table, random_state: stop())
+    monkeypatch.setattr("coterie.estimators.local.decode", lambda tables, clusters, random_state: stop())
     for random_state in (None, 0, np.random.RandomState(0)):
         with pytest.raises(StopIteration, match="enough"):
             LocalKMeans(2, radius=1.0, random_state=random_state).fit(X)

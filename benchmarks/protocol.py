@@ -1,0 +1,192 @@
+"""One study from points to centers: by real reports, or by rows drawn from their law.
+
+`by_reports` plays everybody through the encoder, the table and the decoder, one wave of people after the
+other where a study has waves.
+
+`by_law` draws what the decoder would read off the table: for every row the mean over the people, exactly,
+plus normal noise of the deviation that the decoder itself assumes of it,
+
+    Y_j = E[φ_j(x)·w(x)] + N(0, (1 + c₂/D)/(κ²·n_j)),      n_j how many reports served row j, drawn
+
+where n_j is a whole view's people for a cell. It takes the time of a decode, whatever n is.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie import Aggregate, Plan, Result, decode
+from coterie.centers.explain import explain
+from coterie.coins import SimulationCoins
+from coterie.engines.inline import play
+from coterie.errors import CoterieError
+from coterie.oracles.rows import Frame, Lift, ViewRows, rows_of
+from coterie.plan.codeword import EXTRA_COORDINATES, CodewordNumbers
+from coterie.plan.views import Halfspaces
+from harness import Study
+from populations import Source
+
+_PIECE = 8_000  # points predicted at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a study gave."""
+
+    plan: Plan  # of the last wave
+    centers: NDArray[np.float64]  # (k, d)
+    errors: NDArray[np.float64]  # (k,), stated radii
+    supported: NDArray[np.bool_]  # (k,)
+    notes: tuple[str, ...]
+    encode_seconds: float
+    decode_seconds: float
+    tables: tuple[Aggregate, ...] = ()
+
+
+def by_reports(study: Study, points: NDArray[Any], seed: int) -> Outcome:
+    """Collect a report from every person and decode."""
+    tables: list[Aggregate] = []
+    encoding = decoding = 0.0
+    result: Result | None = None
+    for wave, group in enumerate(_waves(study, points, seed)):
+        plan = _follow_up(study, len(group), seed, result) if wave else design(study, group.shape, seed)
+        start = time.perf_counter()
+        tables.append(play(plan, group, SimulationCoins([seed, wave])))
+        encoded = time.perf_counter()
+        result = _decoded(tables, seed)
+        encoding += encoded - start
+        decoding = time.perf_counter() - encoded  # of the last, which reads all tables
+    assert result is not None
+    return Outcome(
+        plan=tables[-1].plan,
+        centers=result.centers,
+        errors=result.errors,
+        supported=result.weights > 0,
+        notes=result.notes,
+        encode_seconds=encoding,
+        decode_seconds=decoding,
+        tables=tuple(tables),
+    )
+
+
+def design(study: Study, shape: tuple[int, ...], seed: int, **more: Any) -> Plan:
+    """Design a study's plan for people of this shape, (n, d), from public facts alone."""
+    options = {} if study.shape == "broad" else {"shape": study.shape}
+    return Plan.design(shape[1], study.clusters, study.epsilon, shape[0], seed=seed, **options, **more)
+
+
+def _waves(study: Study, points: NDArray[Any], seed: int) -> list[NDArray[Any]]:
+    if not study.waves:
+        return [points]
+    order = np.random.default_rng([seed, 3]).permutation(len(points))
+    ends = np.round(np.cumsum(study.waves) / sum(study.waves) * len(points)).astype(int)
+    return [points[group] for group in np.split(order, ends[:-1])]
+
+
+def _follow_up(study: Study, users: int, seed: int, result: Result | None) -> Plan:
+    assert result is not None
+    shape = (users, result.centers.shape[1])
+    try:
+        return design(study, shape, seed, after=result)
+    except (TypeError, CoterieError) as error:
+        raise RuntimeError(
+            "this version of coterie designs no plan from a result (Plan.design(after=result)), which a "
+            f"study with waves needs: {error}"
+        ) from error
+
+
+def _decoded(tables: list[Aggregate], seed: int) -> Result:
+    if len(tables) == 1:
+        return decode(tables[0], random_state=seed)
+    try:
+        return decode(tables, random_state=seed)  # type: ignore[arg-type]
+    except CoterieError as error:
+        raise RuntimeError(
+            f"this version of coterie pools no tables (decode([table, table])): {error}"
+        ) from error
+
+
+def choose_clusters(study: Study, points: NDArray[Any], seed: int) -> int:
+    """Collect a report from every person, let the decoder choose k, and return it."""
+    table = play(design(study, points.shape, seed), points, SimulationCoins(seed))
+    try:
+        result = decode(table, clusters="auto", random_state=seed)  # type: ignore[call-arg]
+    except TypeError as error:
+        raise RuntimeError(
+            f"this version of coterie does not choose k (decode(clusters='auto')): {error}"
+        ) from error
+    return len(result.centers)
+
+
+def seconds_without_radii(outcome: Outcome, clusters: int, seed: int) -> float | None:
+    """Return how long the decoder takes if nobody asks for error radii; None where it has no such choice."""
+    views = [view for table in outcome.tables for view in rows_of(table.table, outcome.plan)]  # type: ignore[arg-type]
+    if not any(view.halfspaces for view in views):
+        return None
+    start = time.perf_counter()
+    explain(views, clusters, np.random.default_rng(seed), repeats=0)
+    return time.perf_counter() - start
+
+
+def by_law(study: Study, source: Source, seed: int) -> Outcome:
+    """Draw the rows of `study.users` people who are like the source, and decode them."""
+    plan = design(study, (study.users, source.dimension), seed)
+    views = drawn_rows(plan, source.points, study.users, np.random.default_rng([seed, 4]))
+    if not any(view.halfspaces for view in views):
+        raise RuntimeError("rows by their law are for designs with halfspaces; use reports")
+    start = time.perf_counter()
+    solution = explain(views, study.clusters, np.random.default_rng(seed))
+    return Outcome(
+        plan=plan,
+        centers=solution.centers,
+        errors=solution.errors,
+        supported=solution.supported,
+        notes=solution.notes,
+        encode_seconds=0.0,
+        decode_seconds=time.perf_counter() - start,
+    )
+
+
+def drawn_rows(
+    plan: Plan, points: NDArray[Any], users: int, rng: np.random.Generator
+) -> tuple[ViewRows, ...]:
+    """Return rows as `coterie.oracles.rows` reads them off a table of `users` people like these points."""
+    numbers = plan.numbers
+    assert isinstance(numbers, CodewordNumbers)
+    assert plan.center is None, "points and plan share the unit ball"
+    lifted = plan.dimension + EXTRA_COORDINATES  # D
+    second = numbers.randomizer.second_gain(numbers.embedding)  # c₂
+    spread = np.sqrt(1 + second / lifted) / numbers.randomizer.gain(numbers.embedding)
+    lift = Lift.from_count_weight(numbers.count_weight, plan.dimension)
+    tickets = np.array([view.weight for view in numbers.views])
+    served = rng.multinomial(users, tickets / tickets.sum())
+    drawn = []
+    for number, (view, people) in enumerate(zip(numbers.views, served, strict=True)):
+        if isinstance(view, Halfspaces):
+            counts = rng.multinomial(people, np.full(view.rows, 1 / view.rows))
+            kept = np.flatnonzero(counts)
+            deviations = spread / np.sqrt(counts[kept])
+        else:
+            kept = np.arange(view.rows)
+            deviations = np.full(view.rows, spread / np.sqrt(people))
+        rows = ViewRows(
+            vectors=np.zeros((len(kept), lifted)),
+            deviations=deviations,
+            people=int(people),
+            geometry=view.geometry(plan.public_key, number, plan.dimension),
+            kept=kept,
+            frame=Frame(np.zeros(plan.dimension), 1.0),
+            lift=lift,
+        )
+        expected = np.zeros_like(rows.vectors)
+        for start in range(0, len(points), _PIECE):
+            piece = points[start : start + _PIECE].astype(np.float64)
+            expected += rows.predicted(piece, np.full(len(piece), 1 / len(points)))
+        noise = deviations[:, None] * rng.standard_normal(expected.shape)
+        drawn.append(replace(rows, vectors=expected + noise))
+    return tuple(drawn)

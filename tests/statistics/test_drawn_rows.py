@@ -1,0 +1,64 @@
+"""Rows that the benchmarks draw from their law are like those of real reports."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coterie import Plan
+from coterie.coins import SimulationCoins
+from coterie.datasets import gaussian_mixture
+from coterie.engines.inline import play
+from coterie.oracles.rows import rows_of
+
+USERS, DIMENSION, GROUPS = 60_000, 4, 3
+# 1,088 rows of 6 coordinates: the mean square of as many normal deviates is 1 ± 0.0175, and 6.8 of these are
+SLACK = 0.12
+
+
+@pytest.fixture(scope="module")
+def drawn_rows():
+    folder = str(Path(__file__).parents[2] / "benchmarks")
+    sys.path.insert(0, folder)
+    try:
+        from protocol import drawn_rows
+    finally:
+        sys.path.remove(folder)
+    return drawn_rows
+
+
+@pytest.fixture(scope="module")
+def study():
+    plan = Plan.design(DIMENSION, GROUPS, 2.0, USERS, seed=5)
+    points, _, _ = gaussian_mixture(USERS, DIMENSION, GROUPS, separation=8, random_state=5)
+    return plan, points
+
+
+def noise_in_deviations(views, points, factor=1.0):
+    """Return the mean square of (rows - what the people make of them), in the deviations the rows state."""
+    weights = np.full(len(points), 1 / len(points))
+    off = [(v.vectors - v.predicted(points, weights)) / (factor * v.deviations[:, None]) for v in views]
+    return float(np.mean(np.concatenate(off) ** 2))
+
+
+def test_drawn_rows_and_reports_have_the_noise_they_state(study, drawn_rows):
+    plan, points = study
+    real = rows_of(play(plan, points, SimulationCoins(5)).table)
+    drawn = drawn_rows(plan, points, USERS, np.random.default_rng(5))
+    assert [view.vectors.shape for view in drawn] == [view.vectors.shape for view in real]
+    for views in (real, drawn):
+        assert abs(noise_in_deviations(views, points) - 1) < SLACK
+        for wrong in (0.9, 1.1):
+            assert abs(noise_in_deviations(views, points, wrong) - 1) > SLACK
+    for ours, theirs in zip(drawn, real, strict=True):
+        assert abs(ours.people - theirs.people) < 6 * np.sqrt(USERS / 4)
+        np.testing.assert_allclose(ours.deviations.mean(), theirs.deviations.mean(), rtol=0.02)
+
+
+def test_drawn_rows_do_not_depend_on_how_often_a_point_is_listed(study, drawn_rows):
+    plan, points = study
+    once = drawn_rows(plan, points[:500], USERS, np.random.default_rng(6))
+    twice = drawn_rows(plan, np.repeat(points[:500], 2, axis=0), USERS, np.random.default_rng(6))
+    for first, second in zip(once, twice, strict=True):
+        np.testing.assert_allclose(first.vectors, second.vectors, atol=1e-9)
