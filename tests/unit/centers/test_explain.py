@@ -140,10 +140,12 @@ def test_without_repeats_no_error_is_claimed(simulate, round_groups):
     assert solution.supported.all()
 
 
-def solution_of(centers, distances, middle, peak=0.0):
+def solution_of(centers, distances, middle, peak=0.0, near=None):
+    """A solution from the distances of repeated fits, and from those that stayed near the answer."""
     centers = np.array(centers)
     answer = Answer(centers, np.full(len(centers), 1 / len(centers)), centers, np.ones(len(centers)))
-    return module._solution(answer, np.array(distances), np.array(middle), peak)
+    near = distances if near is None else near
+    return module._solution(answer, np.array(distances), np.array(near), np.array(middle), peak)
 
 
 def test_centers_without_support_are_the_mean_of_everybody():
