@@ -116,6 +116,8 @@ def _notes(aggregates: Sequence[Aggregate], supported: int, solution: Solution) 
         )
     for each in aggregates:
         notes += _about_people(each.plan, each.count)
+        if isinstance(each.table, CodewordTable) and (said := warning(each.table)) is not None:
+            notes.append(said)
     if supported and float(np.median(solution.errors[solution.supported])) > 0.5:
         notes.append(
             "The centers are uncertain by more than half the radius of the ball: treat them as rough "
