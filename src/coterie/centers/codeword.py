@@ -21,6 +21,7 @@ from coterie.errors import DecodeError
 from coterie.oracles.leaf_sums import leaf_sums
 from coterie.oracles.rows import ViewRows, rows_of
 from coterie.oracles.second_moment import second_moment
+from coterie.oracles.suspicion import warning
 from coterie.plan import Plan
 from coterie.privacy import Guarantee
 
