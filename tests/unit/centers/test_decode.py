@@ -56,7 +56,7 @@ def test_results_live_in_the_plans_coordinates():
     ]
     np.testing.assert_allclose(there.centers[order], here.centers * radius + center, atol=0.15 * radius)
     assert there.errors.max() < 0.2 * radius
-    np.testing.assert_allclose(there.coreset.points.mean(axis=0), center, atol=radius)
+    np.testing.assert_allclose(there.population.points.mean(axis=0), center, atol=radius)
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 10, 40])

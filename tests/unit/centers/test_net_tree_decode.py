@@ -46,7 +46,7 @@ def test_three_clusters_are_found_in_the_plans_coordinates(study):
 
 def test_the_coreset_is_exported_in_the_plans_coordinates(study):
     _, table = study
-    coreset = decode(table, random_state=0).coreset
+    coreset = decode(table, random_state=0).population
     assert coreset.weights.sum() == pytest.approx(1, abs=0.1)
     again = KMeans(3, n_init=10, random_state=0).fit(coreset.points, sample_weight=coreset.weights)
     assert gaps(again.cluster_centers_).max() < 1.0  # cells are coarse; they lie where people are
@@ -84,7 +84,7 @@ def test_a_projected_study_finds_centers_in_all_dimensions():
     plan = Plan.design(30, 2, 12.0, 40_000, protocol="net-tree")
     result = decode(collect(plan, points), random_state=0)
     assert np.linalg.norm(centers[:, None] - result.centers, axis=2).min(axis=1).max() < 0.3
-    assert result.coreset.points.shape[1] == 30
+    assert result.population.points.shape[1] == 30
 
 
 def test_too_few_reports_give_k_centers_and_a_warning_in_words():
