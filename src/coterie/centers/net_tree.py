@@ -102,7 +102,7 @@ def decode_net_tree(
     Returns
     -------
     Result
-        Its coreset is S_T, the leaves with their shares. After a projection a leaf's point is the one place
+        Its population is S_T, the leaves with their shares. After a projection a leaf's point is the one place
         of the public subspace that projects onto it.
     """
     table = cast("NetTreeTable", aggregate.table)
