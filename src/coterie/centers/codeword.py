@@ -21,6 +21,7 @@ from coterie.errors import DecodeError
 from coterie.oracles.leaf_sums import leaf_sums
 from coterie.oracles.rows import ViewRows, rows_of
 from coterie.oracles.second_moment import second_moment
+from coterie.oracles.suspicion import warning
 from coterie.plan import Plan
 from coterie.privacy import Guarantee
 
@@ -116,6 +117,8 @@ def _notes(aggregates: Sequence[Aggregate], supported: int, solution: Solution) 
         )
     for each in aggregates:
         notes += _about_people(each.plan, each.count)
+        if isinstance(each.table, CodewordTable) and (said := warning(each.table)) is not None:
+            notes.append(said)
     if supported and float(np.median(solution.errors[solution.supported])) > 0.5:
         notes.append(
             "The centers are uncertain by more than half the radius of the ball: treat them as rough "

@@ -40,7 +40,7 @@ from coterie.centers.population import (
     shrunk_mean,
 )
 from coterie.centers.solution import Solution
-from coterie.oracles.rows import ViewRows
+from coterie.oracles.rows import ViewRows, mean_square
 
 COVERAGE: Final = 0.9  # of the stated radii
 
@@ -101,7 +101,7 @@ def explain(
     middle = shrunk_mean(views)
     population = fit_population(views, rng)
     if population is None:
-        return _nothing(clusters, middle)
+        return _nothing(clusters, middle, mean_square(views), rng)
     answer = k_means(population.inner, population.weights, clusters, rng)
     fit = _blob_fit(views, middle)
     peak = 0.0
@@ -114,10 +114,29 @@ def explain(
         evidence = weigh(population, blobs, fit, [view for view in views if not view.halfspaces], rng)
         parts = _Parts(population, blobs, evidence)
         answer = combined(parts, clusters, rng)
-        if evidence.round_groups:
-            peak = float(fit.residual(blobs, population.inner).max())
+        peak = _missing(fit, blobs, population, evidence)
     distances, near = _distances(views, fit, parts, answer, rng, repeats)
     return _solution(answer, distances, near, middle, peak)
+
+
+def _missing(fit: BlobFit, blobs: Blobs, population: Cloud, evidence: Evidence) -> float:
+    """Return by how many deviations the rows ask for one more round group; 0 if groups are not round."""
+    scores = fit.residual(blobs, population.inner)
+    peak = float(scores.max())
+    if evidence.round_groups or peak <= _PEAK:
+        return peak
+    clusters = len(blobs.shares) + 1
+    centers = np.vstack([blobs.centers, population.inner[scores.argmax()]])
+    shares = np.append(blobs.shares * (1 - 1 / clusters), 1 / clusters)
+    more = fit.fit(centers, shares, rounds=10, unsure=0.35, sigma=blobs.sigma, probes=1)
+    return peak if _misfit(fit, more, population) <= population.misfit else 0.0
+
+
+def _misfit(fit: BlobFit, blobs: Blobs, population: Cloud) -> float:
+    """Return chi-square per number of the blobs, in the part of the rows that the population explains."""
+    rows = fit.predicted(blobs.centers, blobs.shares, blobs.sigma, blobs.unsure)[0]
+    (left,) = seen_parts([replace(fit.view, vectors=fit.rows - rows)], population.basis)
+    return float((left.targets**2).mean())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,9 +157,7 @@ def weigh(
 ) -> Evidence:
     """Weigh blobs against the population, by the rows both were fitted to and by cells."""
     basis = population.basis
-    rows = fit.predicted(blobs.centers, blobs.shares, blobs.sigma, blobs.unsure)[0]
-    (left,) = seen_parts([replace(fit.view, vectors=fit.rows - rows)], basis)
-    round_groups = float((left.targets**2).mean()) <= population.misfit
+    round_groups = _misfit(fit, blobs, population) <= population.misfit
     points, weights = blobs.atoms(_EACH, rng)
     along, size, out_along, out_size = 0.0, 0.0, 0.0, 0.0
     for view in cells:
@@ -302,14 +319,17 @@ def _refit(fit: BlobFit, rows: NDArray[np.float64], blobs: Blobs, rng: np.random
     return again.polish(blobs, into_ball(blobs.centers + _START_WRONG * wrong))
 
 
-def _nothing(clusters: int, middle: NDArray[np.float64]) -> Solution:
+def _nothing(clusters: int, middle: NDArray[np.float64], square: float, rng: np.random.Generator) -> Solution:
+    """Return the mean of everybody; the population is as wide around it as people are long."""
+    wide = math.sqrt(max(square - float(middle @ middle), 0.0) / len(middle))
+    points = into_ball(middle + wide * rng.standard_normal((_EACH, len(middle))))
     return Solution(
         centers=np.tile(middle, (clusters, 1)),
         shares=np.full(clusters, 1 / clusters),
         errors=np.ones(clusters),
         supported=np.zeros(clusters, dtype=bool),
-        points=middle[None],
-        weights=np.ones(1),
+        points=points,
+        weights=np.full(_EACH, 1 / _EACH),
         notes=(),
     )
 

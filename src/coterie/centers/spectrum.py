@@ -38,7 +38,7 @@ def mean_coordinate(dimension: int) -> float:
 
     Examples
     --------
-    >>> mean_coordinate(1), round(mean_coordinate(3), 6)
+    >>> round(mean_coordinate(1), 6), round(mean_coordinate(3), 6)
     (1.0, 0.5)
     """
     return math.exp(math.lgamma(dimension / 2) - math.lgamma((dimension + 1) / 2)) / math.sqrt(math.pi)

@@ -181,3 +181,20 @@ def everybody(views: Sequence[ViewRows]) -> tuple[NDArray[np.float64], float]:
             total += weight * (view.frame.shift + view.frame.scale * mean[:dimension] / view.lift.point)
             trust += weight
     return total / trust, float(1 / np.sqrt(trust))
+
+
+def mean_square(views: Sequence[ViewRows]) -> float:
+    """Return about E|x|² in the frame, by the lifted vectors' last coordinate: at most 1.
+
+    rest² = a² - a²·|x|², and the rows tell E[rest], so this errs upwards by the variance of rest.
+    """
+    total, trust = 0.0, 0.0
+    for view in views:
+        mean, variance = view.mean()
+        if np.isfinite(variance):
+            square = 1 - min(max(float(mean[-1]), 0.0) / view.lift.point, 1.0) ** 2
+            shift = float(view.frame.shift @ view.frame.shift)
+            along = 2 * view.frame.scale * float(view.frame.shift @ mean[:-2]) / view.lift.point
+            total += (shift + along + view.frame.scale**2 * square) / variance
+            trust += 1 / variance
+    return min(max(total / trust, 0.0), 1.0) if trust else 1.0

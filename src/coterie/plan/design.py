@@ -53,6 +53,7 @@ _WIDE_EMBEDDING_EPSILON: Final = 6.0
 _STEEPEST_ODDS: Final = largest_odds(12.0)
 _COUNT_SHARE: Final = 0.3  # b
 _MOST_CELLS: Final = 1024  # of a view chosen here, whatever the dimension
+_MOST_ENTRIES: Final = 1 << 22  # of the halfspaces' table: 32 MB
 
 
 def design_codeword(
@@ -129,7 +130,7 @@ def choose_views(
         return _tight_views(dimension, clusters, noise)
     turn = turn_size(dimension)  # S
     flat = dimension <= NET_DIMENSION
-    rows = FLAT_ROWS if flat else TURNS * turn
+    rows = FLAT_ROWS if flat else min(TURNS * turn, _MOST_ENTRIES // choose_embedding(dimension, 1.0))
     halfspaces = Halfspaces(rows, spread_offsets(rows, turn), HALFSPACE_SHARE)
     cells = Net(spread_points(CELLS, dimension, seed)) if flat else _corners(CELLS)
     return halfspaces, cells
@@ -152,8 +153,8 @@ def spread_offsets(rows: int, turn: int) -> tuple[int, ...]:
     Examples
     --------
     >>> offsets = spread_offsets(64, 128)
-    >>> offsets[:4:2], offsets[31] == -128 * 2**20, offsets.count(0)
-    ((0, 0), True, 32)
+    >>> offsets[:4:2], offsets[30] == -128 * 2**20, offsets.count(0)
+    ((0, 0), True, 30)
     """
     scale = OFFSET_SPREAD * SCALE * math.sqrt(turn)
     normal = NormalDist()
@@ -163,7 +164,7 @@ def spread_offsets(rows: int, turn: int) -> tuple[int, ...]:
     for place in range(half):
         mixed = int(f"{place:0{bits}b}"[::-1], 2) if bits else 0  # neighbours get distant quantiles
         offsets[2 * place + 1] = round(scale * normal.inv_cdf((mixed + 0.5) / half))
-    offsets[WHOLE - 1 :: WHOLE] = [-turn * SCALE] * (rows // WHOLE)
+    offsets[WHOLE - 2 :: WHOLE] = [-turn * SCALE] * (rows // WHOLE)  # instead of some zeros
     return tuple(offsets)
 
 

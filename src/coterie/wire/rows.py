@@ -38,7 +38,7 @@ class Rows:
     >>> plan = Plan.design(dimension=100, clusters=8, epsilon=1.0, expected_users=10**6)
     >>> rows = Rows.of(plan.numbers)
     >>> [(part.start, part.stop) for part in rows.parts]
-    [(0, 128), (128, 384)]
+    [(0, 1024), (1024, 1088)]
     """
 
     tickets: NDArray[np.int64]  # (W,): the view of each ticket

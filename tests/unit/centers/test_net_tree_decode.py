@@ -44,11 +44,11 @@ def test_three_clusters_are_found_in_the_plans_coordinates(study):
     assert result.guarantee.epsilon == 8.0
 
 
-def test_the_coreset_is_exported_in_the_plans_coordinates(study):
+def test_the_population_is_exported_in_the_plans_coordinates(study):
     _, table = study
-    coreset = decode(table, random_state=0).population
-    assert coreset.weights.sum() == pytest.approx(1, abs=0.1)
-    again = KMeans(3, n_init=10, random_state=0).fit(coreset.points, sample_weight=coreset.weights)
+    found = decode(table, random_state=0).population
+    assert found.weights.sum() == pytest.approx(1, abs=0.1)
+    again = KMeans(3, n_init=10, random_state=0).fit(found.points, sample_weight=found.weights)
     assert gaps(again.cluster_centers_).max() < 1.0  # cells are coarse; they lie where people are
 
 

@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
-from coterie.centers.anchored import anchors_of
 from coterie.centers.factors import amounts, directions_of, unexplained
 from coterie.centers.leaves import significant_leaves
-from coterie.oracles.rows import Lift
 from coterie.centers.shrinkage import shrink, shrink_factors
 from coterie.centers.subspace import shrink_in_blocks, signal_subspace
 from coterie.centers.support import groups_worth_keeping, mean_of_everybody, stands_clear
 from coterie.oracles.leaf_sums import LeafSums
+from coterie.oracles.rows import Lift
 from coterie.oracles.second_moment import SecondMoment
 
 DIMENSION = 30
@@ -139,10 +138,3 @@ def test_the_mean_of_everybody_is_zero_unless_it_can_be_told_from_zero():
     clear = mean_of_everybody([view(places, [1.0], 16, [3], 0.001)], LIFT)
     np.testing.assert_allclose(clear, places[0], atol=0.02)
     assert not mean_of_everybody([view(places, [0.0], 16, [3], 0.5)], LIFT).any()
-
-
-def test_anchors_are_the_middles_of_cells():
-    anchors = anchors_of(np.array([[-0.6, 0.0], [0.6, 0.0], [0.0, 0.0]]))
-    np.testing.assert_allclose(anchors.middles[2], 0, atol=0.02)
-    assert anchors.middles[1, 0] > 0.5
-    assert not anchors.small

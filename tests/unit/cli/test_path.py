@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from coterie import Aggregate, Plan, __version__, decode
+from coterie import Aggregate, Plan, Population, __version__, decode
 from coterie.wire.report_file import ReportFile, write_reports
 
 
@@ -33,6 +33,7 @@ def test_words_for_people(study):
     assert "added 5,000 reports of 2 files; 5,000 repeats left out" in shown
     shown = study.run("decode", "--plan", "plan.json", "table", "--out", "centers.json").stdout
     assert "share of people" in shown
+    assert "90% radius" in shown
 
 
 def test_conflicting_reports_are_said(study):
@@ -119,3 +120,69 @@ def test_a_plan_has_an_entry_for_a_register_of_deployments(study):
     assert entry["plan_id"] == json.loads(study.run("inspect", "plan.json", "--json").stdout)["plan_id"]
     assert len(entry["conditions"]) >= 4
     assert "for a plan by itself" in study.fails("inspect", "plan.json", "--registry", "--plan", "plan.json")
+
+
+@pytest.fixture
+def table(study):
+    study.run("encode", "--plan", "plan.json", "points.npy", "--out", "r.coterie")
+    study.run("aggregate", "--plan", "plan.json", "r.coterie", "--out", "table")
+    return study
+
+
+def test_decode_takes_another_number_of_clusters_or_chooses_it(table):
+    decode_it = ("decode", "--plan", "plan.json", "table", "--random-state", 0)
+    assert len(table.json(*decode_it, "--clusters", 3)["centers"]) == 3
+    assert len(table.json(*decode_it, "--clusters", "auto")["centers"]) == 2
+    assert "must be a number or auto" in table.fails(*decode_it, "--clusters", "many")
+    assert "from 1 to 4096" in table.fails(*decode_it, "--clusters", 0)
+
+
+def test_decode_writes_the_population(table):
+    decode_it = ("decode", "--plan", "plan.json", "table", "--random-state", 0)
+    shown = table.run(*decode_it, "--population", "seen.npz").stderr
+    assert "wrote seen.npz" in shown
+    seen = Population.load("seen.npz")
+    plan = Plan.load("plan.json")
+    assert seen.plan_ids == (plan.id,)
+    np.testing.assert_array_equal(
+        seen.points, decode(Aggregate.load("table", plan), random_state=0).population.points
+    )
+    assert "exists already" in table.fails(*decode_it, "--population", "seen.npz")
+    assert "is an input" in table.fails(*decode_it, "--population", "table", "--force")
+    both = ("--out", "same", "--population", "same")
+    assert "is an input of the same command" in table.fails(*decode_it, *both)
+
+
+def test_a_study_goes_on_with_other_people(table):
+    table.run("decode", "--plan", "plan.json", "table", "--population", "seen.npz", "--random-state", 0)
+    facts = table.json(
+        *("plan", "--after", "table", "--users", 900, "--out", "next.json", "--random-state", 0)
+    )
+    first, following = Plan.load("plan.json"), Plan.load("next.json")
+    assert facts["plan_id"] == following.id
+    assert (following.study_id, following.after) == (first.id, (first.id,))
+    assert (following.dimension, following.clusters, following.epsilon) == (3, 2, 4.0)
+    assert following.center is not None
+    assert following.expected_users == 900
+    table.run(
+        *("plan", "--after", "seen.npz", "--clusters", 2, "--epsilon", 4, "--users", 900),
+        *("--out", "same.json"),
+    )
+    assert Plan.load("same.json") == following
+    table.run("plan", "--after", "table", "--users", 900, "--clusters", 5, "--radius", 3, "--out", "own.json")
+    own = Plan.load("own.json")
+    assert (own.clusters, own.radius, own.center, own.after) == (5, 3.0, None, (first.id,))
+
+    np.save(table.folder / "others.npy", np.load(table.folder / "points.npy")[:900])
+    table.run("encode", "--plan", "next.json", "others.npy", "--out", "r2.coterie")
+    table.run("aggregate", "--plan", "next.json", "r2.coterie", "--out", "table2")
+    found = table.json("decode", "--plan", "next.json", "table", "table2")
+    assert found["count"] == 5900
+    assert found["plan_ids"] == [first.id, following.id]
+    assert found["study_id"] == first.id
+
+
+def test_a_plan_says_what_it_lacks(study):
+    done = study.run("plan", "--dimension", 3, "--users", 900, "--out", "other.json", code=2)
+    assert "--clusters and --epsilon" in done.stderr
+    assert "expected a population" in study.fails("plan", "--after", "points.npy", "--users", 9, "--out", "o")

@@ -16,14 +16,19 @@ from coterie.datasets import gaussian_mixture
 from coterie.engines.inline import play
 from coterie.errors import PlanError, PointError
 from coterie.estimators import (
+    ClippedPointsWarning,
     DataDependentBallWarning,
     DataDependentScaleWarning,
     LocalKMeans,
     SeededFitWarning,
     ShuffleKMeans,
+    UnsupportedCentersWarning,
 )
 from coterie.estimators.caveats import SEEDED
 from coterie.metrics import nearest, normalized_objective
+
+# Most fits here are of few people: that they warn is tested by itself.
+pytestmark = pytest.mark.filterwarnings("ignore::coterie.estimators.UnsupportedCentersWarning")
 
 X, TRUE_CENTERS, _ = gaussian_mixture(20_000, 2, 3, separation=8, random_state=1)
 
@@ -130,8 +135,35 @@ def test_a_public_ball_warns_of_nothing():
     assert model.plan_.center == (1000.0, 1000.0)
 
 
-def test_clipped_rows_are_counted():
-    assert LocalKMeans(3, radius=0.5, random_state=0).fit(X).n_clipped_ > 10_000
+def test_clipped_rows_are_counted_and_warned_of():
+    with pytest.warns(
+        ClippedPointsWarning, match="More than half of the rows lie outside the ball"
+    ) as caught:
+        assert LocalKMeans(3, radius=0.5, random_state=0).fit(X).n_clipped_ > 10_000
+    told = str(next(one.message for one in caught if one.category is ClippedPointsWarning))
+    assert not any(letter.isdigit() for letter in told)  # the count is the data's
+
+
+def test_few_clipped_rows_are_no_cause_for_a_warning():
+    rows = np.concatenate([X[:1000], np.full((900, 2), 5.0)])  # a warning would be an error here
+    assert LocalKMeans(2, epsilon=4.0, radius=1.0, random_state=0).fit(rows).n_clipped_ == 900
+
+
+@pytest.mark.parametrize("model", [LocalKMeans, ShuffleKMeans])
+def test_centers_without_support_are_warned_of(model):
+    one_group = np.tile([[0.3, -0.4, 0.2] + [0.0] * 20], (5000, 1))
+    with pytest.warns(UnsupportedCentersWarning, match=r"Only \d of 4 centers stand clear") as caught:
+        fitted = model(4, epsilon=1.0, radius=1.0, random_state=0).fit(one_group)
+    told = str(next(one.message for one in caught if one.category is UnsupportedCentersWarning))
+    assert f"Only {fitted.result_.supported} of 4 centers" in told
+    assert fitted.result_.supported < 4
+
+
+def test_supported_centers_are_not_warned_of():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", SeededFitWarning)
+        LocalKMeans(3, epsilon=4.0, radius=1.0, random_state=0).fit(X)
 
 
 def test_columns_keep_their_names():
@@ -152,7 +184,8 @@ def test_works_in_a_pipeline():
 def test_float32_is_read_as_it_is(model):
     single = clone(model).fit(X.astype(np.float32))
     assert single.cluster_centers_.dtype == np.float64
-    np.testing.assert_allclose(single.cluster_centers_, model.cluster_centers_, atol=0.05)
+    pairs = np.linalg.norm(single.cluster_centers_[:, None] - model.cluster_centers_, axis=2)
+    assert pairs.min(axis=1).max() < 0.05  # in any order
     assert single.transform(X[:3].astype(np.float32)).dtype == np.float32
 
 

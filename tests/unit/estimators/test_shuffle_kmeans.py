@@ -7,6 +7,9 @@ from coterie.datasets import gaussian_mixture
 from coterie.errors import PlanError
 from coterie.metrics import normalized_objective
 
+# Most fits here are of few people: that they warn is tested by itself.
+pytestmark = pytest.mark.filterwarnings("ignore::coterie.estimators.UnsupportedCentersWarning")
+
 X, TRUE_CENTERS, _ = gaussian_mixture(20_000, 2, 3, separation=8, random_state=1)
 
 TOO_FEW_PEOPLE = "demands accurate clusters from 50 points; so few people hide each other too little"

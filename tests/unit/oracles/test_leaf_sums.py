@@ -22,6 +22,8 @@ DEVIATIONS = 6.0  # of a mean over thousands of entries: false alarm far below 1
 def study():
     """A table of 40,000 people at three points, at a large ε so that signal and bias both show."""
     plan = Plan.design(dimension=20, clusters=3, epsilon=4.0, expected_users=PEOPLE, seed=3)
+    views = (CrossPolytope(32, 3), CrossPolytope(64, 1))
+    plan = dataclasses.replace(plan, numbers=dataclasses.replace(plan.numbers, views=views))
     places = np.random.default_rng(7).normal(size=(3, 20))
     places *= np.array([[0.9], [0.6], [0.3]]) / np.linalg.norm(places, axis=1, keepdims=True)
     shares = np.array([0.5, 0.3, 0.2])
@@ -112,3 +114,20 @@ def test_halfspaces_have_no_cells(study):
     (only,) = leaf_sums(table)
     assert only.vectors.shape == (16, 22)
     assert only.people == table.counts[4:].sum()
+
+
+def test_the_diagonal_of_the_second_moment_is_restored():
+    """From a table that is exactly its expectation; without the diagonal the matrix is far off."""
+    plan = Plan.design(dimension=40, clusters=2, epsilon=4.0, expected_users=10**6, shape="tight")
+    table = CodewordTable.zero(plan)
+    numbers = table.numbers
+    embed = embedding_matrix(plan, numbers)
+    rng = np.random.default_rng(0)
+    lifted = rng.normal(size=(3, 42))
+    lifted /= np.linalg.norm(lifted, axis=1, keepdims=True)
+    hollow = (lifted @ embed.T).T @ (lifted @ embed.T) / 3
+    np.fill_diagonal(hollow, 0)
+    table.counts[0] = 10**12
+    gain = numbers.randomizer.second_gain(numbers.embedding)
+    table.second[:] = np.round(10**12 * (np.eye(numbers.embedding) + gain * hollow))
+    np.testing.assert_allclose(second_moment(table).matrix, lifted.T @ lifted / 3, atol=1e-6)

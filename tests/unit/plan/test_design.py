@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 
+from coterie.errors import PlanError
 from coterie.plan import Plan
-from coterie.plan.design import choose_embedding
+from coterie.plan.design import CELLS, HALFSPACE_SHARE, TURNS, WHOLE, choose_embedding, spread_offsets
 from coterie.plan.net import spread_points
-from coterie.plan.views import CrossPolytope, Net
+from coterie.plan.views import CrossPolytope, Halfspaces, Net
 from coterie.privacy import largest_odds
 
 
@@ -39,15 +40,18 @@ def test_every_allowed_epsilon_and_dimension_has_a_plan():
     for epsilon in (1e-7, 0.01, 7.9, 16.0):
         assert design(epsilon=epsilon).odds == largest_odds(epsilon)
     for dimension in (17, 3000):
-        assert isinstance(design(dimension=dimension).views[0], CrossPolytope)
+        halfspaces, cells = design(dimension=dimension).views
+        assert isinstance(halfspaces, Halfspaces)
+        assert isinstance(cells, CrossPolytope)
 
 
-@pytest.mark.parametrize("dimension", [1, 2, 8, 16])
+@pytest.mark.parametrize("dimension", [1, 2, 8, 12])
 def test_low_dimensions_get_a_net_inside_the_ball(dimension):
-    (net,) = design(dimension=dimension).views
+    halfspaces, net = design(dimension=dimension).views
+    assert isinstance(halfspaces, Halfspaces)
     assert isinstance(net, Net)
     points = np.array(net.points)
-    assert points.shape == (128 if dimension <= 3 else 256, dimension)
+    assert points.shape == (CELLS, dimension)
     assert (np.square(points).sum(axis=1) <= 2**40).all()
     assert len(np.unique(points, axis=0)) == len(points)
 
@@ -67,16 +71,37 @@ def test_a_net_is_spread_and_depends_on_the_seed_alone():
     assert np.sqrt(np.mean(nearest**2)) < 1 / 16
 
 
-def test_quiet_studies_get_a_second_view_and_noisy_ones_more_cells():
-    quiet = design(dimension=100, clusters=8, expected_users=10**6).views
-    assert [(view.cells, view.weight) for view in quiet] == [(128, 3), (256, 1)]
-    many = design(dimension=64, clusters=10, expected_users=10**6).views
-    assert [(view.cells, view.weight) for view in many] == [(64, 5), (256, 3)]
-    louder = design(dimension=100, clusters=16, expected_users=10**6).views
-    assert [(view.cells, view.weight) for view in louder] == [(256, 1), (512, 1)]
-    noisy = design(dimension=100, clusters=32, expected_users=10**6).views
-    assert [(view.cells, view.weight) for view in noisy] == [(512, 1)]
+def test_most_people_serve_halfspaces_and_the_others_a_few_cells():
+    halfspaces, cells = design().views
+    assert (halfspaces.rows, halfspaces.weight) == (TURNS * 128, HALFSPACE_SHARE)
+    assert (cells.cells, cells.weight) == (CELLS, 1)
+    assert design(clusters=32).views == design().views  # the default does not depend on the noise
+    assert design(shape="broad").views == design().views
 
 
-def test_tables_stay_small_in_any_dimension():
-    assert design(dimension=3000, clusters=100, expected_users=10**9).rows <= 2048
+def test_halfspaces_see_directions_lengths_and_everybody():
+    offsets = np.array(spread_offsets(1024, 128))
+    whole = offsets == -128 * 2**20  # no point of the ball is below them
+    assert whole.sum() == 1024 // WHOLE
+    assert (offsets == 0).sum() == 512  # through the middle
+    beside = offsets[~whole & (offsets != 0)]
+    assert abs(np.median(beside)) < 0.15 * beside.std()  # on either side of it
+    assert beside.std() == pytest.approx(0.5 * 2**20 * np.sqrt(128), rel=0.2)
+    heights = np.abs(np.array(design().views[0].offsets))
+    assert heights.max() <= 128 * 2**20
+
+
+def test_tight_groups_among_much_noise_get_cells_alone():
+    def cells(**changes):
+        return [(view.cells, view.weight) for view in design(shape="tight", **changes).views]
+
+    assert cells(clusters=16) == [(256, 1), (512, 1)]
+    assert cells(clusters=32) == [(512, 1)]
+    assert cells(dimension=3000, clusters=100, expected_users=10**7) == [(1024, 1)]
+    quiet = design(shape="tight", clusters=8)  # such a study needs no design of its own
+    assert quiet.views == design(clusters=8).views
+
+
+def test_a_shape_must_be_known():
+    with pytest.raises(PlanError, match="shape"):
+        design(shape="long")

@@ -1,0 +1,157 @@
+"""Round groups fitted to rows: what each part of the fit is needed for."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+
+from coterie.centers.blobs import BlobFit, Blobs, _conjugate_gradients, search
+from coterie.centers.population import Cloud, into_ball
+
+DIMENSION = 24
+MIDDLE = np.zeros(DIMENSION)
+
+
+def squared_errors(found, true):
+    """Squared distance of each true center from the one matched with it: (k,)."""
+    apart = ((found[:, None] - true[None]) ** 2).sum(axis=2)
+    rows, columns = linear_sum_assignment(apart)
+    errors = np.empty(len(true))
+    errors[columns] = apart[rows, columns]
+    return errors
+
+
+def start_near(centers, off, seed=0):
+    return centers + off * np.random.default_rng(seed).standard_normal(centers.shape) / math.sqrt(DIMENSION)
+
+
+def cloud_at(points):
+    weights = np.full(len(points), 1 / len(points))
+    return Cloud(points, points, weights, np.eye(DIMENSION), MIDDLE, 1e-5, 1.0)
+
+
+def test_predicted_rows_are_those_of_the_people(simulate, round_groups):
+    """Against many drawn points, so that the formula has no noise to hide in."""
+    points, centers = round_groups(2, DIMENSION, spread=0.3, shares=[0.7, 0.3], count=60_000)
+    view = simulate(points[:1])[0]
+    drawn = np.zeros_like(view.vectors)
+    for piece in np.array_split(points, 20):
+        drawn += view.predicted(piece, np.full(len(piece), 1 / len(points)))
+    sigma = 0.3 / math.sqrt(DIMENSION)
+    rows = BlobFit(view, MIDDLE).predicted(centers, np.array([0.7, 0.3]), sigma, np.zeros(2))[0]
+    assert np.abs(rows - drawn)[:, :DIMENSION].mean() < 1e-3  # several times that without the term of σ²·g
+    assert np.abs(rows - drawn).max() < 0.03  # the last coordinate is that of the mean square
+
+
+def test_claimed_and_true_error_agree(simulate, round_groups):
+    claimed, true = [], []
+    for seed in range(5):
+        points, centers = round_groups(4, DIMENSION, seed=seed)
+        fit = BlobFit(simulate(points, 10**6, seed)[0], MIDDLE)
+        blobs = fit.fit(start_near(centers, 0.5, seed), np.full(4, 0.25))
+        claimed.append(blobs.errors)
+        true.append(squared_errors(blobs.centers, centers))
+    assert np.mean(true) / np.mean(claimed) == pytest.approx(1, abs=0.4)
+
+
+def test_without_the_derivative_of_the_sign_the_fit_is_lost(simulate, round_groups, monkeypatch):
+    points, centers = round_groups(4, DIMENSION)
+    fit = BlobFit(simulate(points, 10**6)[0], MIDDLE)
+    start = start_near(centers, 0.5)
+    whole = fit.fit(start, np.full(4, 0.25))
+    assert whole.chi < 0  # fewer than the numbers: some were fitted
+    predicted = BlobFit.predicted
+
+    def flat(self, *arguments):
+        rows, signs, slopes, lifted = predicted(self, *arguments)
+        return rows, signs, np.zeros_like(slopes), lifted
+
+    monkeypatch.setattr(BlobFit, "predicted", flat)
+    half = fit.fit(start, np.full(4, 0.25))
+    errors = [squared_errors(blobs.centers, centers).mean() for blobs in (whole, half)]
+    assert errors[0] < 0.002
+    assert errors[1] > 5 * errors[0]
+
+
+def test_far_off_starts_see_smooth_signs_first(simulate, round_groups):
+    """The assumed uncertainty is what lets a start be off by more than the groups are wide."""
+    points, centers = round_groups(6, DIMENSION, spread=0.03)
+    fit = BlobFit(simulate(points, 10**6)[0], MIDDLE)
+    start = start_near(centers, 1.0, seed=3)
+    sigma = 0.03 / math.sqrt(DIMENSION)
+    calm = fit.fit(start, np.full(6, 1 / 6), sigma=sigma)
+    sudden = fit.fit(start, np.full(6, 1 / 6), sigma=sigma, unsure=0.01)
+    assert sudden.chi > calm.chi + 300
+
+
+@pytest.mark.parametrize("spread", [0.2, 0.4])
+def test_the_spread_of_the_groups_is_fitted(simulate, round_groups, spread):
+    points, centers = round_groups(3, DIMENSION, spread=spread)
+    blobs = BlobFit(simulate(points, 10**6)[0], MIDDLE).fit(start_near(centers, 0.3), np.full(3, 1 / 3))
+    assert blobs.sigma * math.sqrt(DIMENSION) == pytest.approx(spread, rel=0.15)
+
+
+def test_the_shares_are_fitted(simulate, round_groups):
+    shares = [0.5, 0.3, 0.2]
+    points, centers = round_groups(3, DIMENSION, shares=shares)
+    blobs = BlobFit(simulate(points, 10**6)[0], MIDDLE).fit(start_near(centers, 0.3), np.full(3, 1 / 3))
+    np.testing.assert_allclose(blobs.shares, shares, atol=0.01)
+    assert blobs.shares.sum() == pytest.approx(1)
+
+
+@pytest.fixture(scope="module")
+def two_in_one(simulate, round_groups):
+    """Six groups, and a start in which four centers sit in the first two and none in the last two."""
+    points, centers = round_groups(6, DIMENSION)
+    start = start_near(centers[[0, 1, 2, 3, 0, 1]], 0.02)
+    return BlobFit(simulate(points, 10**5)[0], MIDDLE), centers, start, cloud_at(points[::4])
+
+
+def test_a_center_moves_to_where_the_rows_are_explained_worst(two_in_one):
+    fit, centers, start, cloud = two_in_one
+    stuck = search(fit, cloud, [(start, np.full(6, 1 / 6))], tries=0)
+    assert squared_errors(stuck.centers, centers).max() > 0.2
+    residual = fit.residual(stuck, centers)
+    assert residual.argmax() in (4, 5)
+    assert residual.max() > 6
+    blobs = search(fit, cloud, [(start, np.full(6, 1 / 6))])
+    assert squared_errors(blobs.centers, centers).max() < 0.1
+    assert fit.residual(blobs, centers).max() < 6
+
+
+def test_the_better_of_two_starts_is_taken(two_in_one):
+    fit, centers, start, cloud = two_in_one
+    good = start_near(centers, 0.3)
+    starts = [(start, np.full(6, 1 / 6)), (good, np.full(6, 1 / 6))]
+    blobs = search(fit, cloud, starts, tries=0)
+    assert squared_errors(blobs.centers, centers).max() < 0.1
+
+
+def test_atoms_scatter_as_the_group_does_and_as_its_center_may_be_wrong():
+    centers = np.array([np.zeros(DIMENSION), 0.3 * np.eye(DIMENSION)[0]])
+    blobs = Blobs(centers, np.array([0.25, 0.75]), 0.01, np.array([0.0, 0.12]), np.zeros(2), 0.0)
+    points, weights = blobs.atoms(2000, np.random.default_rng(0))
+    assert weights.sum() == pytest.approx(1)
+    assert weights[:2000].sum() == pytest.approx(0.25)
+    apart = ((points - np.repeat(centers, 2000, axis=0)) ** 2).sum(axis=1)
+    assert apart[:2000].mean() == pytest.approx(DIMENSION * 0.01**2, rel=0.05)
+    assert apart[2000:].mean() == pytest.approx(DIMENSION * 0.01**2 + 0.12, rel=0.05)
+    basis = np.eye(DIMENSION)[:, :2]
+    inner, _ = blobs.atoms(10, np.random.default_rng(0), basis)
+    assert not inner[:, 2:].any()
+    np.testing.assert_array_equal(inner, into_ball(inner))
+
+
+def test_conjugate_gradients_solve():
+    rng = np.random.default_rng(0)
+    root = rng.standard_normal((12, 12))
+    matrix = root @ root.T + 4 * np.eye(12)
+    right = rng.standard_normal((3, 4, 3))
+
+    def apply(moves):
+        return (moves.reshape(len(moves), 12) @ matrix).reshape(moves.shape)
+
+    solved = _conjugate_gradients(apply, right, np.full((4, 1), 0.1))
+    exact = np.linalg.solve(matrix, right.reshape(3, 12).T).T.reshape(right.shape)
+    assert np.linalg.norm(solved - exact) < 0.03 * np.linalg.norm(exact)

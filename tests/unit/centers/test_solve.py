@@ -1,0 +1,87 @@
+"""The decoder of cells alone: what settling, swapping and the subspace are needed for."""
+
+import numpy as np
+
+from coterie import Plan, decode
+from coterie.centers import codeword
+from coterie.centers.settle import Problem
+from coterie.centers.solve import solve
+from coterie.coins import SimulationCoins
+from coterie.datasets import gaussian_mixture
+from coterie.engines.inline import play
+from coterie.metrics import normalized_objective
+from coterie.oracles.leaf_sums import LeafSums
+from coterie.oracles.rows import Lift
+from coterie.oracles.second_moment import SecondMoment
+
+DIMENSION = 30
+LIFT = Lift(np.sqrt(1 - 0.3**2), 0.3, DIMENSION)
+
+
+def random_points(count, length, seed=0):
+    points = np.random.default_rng(seed).normal(size=(count, DIMENSION))
+    return length * points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+def view(places, shares, cells, where, noise, seed=0):
+    """The leaf sums of clusters `places`, cluster i wholly in cell `where[i]`."""
+    sums = noise * np.random.default_rng(seed).normal(size=(cells, DIMENSION + 2))
+    np.add.at(sums, where, np.asarray(shares)[:, None] * LIFT.of(places))
+    return LeafSums(sums, noise**2, 1000)
+
+
+def errors(solution, places):
+    return np.linalg.norm(places[:, None] - solution.centers, axis=2).min(axis=1)
+
+
+def rng():
+    return np.random.default_rng(0)
+
+
+def test_settling_takes_a_shared_cell_apart(monkeypatch):
+    """Two clusters in one cell of the first view: k-means puts the cell with one, settling divides it."""
+    monkeypatch.setattr(Problem, "swap", lambda self, state, kept, points: state)
+    places, shares = random_points(3, 0.9), [0.4, 0.35, 0.25]
+    views = [view(places, shares, 16, [4, 4, 9], 0.003, 1), view(places, shares, 32, [1, 20, 30], 0.003, 2)]
+    assert errors(solve(views, None, LIFT, 3, rng()), places).max() < 0.15
+    monkeypatch.setattr(Problem, "settle", lambda self, state, rounds=0: state)
+    assert errors(solve(views, None, LIFT, 3, rng()), places).max() > 0.3
+
+
+def test_swapping_finds_the_cluster_that_k_means_took_for_another(monkeypatch):
+    """Five clusters, of which three pairs share cells: k-means on the leaves misses one."""
+    places, shares = random_points(5, 0.9), [0.3, 0.25, 0.2, 0.15, 0.1]
+    views = [
+        view(places, shares, 16, [4, 4, 9, 9, 2], 0.002, 1),
+        view(places, shares, 32, [1, 20, 30, 7, 20], 0.002, 2),
+    ]
+    assert errors(solve(views, None, LIFT, 5, rng()), places).max() < 0.4
+    monkeypatch.setattr(Problem, "swap", lambda self, state, kept, points: state)
+    assert errors(solve(views, None, LIFT, 5, rng()), places).max() > 0.8
+
+
+def test_the_subspace_takes_most_of_the_noise_out():
+    squares = []
+    for seed in range(10):
+        places = random_points(3, 0.8, seed)
+        lifted = LIFT.of(places)
+        wrong = 0.002 * np.random.default_rng(seed).normal(size=(DIMENSION + 2, DIMENSION + 2))
+        moment = SecondMoment(lifted.T @ lifted / 3 + (wrong + wrong.T) / np.sqrt(2), 0.002)
+        views = [view(places, [1 / 3] * 3, 16, [1, 5, 9], 0.02, seed)]
+        squares.append(
+            [(errors(solve(views, known, LIFT, 3, rng()), places) ** 2).mean() for known in (moment, None)]
+        )
+    with_it, without = np.mean(squares, axis=0)
+    assert with_it < 0.5 * without
+
+
+def test_a_tight_plan_of_a_noisy_study_is_decoded_by_it(monkeypatch):
+    points, _, _ = gaussian_mixture(30_000, 40, 4, separation=100, random_state=1)
+    plan = Plan.design(40, 4, 1.0, 30_000, shape="tight")
+    asked = []
+    monkeypatch.setattr(codeword, "solve", lambda *known: asked.append(1) or solve(*known))
+    result = decode(play(plan, points, SimulationCoins(0)), random_state=0)
+    assert asked
+    one = normalized_objective(points, points.mean(axis=0, keepdims=True))
+    assert normalized_objective(points, result.centers) < 0.7 * one
+    assert result.population.points.shape[1] == 40

@@ -1,0 +1,74 @@
+"""The directions in which people differ, from rows whose population is known."""
+
+import numpy as np
+import pytest
+
+from coterie.centers.spectrum import mean_coordinate, spectrum
+from coterie.plan.views import Halfspaces
+
+DIMENSION = 24
+
+
+@pytest.fixture(scope="module")
+def through_the_middle():
+    return (Halfspaces(4096, (0,) * 4096, 1),)
+
+
+def on_axes(lengths):
+    """People at plus and minus so far along the first axes, in equal numbers."""
+    axes = np.diag(lengths) @ np.eye(len(lengths), DIMENSION)
+    return np.concatenate([axes, -axes])
+
+
+def test_the_mean_coordinate_is_that_of_the_sphere():
+    points = np.random.default_rng(0).standard_normal((200_000, 5))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    assert mean_coordinate(5) == pytest.approx(np.abs(points[:, 0]).mean(), rel=0.01)
+
+
+def test_it_is_the_second_moment_over_the_length_whatever_the_data(simulate, through_the_middle):
+    """E[x·xᵀ/|x|] of half the people 0.8 and half 0.4 from the middle is 0.4 and 0.2; its trace is E|x|."""
+    (view,) = simulate(on_axes([0.8, 0.4]), 10**10, views=through_the_middle)
+    seen = spectrum(view, np.zeros(DIMENSION))
+    assert seen.basis.shape == (DIMENSION, 2)
+    np.testing.assert_allclose(np.sort(seen.variances), [0.6 * 0.2, 0.6 * 0.4], rtol=0.15)
+    np.testing.assert_allclose(np.linalg.norm(seen.basis[:2], axis=0), 1, atol=0.02)
+
+
+def test_the_subspace_stands_clear_of_noise(simulate, round_groups):
+    points, centers = round_groups(4, DIMENSION)
+    seen = spectrum(simulate(points, 10**6)[0], points.mean(axis=0))
+    assert seen.basis.shape[1] in (3, 4)
+    np.testing.assert_allclose(seen.basis.T @ seen.basis, np.eye(seen.basis.shape[1]), atol=1e-9)
+    offsets = centers - centers.mean(axis=0)
+    lost = offsets - offsets @ seen.basis @ seen.basis.T
+    assert np.linalg.norm(lost) < 0.2 * np.linalg.norm(offsets)
+
+
+def test_noise_alone_has_no_directions(simulate):
+    nobody = np.zeros((1, DIMENSION))  # everybody in the middle: each row is its noise, and a constant
+    found = [spectrum(simulate(nobody, 10**4, seed)[0], nobody[0]).basis.shape[1] for seed in range(20)]
+    assert sum(found) <= 6  # of 480; the edge of the noise is exact for large matrices only
+
+
+def test_what_noise_adds_to_an_eigenvalue_is_taken_out(simulate, through_the_middle, monkeypatch):
+    """Observed eigenvalues are λ + s²d/λ, an eighth too large here; what is kept is λ·(1 - s²d/λ²)."""
+    monkeypatch.setattr(
+        "coterie.centers.spectrum._LEAST_LENGTH", 1.0
+    )  # the noise of the trace is no part of it
+
+    def seen(people, seed=0):
+        (view,) = simulate(on_axes([0.8]), people, seed, views=through_the_middle)
+        return spectrum(view, np.zeros(DIMENSION)).variances.max()
+
+    ratio = np.mean([seen(1500, seed) for seed in range(12)]) / seen(10**10)
+    assert 0.75 < ratio < 0.97
+
+
+def test_where_everybody_is_is_no_difference(simulate):
+    """One tight group off the middle: its direction is the mean's, not one in which people differ."""
+    points = np.tile(0.6 * np.eye(1, DIMENSION), (10, 1))
+    view = simulate(points, 10**7)[0]
+    raw, less = (spectrum(view, mean).variances for mean in (np.zeros(DIMENSION), points[0]))
+    assert raw.max() > 0.2
+    assert less.sum() < 0.2 * raw.max()

@@ -1,0 +1,71 @@
+"""Waves: a few people first, the others with a ball where those are."""
+
+import numpy as np
+import pytest
+
+from coterie import LocalKMeans
+from coterie.errors import PlanError
+
+FAR = np.array([30.0, -30.0])
+PLACES = FAR + np.array([[12.0, 0.0], [-12.0, 0.0], [0.0, 12.0]])
+RNG = np.random.default_rng(0)
+X = PLACES[RNG.integers(0, 3, 30_000)] + 0.5 * RNG.standard_normal((30_000, 2))
+
+
+def worst(model):
+    return np.linalg.norm(PLACES[:, None] - model.cluster_centers_[None], axis=2).min(axis=1).max()
+
+
+@pytest.fixture(scope="module")
+def model():
+    return LocalKMeans(3, epsilon=4.0, radius=100.0, waves=(0.3, 0.7), random_state=0).fit(X)
+
+
+def test_everybody_is_asked_once_and_the_later_ones_about_a_smaller_ball(model):
+    first, second = model.plans_
+    assert model.plan_ is second
+    assert (first.expected_users, second.expected_users) == (9000, 21_000)
+    assert (first.radius, first.center) == (100.0, None)
+    assert 12 < second.radius < 70
+    np.testing.assert_allclose(second.center, FAR, atol=10)
+    assert (second.study_id, second.after) == (first.id, (first.id,))
+    assert model.result_.count == len(X)
+    assert model.result_.plan_ids == (first.id, second.id)
+    assert model.guarantee_.epsilon == second.epsilon == first.epsilon
+    assert worst(model) < 4
+    assert model.labels_.shape == (30_000,)
+
+
+def test_one_round_is_the_default_and_one_plan():
+    model = LocalKMeans(3, epsilon=2.0, radius=100.0, random_state=0).fit(X)
+    assert model.plans_ == (model.plan_,)
+    assert (model.plan_.after, model.plan_.study) == ((), None)
+
+
+def test_a_seed_repeats_waves(model):
+    again = LocalKMeans(3, epsilon=4.0, radius=100.0, waves=(0.3, 0.7), random_state=0).fit(X)
+    np.testing.assert_array_equal(again.cluster_centers_, model.cluster_centers_)
+    assert again.plans_ == model.plans_
+
+
+def test_the_rows_of_a_wave_are_drawn_at_random():
+    # The first rows are all in one place: a first wave of those would never see the others.
+    model = LocalKMeans(3, epsilon=4.0, radius=100.0, waves=[0.5, 0.5], random_state=0)
+    assert worst(model.fit(X[np.argsort(X[:, 0])])) < 4
+
+
+@pytest.mark.parametrize(
+    "waves", [(), (0.5,), (0.5, 0.6), (1.5, -0.5), (0.0, 1.0), ("a", 1.0), (np.nan, 1.0)]
+)
+def test_shares_that_are_none_are_refused(waves):
+    with pytest.raises(PlanError, match="waves must be positive shares"):
+        LocalKMeans(2, radius=100.0, waves=waves).fit(X[:100])
+
+
+def test_waves_need_people_and_the_protocol():
+    with pytest.raises(PlanError, match="at least as many rows as there are clusters"):
+        LocalKMeans(3, radius=100.0, waves=(0.01, 0.99)).fit(X[:100])
+    with pytest.raises(PlanError, match="waves need protocol codeword, got net-tree"):
+        LocalKMeans(3, radius=100.0, waves=(0.5, 0.5), protocol="net-tree").fit(X[:100])
+    with pytest.raises(ValueError, match="waves"):
+        LocalKMeans(3, radius=100.0, waves=0.5).fit(X[:100])
