@@ -48,7 +48,7 @@ _EXPECTED: Final = 0.3  # α before looking, and its deviation: measured over re
 _EXPECTED_DEVIATION: Final = 0.2
 _EACH: Final = 400  # atoms of a blob
 _STARTS: Final = 2
-_REPEATS: Final = 6  # of the fits, for the errors
+REPEATS: Final = 6  # of the fits, for the errors
 _START_WRONG: Final = 1.5  # times the expected error: how far off the repeated fits start
 _UNSEEN: Final = 0.22  # share of the variance outside the subspace that lies between groups: measured
 _ROUND_WRONG: Final = (
@@ -79,7 +79,7 @@ class Evidence:
 
 
 def explain(
-    views: Sequence[ViewRows], clusters: int, rng: np.random.Generator, *, repeats: int = _REPEATS
+    views: Sequence[ViewRows], clusters: int, rng: np.random.Generator, *, repeats: int | None = None
 ) -> Solution:
     """Find `clusters` centers of the frame's unit ball from rows of any kind.
 
@@ -93,6 +93,7 @@ def explain(
         The analyst's.
     repeats : int
         How often the fits are repeated for the errors; 0 leaves the errors at the radius of the ball.
+        None is the default, `REPEATS`.
 
     Returns
     -------
@@ -115,7 +116,7 @@ def explain(
         parts = _Parts(population, blobs, evidence)
         answer = combined(parts, clusters, rng)
         peak = _missing(fit, blobs, population, evidence)
-    distances, near = _distances(views, fit, parts, answer, rng, repeats)
+    distances, near = _distances(views, fit, parts, answer, rng, REPEATS if repeats is None else repeats)
     return _solution(answer, distances, near, middle, peak)
 
 

@@ -38,7 +38,7 @@ _STOP: Final = 1e-5  # relative decrease of the loss at which a turn ends
 _FALSE_LEAF: Final = 3e-4  # chance that an empty cell proposes atoms
 _NEW_DIRECTION: Final = 0.03  # share of the clear cells' energy that makes a direction of its own
 _MOST_NEW: Final = 16
-_CLEAR: Final = 3.0  # deviations of chi-square by which rows must differ from those of the whole ball
+_CLEAR: Final = 1.0  # deviations of chi-square by which rows must differ from those of the whole ball
 _MEAN_DIRECTION: Final = 0.05  # length of the mean from which its direction joins the subspace
 _LEAST_SPREAD: Final = 1e-4
 
