@@ -1,0 +1,50 @@
+"""Audits of the protocols over a net tree: codewords of a level, and sums over all levels."""
+
+import dataclasses
+
+import pytest
+
+from coterie.audit.canaries import _sender
+from coterie.audit.laws import check_laws
+from coterie.audit.run import audit
+from coterie.audit.sums import check_shares
+from coterie.encode.net_tree_codeword import CodewordTreeEncoder
+from coterie.plan import Plan
+
+CODEWORDS = Plan.design(2, 2, 2.0, 10_000, protocol="net-tree", randomizer="codeword")
+SUMS = {"protocol": "net-tree-sums", "delta": 1e-6}
+SENT = Plan.design(2, 2, 1.0, 100, model="shuffle", levels=2, buckets=20, **SUMS)
+
+
+def broken(plan, **changes):
+    """A plan object that its own checks would refuse."""
+    copy = dataclasses.replace(plan, numbers=dataclasses.replace(plan.numbers))
+    for name, value in changes.items():
+        object.__setattr__(copy.numbers, name, value)
+    return copy
+
+
+@pytest.mark.parametrize("plan", [CODEWORDS, SENT])
+def test_the_packages_own_client_passes(plan):
+    found = audit(plan, quick=True, with_canaries=False)
+    assert found.passed, found.failures
+    assert {check.part for check in found.checks} == {"exact", "empirical", "environment"}
+
+
+def test_larger_odds_or_a_wider_cap_break_the_law_of_codewords():
+    for change in ({"odds": int(CODEWORDS.numbers.odds * 1.05)}, {"cap": CODEWORDS.numbers.cap + 1}):
+        encoder = CodewordTreeEncoder(broken(CODEWORDS, **change))
+        assert not check_laws(CODEWORDS, encoder.encode, 2.0, ids=1).passed
+
+
+@pytest.mark.parametrize("share", [0.01, 0.9])
+def test_less_noise_in_the_shares_is_seen(share):
+    quiet = broken(SENT, noise_parts=int(SENT.numbers.noise_parts * share))
+    assert not all(check.passed for check in check_shares(SENT, _sender(quiet), draws=60_000))
+
+
+def test_reports_that_are_too_long_to_send_are_said_not_to_have_been_looked_at():
+    wide = Plan.design(10, 2, 1.0, 10_000, model="shuffle", **SUMS)
+    found = {check.name: check.found for check in audit(wide, quick=True, with_canaries=False).checks}
+    assert "more than can be sent: none was looked at" in found["samples"]
+    assert "one answer" not in found
