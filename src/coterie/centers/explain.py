@@ -54,7 +54,7 @@ _UNSEEN: Final = 0.22  # share of the variance outside the subspace that lies be
 _ROUND_WRONG: Final = (
     1.2  # squared distances from the truth, as a multiple of those of repeated fits: measured
 )
-_OTHER_WRONG: Final = 1.65  # the same where the groups are not round, and the truth is none of the model's
+_OTHER_WRONG: Final = 2.3  # the same where the groups are not round, and the truth is none of the model's
 _PEAK: Final = 6.0  # deviations by which a further group would have to explain more
 _SEEDS: Final = 1 << 31
 

@@ -38,7 +38,6 @@ _STOP: Final = 1e-5  # relative decrease of the loss at which a turn ends
 _FALSE_LEAF: Final = 3e-4  # chance that an empty cell proposes atoms
 _NEW_DIRECTION: Final = 0.03  # share of the clear cells' energy that makes a direction of its own
 _MOST_NEW: Final = 16
-_CLEAR: Final = 1.0  # deviations of chi-square by which rows must differ from those of the whole ball
 _MEAN_DIRECTION: Final = 0.05  # length of the mean from which its direction joins the subspace
 _LEAST_SPREAD: Final = 1e-4
 
@@ -64,8 +63,6 @@ def fit_population(views: Sequence[ViewRows], rng: np.random.Generator) -> Cloud
     leaves, shares = clear_cells(views)
     if dimension <= FLAT:
         start = _fill_ball(dimension, rng)
-        if _is_noise(start, fitted):
-            return None
     else:
         mean = shrunk_mean(views)
         found = _span(halves, leaves, shares, mean)
@@ -89,17 +86,6 @@ def _fill_ball(dimension: int, rng: np.random.Generator) -> _Start:
     places *= (rng.random(ATOMS) ** (1 / dimension) / np.linalg.norm(places, axis=1))[:, None]
     spread = np.full(dimension, 1 / math.sqrt(dimension + 2))
     return _Start(np.eye(dimension), spread, 0.0, np.zeros(dimension), places)
-
-
-def _is_noise(start: _Start, fitted: Sequence[ViewRows]) -> bool:
-    """Say whether the rows are what people all over the ball would give, within their noise."""
-    flat = np.full(len(start.places), 1 / len(start.places))
-    chi, numbers = 0.0, 0
-    for view in fitted:
-        miss = (view.vectors - view.predicted(start.places, flat)) / view.deviations[:, None]
-        chi += float(np.vdot(miss, miss))
-        numbers += miss.size
-    return chi < numbers + _CLEAR * math.sqrt(2 * numbers)
 
 
 def _span(
