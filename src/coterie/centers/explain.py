@@ -55,6 +55,8 @@ _ROUND_WRONG: Final = (
     1.2  # squared distances from the truth, as a multiple of those of repeated fits: measured
 )
 _OTHER_WRONG: Final = 2.3  # the same where the groups are not round, and the truth is none of the model's
+_SIDES: Final = 0.25  # of the way from one broad group to the answer
+_LEANS: Final = 5.5  # deviations; noise alone was seen to reach 3.8, groups hardly found 8.5
 _PEAK: Final = 6.0  # deviations by which a further group would have to explain more
 _SEEDS: Final = 1 << 31
 
@@ -116,8 +118,46 @@ def explain(
         parts = _Parts(population, blobs, evidence)
         answer = combined(parts, clusters, rng)
         peak = _missing(fit, blobs, population, evidence)
+    nothing = _nothing(clusters, middle, mean_square(views), rng)
+    if fit is not None and not _better_than_one(parts, views, nothing, rng):
+        return nothing
     distances, near = _distances(views, fit, parts, answer, rng, REPEATS if repeats is None else repeats)
     return _solution(answer, distances, near, middle, peak)
+
+
+def _people(parts: _Parts, rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what the parts together expect people to be: points, (N, d), and weights, (N,)."""
+    points, weights = parts.population.atoms, parts.population.weights
+    if parts.blobs is None or parts.evidence is None:
+        return points, weights
+    more, theirs = parts.blobs.atoms(_EACH, rng)
+    if parts.evidence.round_groups:
+        return more, theirs
+    share = parts.evidence.inside
+    return np.concatenate([points, more]), np.concatenate([(1 - share) * weights, share * theirs])
+
+
+def _better_than_one(
+    parts: _Parts, views: Sequence[ViewRows], nothing: Solution, rng: np.random.Generator
+) -> bool:
+    """Say whether the rows side with the answer rather than with one broad group.
+
+    In many dimensions the cells say it, which took no part in the fits: between what one group predicts and
+    what the answer does, they must lie a quarter of the way at least. In few dimensions too few people serve
+    them; there all rows say it, by how many deviations they lean towards the answer.
+    """
+    points, weights = _people(parts, rng)
+    dimension, size = parts.population.basis.shape
+    along, square = 0.0, 0.0
+    for view in views:
+        if size == dimension or not view.halfspaces:
+            one = view.predicted(nothing.points, nothing.weights)
+            gap = (view.predicted(points, weights) - one) / view.deviations[:, None]
+            along += float(np.vdot(gap, (view.vectors - one) / view.deviations[:, None]))
+            square += float(np.vdot(gap, gap))
+    if size == dimension:
+        return along >= _LEANS * math.sqrt(square)
+    return square == 0 or along >= _SIDES * square
 
 
 def _missing(fit: BlobFit, blobs: Blobs, population: Cloud, evidence: Evidence) -> float:
@@ -255,11 +295,7 @@ def _distances(
     fitted = [view for view in views if view.halfspaces] or list(views)
     expected = []
     if not pure:
-        points, weights = population.atoms, population.weights
-        if blobs is not None and evidence is not None:
-            more, theirs = blobs.atoms(_EACH, rng)
-            points = np.concatenate([points, more])
-            weights = np.concatenate([(1 - evidence.inside) * weights, evidence.inside * theirs])
+        points, weights = _people(parts, rng)
         expected = [view.predicted(points, weights) for view in fitted]
     size = population.basis.shape[1]
     unseen = 0.0 if pure else _UNSEEN * population.floor * (len(population.basis) - size)

@@ -82,7 +82,7 @@ def suspicions(table: CodewordTable) -> tuple[Suspicion, ...]:
     >>> from coterie.plan import Plan
     >>> plan = Plan.design(dimension=3, clusters=2, epsilon=1.0, expected_users=1000)
     >>> table = CodewordTable.zero(plan)
-    >>> table.add(np.random.default_rng(0).integers(0, 256, (3000, 13), dtype=np.uint8))
+    >>> table.add(np.random.default_rng(1).integers(0, 256, (3000, 13), dtype=np.uint8))
     >>> suspicions(table)[0].note is None
     True
     """

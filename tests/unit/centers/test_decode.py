@@ -41,7 +41,7 @@ def test_stated_errors_are_about_right():
     points, true_centers, _ = gaussian_mixture(60_000, 60, 4, separation=50, random_state=6)
     result = decoded(points, 4, 2.0)
     distances = np.linalg.norm(result.centers[:, None] - true_centers[None], axis=2).min(axis=1)
-    assert (distances <= result.errors).sum() >= 2
+    assert (distances <= 1.3 * result.errors).all()
     assert result.errors.max() < 3 * distances.max()
 
 
@@ -71,7 +71,7 @@ def test_never_much_worse_than_one_center(dimension):
         assert result.centers.shape == (5, dimension)
 
 
-@pytest.mark.parametrize("dimension", [2, 10, 40])
+@pytest.mark.parametrize("dimension", [1, 2, 10, 40])
 def test_noise_supports_no_centers(dimension):
     points = np.random.default_rng(8).normal(size=(500, dimension))
     points *= 0.6 / np.linalg.norm(points, axis=1, keepdims=True)
@@ -80,7 +80,6 @@ def test_noise_supports_no_centers(dimension):
     assert "stand clear of the privacy noise" in result.notes[0]
 
 
-@pytest.mark.xfail(reason="the repeats keep centers that share a group where they are")
 def test_centers_beyond_the_one_group_of_people_are_named_or_unsupported():
     points = np.tile([[0.3, -0.4, 0.2] + [0.0] * 20], (20_000, 1))
     result = decoded(points, 4, 2.0)
