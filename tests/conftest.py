@@ -12,9 +12,10 @@ settings.register_profile("search", deadline=None, max_examples=1000)
 settings.load_profile("check")
 
 
-@pytest.fixture(autouse=True)
-def fewer_atoms(request, monkeypatch):
-    """Decode with fewer atoms and repeats, for time; what needs the real numbers is marked full_size."""
-    if request.node.get_closest_marker("full_size") is None:
-        monkeypatch.setattr(population, "ATOMS", 1000)
-        monkeypatch.setattr(explain, "REPEATS", 3)
+@pytest.fixture(autouse=True, scope="session")
+def fewer_atoms():
+    """Decode with fewer atoms and repeats, for time; the benchmarks have the real numbers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(population, "ATOMS", 1000)
+        patch.setattr(explain, "REPEATS", 3)
+        yield

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from coterie import LocalKMeans, Plan, ShuffleKMeans, decode
+from coterie import LocalKMeans, Plan, ShuffleKMeans, UnsupportedCentersWarning, decode
 from coterie.centers.choose import most_clusters
 from coterie.coins import SimulationCoins
 from coterie.engines.inline import play
@@ -99,5 +99,6 @@ def test_a_curators_sums_choose_by_what_stands_clear():
 
 
 def test_few_rows_plan_for_no_more_clusters_than_rows():
-    fitted = LocalKMeans("auto", radius=1.0, random_state=0).fit(ring(2, 5))
+    with pytest.warns(UnsupportedCentersWarning, match="Only 0 of 1 centers"):
+        fitted = LocalKMeans("auto", radius=1.0, random_state=0).fit(ring(2, 5))
     assert fitted.plan_.clusters == 5
