@@ -25,8 +25,8 @@ _SPEC.loader.exec_module(poisoning)
 USERS = 40_000
 
 
-def study(dimension=20, seed=0, epsilon=1.0):
-    plan = Plan.design(dimension, 4, epsilon, USERS, seed=seed)
+def study(dimension=20, seed=0, epsilon=1.0, shape="broad"):
+    plan = Plan.design(dimension, 4, epsilon, USERS, seed=seed, shape=shape)
     rng = np.random.default_rng([seed, 1])
     centers = rng.normal(size=(4, dimension))
     centers /= np.linalg.norm(centers, axis=1, keepdims=True)
@@ -85,7 +85,8 @@ def test_one_forged_report_in_twenty_is_noticed(seed):
 
 
 def test_it_works_without_a_second_moment():
-    plan, honest, forger = study(dimension=300, epsilon=2.0)
+    """Where everybody serves cells; among halfspaces too few do for this test."""
+    plan, honest, forger = study(dimension=300, epsilon=2.0, shape="tight")
     assert table_of(plan, honest).second is None
     assert warning(table_of(plan, honest)) is None
     found = suspicions(poisoned(plan, honest, forger.best_index(USERS // 8)))
