@@ -62,12 +62,17 @@ def test_together_the_tables_tell_more_than_the_first(first, second, found):
     assert both.population.plan_ids == both.plan_ids
 
 
-def test_rows_of_the_first_table_are_used(first, second):
+def test_rows_of_the_first_table_are_used():
     # Three people's reports in the last table say nothing; what is found comes from the first.
-    few = play(second.plan, people(3, 2), SimulationCoins(2))
-    both = decode([first, few], random_state=0)
-    np.testing.assert_allclose(both.centers.mean(axis=0), FAR, atol=15)
-    assert np.linalg.norm(decode(few, random_state=0).centers - both.centers) > 0
+    places = np.array([[60.0, 0.0], [-30.0, 50.0], [-30.0, -50.0]])
+    points = np.repeat(places, 3000, axis=0)
+    plan = Plan.design(2, 3, 2.0, len(points), radius=100.0)
+    later = Plan.design(2, 3, 2.0, len(points), radius=100.0, seed=7, study=plan.id)
+    few = play(later, places, SimulationCoins(2))
+    both = decode([play(plan, points, SimulationCoins(0)), few], random_state=0)
+    assert decode(few, random_state=0).supported == 0
+    assert both.supported == 3
+    assert np.linalg.norm(places[:, None] - both.centers[None], axis=2).min(axis=1).max() < 6.0
 
 
 def test_the_promise_is_that_of_the_largest_epsilon(first, found):
