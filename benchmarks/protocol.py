@@ -25,8 +25,9 @@ from coterie.centers.explain import explain
 from coterie.coins import SimulationCoins
 from coterie.engines.inline import play
 from coterie.errors import CoterieError
+from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.oracles.rows import Frame, Lift, ViewRows, rows_of
-from coterie.plan.codeword import EXTRA_COORDINATES, CodewordParameters
+from coterie.plan.codeword import CodewordParameters
 from coterie.plan.views import Halfspaces
 from harness import Study
 from populations import Source

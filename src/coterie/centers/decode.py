@@ -17,13 +17,31 @@ from coterie.centers.result import Result
 from coterie.centers.vector_sums import decode_vector_sums
 from coterie.errors import DecodeError
 from coterie.plan.canonical import shown
+from coterie.plan.checks import checked_options
 from coterie.plan.public import MAX_CLUSTERS
+from coterie.plan.tree import DECODER_OPTIONS
 
 AUTO: Final = "auto"  # as many clusters as the reports tell apart
 
 Decoder = Callable[..., Result]  # (Aggregate, clusters, Generator), and solver= for the protocols below
 
 _WITH_SOLVER: Final = frozenset({"net-tree", "net-tree-sums", "lsh-tree"})
+_OPTIONS: Final = {
+    "net-tree": DECODER_OPTIONS,
+    "net-tree-sums": DECODER_OPTIONS,
+    "lsh-tree": ("threshold",),
+}
+
+
+def decoder_options(protocol: str) -> tuple[str, ...]:
+    """Return the names of the options that a protocol's decoder takes besides a solver.
+
+    Examples
+    --------
+    >>> decoder_options("lsh-tree"), decoder_options("codeword")
+    (('threshold',), ())
+    """
+    return _OPTIONS.get(protocol, ())
 
 
 def _of_the_plan(decoder: Callable[..., Result]) -> Decoder:
@@ -50,6 +68,7 @@ def decode(
     clusters: int | str | None = None,
     random_state: int | np.random.Generator | None = None,
     solver: Solver | None = None,
+    **options: Any,
 ) -> Result:
     """Find the k cluster centers that private reports speak of.
 
@@ -69,6 +88,11 @@ def decode(
     solver : Solver, optional
         For the tree protocols: what clusters the private coreset, a k-means solver in scikit-learn's manner
         (`fit(X, sample_weight=…)`, then `cluster_centers_`). None is their own.
+    **options
+        What the protocol's decoder takes besides. Net trees: `constants` ("practical", or "theory": the
+        paper's decoder to the letter), `alpha`, `expansion`, `rounds`, `strays`
+        (`coterie.plan.tree.TreeDecoding`). "lsh-tree": `threshold`. An unknown name is refused with the list
+        of known ones.
 
     Returns
     -------
@@ -96,7 +120,9 @@ def decode(
     tables = _checked_tables(aggregate)
     last = tables[-1]
     wanted = _checked_clusters(clusters, last.plan.clusters)
-    options = _checked_options(last.plan.protocol, solver)
+    protocol = last.plan.protocol
+    checked_options(f"the decoder of protocol {protocol}", decoder_options(protocol), options, DecodeError)
+    options |= _checked_solver(protocol, solver)
     rng = np.random.default_rng(random_state)
 
     def found(number: int) -> Result:
@@ -116,8 +142,8 @@ def decode(
         return planned if clear == len(planned.centers) else found(clear)
 
 
-def _checked_options(protocol: str, solver: Solver | None) -> dict[str, Solver]:
-    """Return what the protocol's decoder is told besides."""
+def _checked_solver(protocol: str, solver: Solver | None) -> dict[str, Solver]:
+    """Return what the protocol's decoder is told of a solver."""
     if solver is None:
         return {}
     if protocol not in _WITH_SOLVER:

@@ -22,9 +22,10 @@ from coterie.centers.solution import into_ball, weighted_kmeans
 from coterie.coreset.cost import nearest
 from coterie.oracles.lsh_levels import LevelSums, level_sums
 from coterie.plan import Plan
+from coterie.plan.checks import checked_real
 from coterie.tree.lsh_tree import lsh_leaves
-from coterie.wire.lsh_tree import lsh_tree_parameters
 
+THRESHOLD: Final = 1.5  # times ⌊n/k⌋, the paper's
 _CLEAR: Final = 2.0  # standard deviations by which a center's weight must stand out to be supported
 
 
@@ -47,11 +48,18 @@ class LshTreeOutcome:
 
 
 def decode_lsh_tree(
-    aggregate: Aggregate, generator: np.random.Generator, *, solver: Solver | None = None
+    aggregate: Aggregate,
+    generator: np.random.Generator,
+    *,
+    solver: Solver | None = None,
+    threshold: float = THRESHOLD,
 ) -> Result:
-    """Find the centers of an `lsh-tree` aggregate; `solver` stands in for the paper's k-means++."""
+    """Find the centers of an `lsh-tree` aggregate; `solver` stands in for the paper's k-means++.
+
+    A node is branched where its noisy frequency is at least `threshold` times ⌊n/k⌋.
+    """
     table, plan = cast("LshTreeTable", aggregate.table), aggregate.plan
-    leaves = leaves_of(level_sums(table), branch_threshold(plan, aggregate.count))
+    leaves = leaves_of(level_sums(table), branch_threshold(plan, aggregate.count, threshold))
     points, weights = _enough(leaves, plan.clusters)
     if solver is None:
         labels = weighted_kmeans(points, weights, plan.clusters, generator)
@@ -61,9 +69,9 @@ def decode_lsh_tree(
     return _result(aggregate, leaves, labels[: len(leaves.weights)])
 
 
-def branch_threshold(plan: Plan, count: int) -> float:
+def branch_threshold(plan: Plan, count: int, times: float = THRESHOLD) -> float:
     """Return the frequency from which on a node is branched: 1.5·⌊n/k⌋ in the paper."""
-    return lsh_tree_parameters(plan).threshold * (count // plan.clusters)
+    return checked_real("threshold", times, 0.0, 1e9) * (count // plan.clusters)
 
 
 def leaves_of(levels: list[LevelSums], threshold: float) -> LshLeaves:

@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES, CodewordParameters
+from coterie.plan.codeword import CodewordParameters
 from coterie.plan.lsh_tree import LshTreeParameters
 from coterie.plan.net_tree import NetTreeParameters
 from coterie.plan.shares import ShareParameters
 from coterie.randomizers.vector_sums import from_big_endian
+from coterie.wire.layout import ID_BYTES
 
 SHOWN_PLACES: Final = 3  # of the reports left out for one reason
 

@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 from coterie.collect.forms import Skipped, Skips, form_of
 from coterie.errors import PlanError
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES
-from coterie.plan.plan import TOKEN_BYTES
-from coterie.wire.layout import Reports, as_rows
+from coterie.wire.layout import ID_BYTES, TOKEN_BYTES, Reports, as_rows
 from coterie.wire.tokens import token_id, token_mark
 
 

@@ -19,15 +19,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import Coins
+from coterie.encode.base import Encoder
 from coterie.encode.codeword import rounding_shift
-from coterie.errors import ReportError
 from coterie.geometry.ball import as_points, quantize
 from coterie.geometry.lift import lift
 from coterie.geometry.rotation import Rotation
 from coterie.geometry.simhash import SimHash
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES
-from coterie.plan.design import CODEWORDS
+from coterie.randomizers.codeword import CODEWORDS
 from coterie.randomizers.sphere import lifted
 from coterie.wire.kernels import kernels_of
 from coterie.wire.lsh_tree import LshChoices, LshTreeStream, lsh_tree_parameters, pack_reports
@@ -36,7 +35,7 @@ _NORMALS_AT_A_TIME: Final = 1 << 19  # coordinates of directions held at a time:
 _CODEWORDS_AT_A_TIME: Final = 256  # people whose codewords are held at a time
 
 
-class LshTreeEncoder:
+class LshTreeEncoder(Encoder):
     """Encodes points under one plan. Holds no secret and no state; threads may share it.
 
     Parameters
@@ -54,8 +53,8 @@ class LshTreeEncoder:
     """
 
     def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
         parameters = lsh_tree_parameters(plan)
-        self._plan = plan
         self._parameters = parameters
         self._stream = LshTreeStream(plan)
         self._hashes = SimHash.from_key(plan.randomness_key("hyperplanes"), plan.dimension, parameters.levels)
@@ -64,21 +63,12 @@ class LshTreeEncoder:
             self._embed = rotation.for_width(self._stream.lifted)
             self._shift = rounding_shift(parameters.embedding)
 
-    def encode(self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins) -> NDArray[np.uint8]:
-        """Return one report a point: (n, d), (n, 12) -> (n, width)."""
-        return self.encode_counting(points, ids, coins)[0]
-
     def encode_counting(
         self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins
     ) -> tuple[NDArray[np.uint8], int]:
         """Return what `encode` does, and how many points were clipped. The count is not private."""
-        points = as_points(points, self._plan.dimension)
+        points = self._checked(points, ids)
         parameters, people = self._parameters, len(points)
-        if ids.dtype != np.uint8 or ids.shape != (people, ID_BYTES):
-            raise ReportError(
-                f"ids must be uint8 of shape ({people}, {ID_BYTES}), one row a point, "
-                f"got {ids.dtype} of shape {ids.shape}"
-            )
         # All coins first: what they decide does not depend on how the work is cut.
         count_flips, vector_flips, ranks = self._draw(people, coins)
         counts = np.empty(count_flips.shape, dtype=np.bool_)

@@ -20,7 +20,7 @@ from coterie.coins import Coins
 from coterie.encode.base import ENCODERS
 from coterie.errors import PointError
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES
+from coterie.wire.layout import ID_BYTES
 
 CHUNK: Final = 1 << 14  # people encoded at a time; part of what a seed means, so it never changes
 

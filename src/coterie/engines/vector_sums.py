@@ -31,9 +31,9 @@ from coterie.collect.shuffler import mixed_messages
 from coterie.encode.net_tree_sums import NetTreeSumEncoder
 from coterie.encode.vector_sums import VectorSumEncoder
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES
 from coterie.plan.shares import SCALE_PARTS
 from coterie.randomizers.discrete_gaussian import DiscreteGaussian
+from coterie.wire.layout import ID_BYTES
 
 _CHUNK: Final = 1 << 14  # people at a time
 

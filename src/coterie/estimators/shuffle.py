@@ -21,7 +21,7 @@ from coterie.engines.inline import encode_in_chunks
 from coterie.engines.vector_sums import drawn_table, sent_table
 from coterie.estimators.local import LocalKMeans
 from coterie.plan import Plan
-from coterie.plan.design_shuffle import LOCAL_CAP
+from coterie.plan.amplified_design import LOCAL_CAP
 from coterie.plan.shares import ShareParameters
 from coterie.privacy import MAX_EPSILON
 

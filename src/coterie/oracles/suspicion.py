@@ -42,8 +42,8 @@ from numpy.typing import NDArray
 
 from coterie.aggregate.codeword import CodewordTable
 from coterie.geometry.ball import SCALE
+from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.oracles.leaf_sums import LeafSums, embedding_matrix, leaf_sums
-from coterie.plan.codeword import EXTRA_COORDINATES
 from coterie.wire.rows import Rows
 
 FALSE_ALARM: Final = 4e-3  # of all tests of a clean table together: one honest study in 250

@@ -9,7 +9,6 @@ from coterie.coins import SimulationCoins
 from coterie.encode.net_tree import NetTreeEncoder
 from coterie.errors import DecodeError
 from coterie.plan import Plan
-from coterie.tree.build import BuildParameters
 
 CENTERS = np.array([[0.8, 0.0], [-0.4, 0.7], [-0.4, -0.7]])
 
@@ -70,9 +69,7 @@ def test_a_solver_can_be_passed(study):
 
 def test_the_papers_decoder_to_the_letter_runs_on_the_same_reports(study):
     _, table = study
-    outcome = decode_net_tree(
-        table, np.random.default_rng(0), parameters=BuildParameters(3, 4, 15, strays=0.0)
-    ).tree
+    outcome = decode_net_tree(table, np.random.default_rng(0), expansion=4, rounds=15, strays=0.0).tree
     assert outcome.pooled.all()  # every leaf counts
     assert outcome.centers.shape == (3, 2)
     assert outcome.weights.sum() == pytest.approx(30_000, rel=0.3)
