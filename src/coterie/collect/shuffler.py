@@ -103,11 +103,8 @@ def shuffle_files(
                 batch = _digest(plan, rows)
         if len(rows) < plan.minimum_batch:
             raise ReportError(_too_few(plan, len(rows), skipped))
-        if isinstance(plan.numbers, ShareNumbers):
-            for messages in mixed_messages(plan, rows):
-                writer.append(messages)
-        else:
-            writer.append(rows)
+        for messages in mixed(plan, [rows]):
+            writer.append(messages)
         fresh = memory.record(batch, rows[:, :ID_BYTES])
     return Shuffled(
         counts=intake.counts,
@@ -139,24 +136,45 @@ def _places(paths: Iterable[Path], plan: Plan, ids: NDArray[np.uint8]) -> tuple[
     return skips.all
 
 
-def mixed_messages(plan: Plan, reports: NDArray[np.uint8]) -> Iterator[NDArray[np.uint8]]:
-    """Yield the messages of reports of shares, row by row, in the order of their bytes: (k, message width).
+def mixed(plan: Plan, partitions: Iterable[NDArray[np.uint8]]) -> Iterator[NDArray[np.uint8]]:
+    """Yield what a batch of reports says once it is mixed: what a table of the plan adds up.
+
+    Shares are mixed, all of them at once. A report that counts whole is a message already, and its place in
+    the batch changes no table: partitions are handed on as they come.
 
     Parameters
     ----------
     plan : Plan
-        A plan of protocol `shuffle` or `net-tree-sums` in the shuffle model.
-    reports : ndarray of uint8, shape (n, width)
-        All reports of one batch, each id once.
+        The plan that the reports answer.
+    partitions : iterable of ndarray of uint8, each of shape (m, report width)
+        The reports of one batch, each id once.
 
     Raises
     ------
     ReportError
-        If a share lies outside the field, or a row has too few people to mix.
+        If a row has too few people to mix.
+
+    Examples
+    --------
+    >>> plan = Plan.design(2, 2, 1.0, 100)
+    >>> [messages.shape for messages in mixed(plan, [np.zeros((5, 13), dtype=np.uint8)])]
+    [(5, 13)]
     """
     numbers: object = plan.numbers
     if not isinstance(numbers, ShareNumbers):
-        raise PlanError(f"reports of protocol {plan.protocol} are not made of shares")
+        yield from partitions
+        return
+    reports = [*partitions, np.zeros((0, plan.report_width), dtype=np.uint8)]
+    yield from _mixed_shares(plan, numbers, np.concatenate(reports))
+
+
+def _mixed_shares(
+    plan: Plan, numbers: ShareNumbers, reports: NDArray[np.uint8]
+) -> Iterator[NDArray[np.uint8]]:
+    """Yield the messages of all reports, row by row, in the order of their bytes: (n, width) -> (k, width).
+
+    ReportError if a row has too few people to mix.
+    """
     sums = numbers.sums()
     size = sums.mixer.share_bytes
     if isinstance(numbers, VectorSumNumbers) and numbers.by_column:
@@ -175,14 +193,9 @@ def _sorted_messages(sums: VectorSums, row: int, written: NDArray[np.uint8], siz
     """Return everybody's messages of one row, sorted: (n, D·m·size) -> (n·D·m, message width)."""
     people = len(written)
     shares = from_big_endian(np.ascontiguousarray(written).reshape(-1, size))
-    if (shares >= sums.mixer.modulus).any():
-        raise ReportError(
-            f"a report holds a share outside the field of {sums.mixer.modulus} elements (row {row}); "
-            "nothing was released. Find the file that its client wrote and leave it out"
-        )
     by_coordinate = shares.reshape(people, sums.width, sums.mixer.shares).transpose(1, 0, 2)
-    mixed = np.sort(by_coordinate.reshape(sums.width, -1), axis=1)  # (D, n·m)
-    return sums.messages(np.array([row]), mixed[None])
+    in_order = np.sort(by_coordinate.reshape(sums.width, -1), axis=1)  # (D, n·m)
+    return sums.messages(np.array([row]), in_order[None])
 
 
 def _check_groups(rows: NDArray[np.int64], numbers: VectorSumNumbers) -> None:

@@ -27,7 +27,6 @@ from scipy.sparse import csr_array
 from coterie.aggregate import Aggregate
 from coterie.aggregate.vector_sums import VectorSumTable, numbers_of
 from coterie.coins import Coins
-from coterie.collect.shuffler import mixed_messages
 from coterie.encode.net_tree_sums import NetTreeSumEncoder
 from coterie.encode.vector_sums import VectorSumEncoder
 from coterie.plan import Plan
@@ -76,14 +75,6 @@ def drawn_table(plan: Plan, points: NDArray[Any], coins: Coins) -> tuple[Aggrega
     aggregate = Aggregate(plan)
     aggregate.table = VectorSumTable(plan, sums, messages)
     return aggregate, clipped
-
-
-def sent_table(plan: Plan, reports: NDArray[np.uint8]) -> Aggregate:
-    """Return the table of reports that are really mixed, message by message, and added up."""
-    aggregate = Aggregate(plan)
-    for messages in mixed_messages(plan, reports):
-        aggregate.add(messages)
-    return aggregate
 
 
 def _noise(scale: Fraction, adders: int) -> DiscreteGaussian | None:

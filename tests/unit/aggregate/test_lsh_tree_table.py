@@ -5,7 +5,7 @@ from coterie.aggregate import Aggregate
 from coterie.aggregate.lsh_tree import LENGTH, LshTreeTable, scaled_directions
 from coterie.coins import SimulationCoins
 from coterie.encode.lsh_tree import LshTreeEncoder
-from coterie.engines.inline import play
+from coterie.engines import play
 from coterie.errors import AggregateError, FileError, ReportError
 from coterie.plan import Plan
 from coterie.wire.lsh_tree import LshTreeStream, unpack_bits

@@ -5,7 +5,7 @@ from coterie import LocalKMeans, Plan, decode
 from coterie.centers.lsh_tree import leaves_of
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
-from coterie.engines.inline import play
+from coterie.engines import play
 from coterie.metrics import normalized_objective
 from coterie.oracles.lsh_levels import LevelSums
 from coterie.tree.lsh_tree import lsh_leaves

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from coterie.centers import decode
 from coterie.coins import SimulationCoins, SystemCoins
 from coterie.datasets import gaussian_mixture
-from coterie.engines.inline import play
+from coterie.engines import play
 from coterie.errors import PlanError, PointError
 from coterie.estimators import (
     ClippedPointsWarning,
