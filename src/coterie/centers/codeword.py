@@ -41,7 +41,7 @@ def decode_population(tables: Sequence[Aggregate], clusters: int, rng: np.random
 def decode_cells(tables: Sequence[Aggregate], clusters: int, rng: np.random.Generator) -> Solution:
     """Find centers from the cells of one table alone: the design for tight groups among much noise."""
     (table,) = map(_codeword_table, tables)
-    lift = Lift.from_count_weight(table.numbers.count_weight, table.plan.dimension)
+    lift = Lift.from_count_weight(table.parameters.count_weight, table.plan.dimension)
     solution = solve(leaf_sums(table), second_moment(table), lift, clusters, rng)
     return replace(solution, notes=(*solution.notes, *_suspicions(tables)))
 
@@ -71,7 +71,7 @@ def _rows(aggregates: Sequence[Aggregate]) -> list[ViewRows]:
 
 def _served(table: CodewordTable, kind: type | UnionType) -> bool:
     """Say whether anybody reported on a view of this kind."""
-    parts = zip(table.numbers.views, Rows.of(table.numbers).parts, strict=True)
+    parts = zip(table.parameters.views, Rows.of(table.parameters).parts, strict=True)
     return any(isinstance(view, kind) and bool(table.counts[rows].any()) for view, rows in parts)
 
 

@@ -58,7 +58,7 @@ DECODERS: Final[dict[str, dict[str, Decoder]]] = {
         "cells": Decoder(decode_cells, without_cells, number_of_groups),
     },
     "net-tree": _paper(decode_net_tree),
-    "shuffle": {"cells": Decoder(decode_vector_sums)},
+    "vector-sums": {"cells": Decoder(decode_vector_sums)},
     "lsh-tree": _paper(decode_lsh_tree),
     "net-tree-sums": _paper(decode_net_tree),
 }
@@ -90,7 +90,7 @@ def decode(
     decoder : str, optional
         Which of the protocol's decoders. For "codeword": "population", weighted points that explain all rows
         (the default where there are halfspaces, or at most two dimensions), or "cells", for tight groups,
-        from the cells alone. For "shuffle": "cells". For the tree protocols: "paper".
+        from the cells alone. For "vector-sums": "cells". For the tree protocols: "paper".
     solver : Solver, optional
         For the paper's decoders: what clusters the private coreset, a k-means solver in scikit-learn's manner
         (`fit(X, sample_weight=…)`, then `cluster_centers_`). None is their own.

@@ -31,8 +31,8 @@ from coterie.collect.released import open_released
 from coterie.errors import PlanError, ReportError
 from coterie.plan import Plan
 from coterie.plan.codeword import ID_BYTES
-from coterie.plan.shares import ShareNumbers
-from coterie.plan.vector_sums import VectorSumNumbers
+from coterie.plan.shares import ShareParameters
+from coterie.plan.vector_sums import VectorSumParameters
 from coterie.privacy import Guarantee
 from coterie.randomizers.vector_sums import VectorSums, from_big_endian
 from coterie.wire.report_file import HEADER, ReportFile, write_reports
@@ -160,31 +160,31 @@ def mixed(plan: Plan, partitions: Iterable[NDArray[np.uint8]]) -> Iterator[NDArr
     >>> [messages.shape for messages in mixed(plan, [np.zeros((5, 13), dtype=np.uint8)])]
     [(5, 13)]
     """
-    numbers: object = plan.numbers
-    if not isinstance(numbers, ShareNumbers):
+    parameters: object = plan.parameters
+    if not isinstance(parameters, ShareParameters):
         yield from partitions
         return
     reports = [*partitions, np.zeros((0, plan.report_width), dtype=np.uint8)]
-    yield from _mixed_shares(plan, numbers, np.concatenate(reports))
+    yield from _mixed_shares(plan, parameters, np.concatenate(reports))
 
 
 def _mixed_shares(
-    plan: Plan, numbers: ShareNumbers, reports: NDArray[np.uint8]
+    plan: Plan, parameters: ShareParameters, reports: NDArray[np.uint8]
 ) -> Iterator[NDArray[np.uint8]]:
     """Yield the messages of all reports, row by row, in the order of their bytes: (n, width) -> (k, width).
 
     ReportError if a row has too few people to mix.
     """
-    sums = numbers.sums()
+    sums = parameters.sums()
     size = sums.mixer.share_bytes
-    if isinstance(numbers, VectorSumNumbers) and numbers.by_column:
-        rows, _ = PublicStream(plan.public_key()).choices(reports[:, :ID_BYTES], Rows.of(numbers))
-        _check_groups(rows, numbers)
+    if isinstance(parameters, VectorSumParameters) and parameters.by_column:
+        rows, _ = PublicStream(plan.randomness_key()).choices(reports[:, :ID_BYTES], Rows.of(parameters))
+        _check_groups(rows, parameters)
         for row in np.unique(rows).tolist():
             yield _sorted_messages(sums, row, reports[rows == row, ID_BYTES:], size)
         return
-    width = numbers.coordinates * numbers.shares * size
-    for row in range(numbers.rows):
+    width = parameters.coordinates * parameters.shares * size
+    for row in range(parameters.rows):
         start = ID_BYTES + row * width
         yield _sorted_messages(sums, row, reports[:, start : start + width], size)
 
@@ -198,12 +198,12 @@ def _sorted_messages(sums: VectorSums, row: int, written: NDArray[np.uint8], siz
     return sums.messages(np.array([row]), in_order[None])
 
 
-def _check_groups(rows: NDArray[np.int64], numbers: VectorSumNumbers) -> None:
-    smallest = int(np.bincount(rows, minlength=numbers.rows).min())
-    if smallest < numbers.group:
+def _check_groups(rows: NDArray[np.int64], parameters: VectorSumParameters) -> None:
+    smallest = int(np.bincount(rows, minlength=parameters.rows).min())
+    if smallest < parameters.group:
         raise ReportError(
-            f"a row of this batch has {smallest} people, the plan needs {numbers.group} in each to mix and "
-            "to add noise; nothing was released. Wait for more reports"
+            f"a row of this batch has {smallest} people, the plan needs {parameters.group} in each to mix "
+            "and to add noise; nothing was released. Wait for more reports"
         )
 
 

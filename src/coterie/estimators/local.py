@@ -19,7 +19,7 @@ from coterie.coins import Coins
 from coterie.errors import PlanError
 from coterie.estimators.base import PlayedKMeans, seed_of
 from coterie.plan import Plan
-from coterie.plan.protocols import NUMBERS
+from coterie.plan.protocols import PARAMETERS
 
 _WHOLE: Final = 1e-9  # how far shares may be from adding up to 1
 
@@ -100,7 +100,7 @@ class LocalKMeans(PlayedKMeans):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PlayedKMeans._parameter_constraints,
-        "protocol": [StrOptions({name for name in NUMBERS if "local" in NUMBERS[name].models})],
+        "protocol": [StrOptions({name for name in PARAMETERS if "local" in PARAMETERS[name].models})],
         "waves": [tuple, list, None],
     }
 
@@ -156,13 +156,10 @@ class LocalKMeans(PlayedKMeans):
             return super()._tables(points, design, coins, asked)
         tables: list[Aggregate] = []
         for part in self._parts(self.waves, len(points)):
-            rows = points[part]
-            plan = (
-                self._follow_up(decode(tables, **asked), tables[-1].plan, len(rows))
-                if tables
-                else design(rows)
-            )
-            tables.append(self._collect(plan, rows, coins))
+            rows, plan = points[part], None
+            if tables:
+                plan = self._follow_up(tables[-1].plan, decode(tables, **asked), len(rows))
+            tables.append(self._collect(plan or design(rows), rows, coins))
         return tables
 
     def _parts(self, waves: Sequence[float], people: int) -> list[NDArray[np.int64]]:
@@ -180,7 +177,7 @@ class LocalKMeans(PlayedKMeans):
         order = np.random.default_rng(seed).permutation(people)
         return [np.sort(part) for part in np.split(order, ends[:-1])]
 
-    def _follow_up(self, found: Result, plan: Plan, people: int) -> Plan:
+    def _follow_up(self, plan: Plan, found: Result, people: int) -> Plan:
         """Follow up; with the same ball where the earlier people's reports tell nobody apart."""
         seen, options = found.population, self.protocol_options or {}
         if len(seen.points) > 1 or seen.scatter > 0:

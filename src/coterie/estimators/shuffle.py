@@ -20,7 +20,7 @@ from coterie.engines import drawn_table
 from coterie.estimators.base import PlayedKMeans
 from coterie.plan import Plan
 from coterie.plan.design_shuffle import LOCAL_CAP
-from coterie.plan.shares import ShareNumbers
+from coterie.plan.shares import ShareParameters
 from coterie.privacy import MAX_EPSILON
 
 MOST_SENT_PEOPLE: Final = 2000  # up to here shares are really sent, mixed and added up
@@ -28,9 +28,9 @@ MOST_SENT_MESSAGES: Final = 1 << 24
 
 _VARIANTS: Final = {
     "amplified": {"protocol": "codeword", "model": "shuffle"},
-    "split-and-mix": {"protocol": "shuffle", "model": "shuffle"},
+    "split-and-mix": {"protocol": "vector-sums", "model": "shuffle"},
     "net-tree": {"protocol": "net-tree-sums", "model": "shuffle"},
-    "central": {"protocol": "shuffle", "model": "central"},
+    "central": {"protocol": "vector-sums", "model": "central"},
     "central-net-tree": {"protocol": "net-tree-sums", "model": "central"},
 }
 
@@ -137,12 +137,12 @@ class ShuffleKMeans(PlayedKMeans):
         )
 
     def _collect(self, plan: Plan, points: NDArray[Any], coins: Coins) -> Aggregate:
-        numbers = plan.numbers
+        parameters = plan.parameters
         sent = True
-        if isinstance(numbers, ShareNumbers):
+        if isinstance(parameters, ShareParameters):
             few = len(points) <= MOST_SENT_PEOPLE
-            few = few and len(points) * numbers.cost.messages <= MOST_SENT_MESSAGES
-            sent = plan.model == "shuffle" and few and numbers.report_width <= MOST_BYTES
+            few = few and len(points) * parameters.cost.messages <= MOST_SENT_MESSAGES
+            sent = plan.model == "shuffle" and few and parameters.report_width <= MOST_BYTES
         self.sums_drawn_ = plan.model == "shuffle" and not sent
         if sent:
             return super()._collect(plan, points, coins)

@@ -43,9 +43,10 @@ def test_reports_are_the_encoders_own(monkeypatch):
     assert play(PLAN, POINTS, SimulationCoins(5)) == table
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"protocol": "shuffle", "model": "shuffle", "delta": 1e-6, "cells": 4}]
-)
+SHARES = {"protocol": "vector-sums", "model": "shuffle", "delta": 1e-6, "cells": 4}
+
+
+@pytest.mark.parametrize("options", [{}, SHARES])
 def test_partitions_in_any_cut_and_order_give_one_table(options):
     plan = Plan.design(2, 2, 2.0, 40, **options)
     (partition,) = Inline().encode(plan, POINTS[:40, :2], SimulationCoins(0))
