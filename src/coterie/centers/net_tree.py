@@ -194,9 +194,11 @@ def _population_of(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the leaves as points of the unit ball, (N, d), and their shares of all people, (N,)."""
     projection = projection_of(plan)
-    kept = outcome.coreset.weights > 0
-    points = outcome.coreset.points[kept] @ projection.basis.T / projection.scale
-    return points, outcome.coreset.weights[kept] / count
+    shares = outcome.coreset.weights / count
+    if not (shares > 0).any():  # nothing but noise: nobody knows which leaf has more people
+        shares = np.full(len(shares), 1 / len(shares))
+    points = outcome.coreset.points[shares > 0] @ projection.basis.T / projection.scale
+    return points, shares[shares > 0]
 
 
 def _with_all_clusters(outcome: NetTreeOutcome, clusters: int) -> NetTreeOutcome:

@@ -63,8 +63,9 @@ def solution_of_parts(
     held, lengths = np.maximum(weights, 0.0), np.linalg.norm(centers, axis=1)
     counting, vectors = noise
     errors = np.minimum(np.hypot(vectors, counting * lengths) / np.maximum(held, 1.0), 2.0)
+    supported = (held > 0) & (weights > _CLEAR * counting)
     notes: tuple[str, ...] = ()
-    if float(np.sqrt(np.mean(errors**2))) > _LITTLE:
+    if not supported.any() or float(np.sqrt(np.mean(errors**2))) > _LITTLE:
         notes = (
             "At this epsilon and number of reports the paper's protocol says little; protocol codeword "
             "needs far fewer reports.",
@@ -73,7 +74,7 @@ def solution_of_parts(
         centers=centers,
         shares=held / held.sum() if held.sum() > 0 else np.full(len(held), 1 / len(held)),
         errors=errors,
-        supported=(held > 0) & (weights > _CLEAR * counting),
+        supported=supported,
         points=population[0],
         weights=population[1],
         notes=notes,
