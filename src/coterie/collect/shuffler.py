@@ -19,15 +19,14 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.collect.forms import Skipped, Skips, place_in
 from coterie.collect.intake import IntakeCounts, take_in
 from coterie.collect.released import open_released
+from coterie.collect.skips import Skipped
 from coterie.errors import PlanError, ReportError
 from coterie.plan import Plan
 from coterie.plan.codeword import ID_BYTES
@@ -35,7 +34,7 @@ from coterie.plan.shares import ShareParameters
 from coterie.plan.vector_sums import VectorSumParameters
 from coterie.privacy import Guarantee
 from coterie.randomizers.vector_sums import VectorSums, from_big_endian
-from coterie.wire.report_file import HEADER, ReportFile, write_reports
+from coterie.wire.report_file import write_reports
 from coterie.wire.rows import Rows
 from coterie.wire.shuffled_file import ShuffledFile
 from coterie.wire.stream import PublicStream
@@ -84,9 +83,8 @@ def shuffle_files(
     """
     if plan.model != "shuffle":
         raise PlanError(f"a plan of the {plan.model} model has nothing to shuffle; its model must be shuffle")
-    sent = [Path(path) for path in paths]
     held: list[NDArray[np.uint8]] = []
-    with take_in(sent, plan) as intake:
+    with take_in(paths, plan) as intake:
         for chunk in intake.chunks():  # sorted by id, each id once
             held.append(chunk)
             _check_size(held)
@@ -98,7 +96,7 @@ def shuffle_files(
         if not memory.holds(batch):
             before = memory.released_before(rows[:, :ID_BYTES])
             if before.any():
-                skipped = (*skipped, *_places(sent, plan, rows[before, :ID_BYTES]))
+                skipped += intake.places_of(rows[before, :ID_BYTES], "released before")
                 rows = rows[~before]
                 batch = _digest(plan, rows)
         if len(rows) < plan.minimum_batch:
@@ -121,19 +119,6 @@ def _digest(plan: Plan, rows: NDArray[np.uint8]) -> bytes:
     digest = hashlib.sha256(b"coterie/1/batch" + plan.id_bytes)
     digest.update(np.ascontiguousarray(rows).data)
     return digest.digest()
-
-
-def _places(paths: Iterable[Path], plan: Plan, ids: NDArray[np.uint8]) -> tuple[Skipped, ...]:
-    """Find reports with these ids in the files as they were sent."""
-    skips = Skips()
-    wanted = {identity.tobytes() for identity in ids}
-    for path in paths:
-        place, start = place_in(path, HEADER.size, plan.report_width), 0
-        for chunk in ReportFile.open(path, plan).chunks():
-            found = [number for number, row in enumerate(chunk) if row[:ID_BYTES].tobytes() in wanted]
-            skips.note("released before", start + np.array(found, dtype=np.int64), place)
-            start += len(chunk)
-    return skips.all
 
 
 def mixed(plan: Plan, partitions: Iterable[NDArray[np.uint8]]) -> Iterator[NDArray[np.uint8]]:

@@ -36,7 +36,7 @@ def gaps(centers):
 def test_three_clusters_are_found_in_the_plans_coordinates(study):
     plan, table = study
     result = decode(table, random_state=0)
-    assert gaps(result.centers).max() < 0.15
+    assert gaps(result.centers).max() < 0.25
     assert result.weights == pytest.approx([1 / 3] * 3, abs=0.05)
     assert (result.supported, result.notes, result.count) == (3, (), 30_000)
     assert (gaps(result.centers) < 4 * result.errors.max()).all()
@@ -65,7 +65,7 @@ def test_a_solver_can_be_passed(study):
     _, table = study
     solver = KMeans(3, n_init=3, random_state=0)
     result = decode(table, random_state=0, solver=solver)
-    assert gaps(result.centers).max() < 0.15
+    assert gaps(result.centers).max() < 0.25
 
 
 def test_the_papers_decoder_to_the_letter_runs_on_the_same_reports(study):

@@ -158,11 +158,11 @@ def test_missing_doubled_and_foreign_messages():
     foreign = messages[:3].copy()
     foreign[2, :4] = 255
     table = Aggregate(plan)
-    with pytest.raises(ReportError, match="message 2 of 3 is for entry"):
+    with pytest.raises(ReportError, match="report 2 of 3: the table has 8 entries"):
         table.add(foreign)
     foreign = messages[:3].copy()
     foreign[1, 4:] = 255
-    with pytest.raises(ReportError, match="share 1 of 3 lies outside the field"):
+    with pytest.raises(ReportError, match=r"report 1 of 3: .* a share is below"):
         table.add(foreign)
     assert table.count == 0
     halves = Aggregate(plan), Aggregate(plan)
