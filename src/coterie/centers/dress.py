@@ -37,7 +37,9 @@ def dress(solution: Solution, tables: Sequence[Aggregate]) -> Result:
     >>> plan = Plan.design(2, 2, 1.0, 100, center=(5.0, 0.0), radius=2.0)
     >>> found, halves = np.array([[0.5, 0.0], [0.0, 0.0]]), np.full(2, 0.5)
     >>> solution = Solution(found, halves, np.full(2, 0.1), np.array([True, False]), found, halves)
-    >>> result = dress(solution, [Aggregate(plan)])
+    >>> table = Aggregate(plan)
+    >>> table.add(bytes(100 * plan.report_width))
+    >>> result = dress(solution, [table])
     >>> result.centers[0].tolist(), result.weights.tolist(), result.errors.tolist()
     ([6.0, 0.0], [0.5, 0.0], [0.2, 2.0])
     """
