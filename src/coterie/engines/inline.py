@@ -23,7 +23,6 @@ from coterie.encode.base import ENCODERS
 from coterie.engines.base import Partition
 from coterie.errors import PointError
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES
 
 CHUNK: Final = 1 << 14  # people encoded at a time; part of what a seed means, so it never changes
 
@@ -46,9 +45,7 @@ class Inline:
             raise PointError(f"points must have shape (n, {plan.dimension}), got shape {points.shape}")
         encoder = ENCODERS[plan.protocol](plan)
         for start in range(0, len(points), CHUNK):
-            chunk = points[start : start + CHUNK]
-            ids = np.frombuffer(coins.bytes(ID_BYTES * len(chunk)), dtype=np.uint8).reshape(-1, ID_BYTES)
-            yield Partition(*encoder.encode_counting(chunk, ids, coins))
+            yield Partition(*encoder.encode_counting(points[start : start + CHUNK], None, coins))
 
     def aggregate(self, plan: Plan, partitions: Iterable[NDArray[np.uint8]]) -> Aggregate:
         """Return the table of all reports."""
