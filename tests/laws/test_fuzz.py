@@ -43,7 +43,7 @@ AMPLIFIED = Plan.design(2, 2, 1.0, 200, model="shuffle", delta=1e-4)
 
 KINDS = {  # how often each, of 20
     "plan": 3, "text": 4, "reports": 2, "shuffled": 1, "ledger": 2, "released": 1, "table": 1, "added": 1,
-    "uploads": 2, "npy": 1, "csv": 2,
+    "uploads": 1, "stream": 1, "npy": 1, "csv": 2,
 }  # fmt: skip
 
 
@@ -164,13 +164,13 @@ class Fuzzer:
     def uploads(self):
         plan = PLANS["codeword"]
         pieces = [self.random.randbytes(self.random.randrange(3 * plan.upload_width)) for _ in range(3)]
-        with Intake(plan) as intake:
+        with Intake(plan, most_reports=self.random.choice((2, 100))) as intake:
             intake.add_uploads(pieces, issued=(bytes(16),), spent=set())
             assert sum(len(chunk) for chunk in intake.chunks()) == intake.counts.unique
 
     def stream(self):
         pieces = [self.random.randbytes(self.random.randrange(40)) for _ in range(3)]
-        with Intake(self.local) as intake:
+        with Intake(self.local, most_reports=self.random.choice((2, 100))) as intake:
             intake.add_stream(pieces)
             assert sum(len(chunk) for chunk in intake.chunks()) == intake.counts.unique
 
