@@ -12,15 +12,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coterie import Aggregate, Client, Plan, Population, Result, decode
+from coterie import Aggregate, Client, Plan, decode
 from coterie.aggregate.arrays import check_same_plan, fill
+from coterie.centers.decode import Decoder
+from coterie.centers.solution import Solution
 from coterie.collect import take_in
 from coterie.encode.base import Encoder
-from coterie.errors import PlanError
+from coterie.encode.people import checked_people
+from coterie.errors import DecodeError, PlanError, ReportError
 from coterie.geometry.ball import quantize
 from coterie.plan.base import LocalParameters
 from coterie.plan.checks import checked_integer
 from coterie.privacy.odds import BASE_ODDS, largest_odds, odds_allowed, spent_epsilon
+from coterie.wire.forms import Form
 from coterie.wire.report_file import write_reports
 
 ROOT = Path(__file__).parents[2]
@@ -59,7 +63,8 @@ def design(facts, *, caution=1.0):
 
 class SideEncoder(Encoder):
     def encode_counting(self, points, ids, coins):
-        quantized, clipped = quantize(self._checked(points, ids), self._plan.center, self._plan.radius)
+        points, ids = checked_people(points, ids, self._plan.dimension, coins)
+        quantized, clipped = quantize(points, self._plan.center, self._plan.radius)
         odds = self._plan.parameters.odds
         lies = coins.below_many(odds + BASE_ODDS, len(ids)) >= odds
         told = ((quantized[:, 0] >= 0) ^ lies).astype(np.uint8)
@@ -75,7 +80,7 @@ class SideTable:
     shapes = classmethod(lambda cls, plan, size: {"counts": (2,)})
 
     def add(self, reports):
-        self.counts += np.bincount(reports[:, -1] & 1, minlength=2)
+        self.counts += np.bincount(reports[:, -1], minlength=2)
 
     def merge(self, other):
         check_same_plan(self.plan, other.plan)
@@ -91,33 +96,37 @@ class SideTable:
         return table
 
 
-def decode_sides(aggregate, clusters, generator):
-    del clusters, generator
+def side_form(plan):
+    del plan
+    return Form("there is no such side", lambda rows: rows[:, -1] > 1)
+
+
+def decode_sides(tables, clusters, rng, *, floor=0.01):
+    del rng
+    aggregate = tables[-1]
     plan, odds = aggregate.plan, aggregate.plan.parameters.odds
     told = aggregate.table.counts / aggregate.count
-    shares = np.clip((told * (odds + BASE_ODDS) - BASE_ODDS) / (odds - BASE_ODDS), 0.01, 0.99)
-    centers = np.zeros((2, plan.dimension))
-    centers[:, 0] = -plan.radius / 2, plan.radius / 2
-    return Result(
-        centers=centers, weights=shares / shares.sum(), errors=np.ones(2), supported=2, notes=(),
-        count=aggregate.count, guarantee=plan.guarantee, plan_id=plan.id,
-        population=Population(centers, shares / shares.sum(), plan.study_id, (plan.id,)),
-    )  # fmt: skip
+    shares = np.clip((told * (odds + BASE_ODDS) - BASE_ODDS) / (odds - BASE_ODDS), floor, 1 - floor)
+    centers = np.zeros((clusters, plan.dimension))
+    centers[:, 0] = -0.5, 0.5
+    shares /= shares.sum()
+    return Solution(centers, shares, np.full(2, 0.1), np.ones(2, dtype=bool), centers, shares)
 
 
 ENTRIES = {
     "PARAMETERS": ((NAME, "local"), SideParameters),
     "DESIGNS": ((NAME, "local"), design),
     "ENCODERS": (NAME, SideEncoder),
+    "REPORT_FORMS": (NAME, side_form),
     "TABLES": (NAME, SideTable),
-    "DECODERS": (NAME, decode_sides),
+    "DECODERS": (NAME, {"sides": Decoder(decode_sides, any_number=False, options=("floor",))}),
 }
 
 
 def named_tables():
     """The tables of "To add a protocol", by name: the page says in which file each is."""
     page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").split("## To add a protocol")[1]
-    rows = re.findall(r"^\| `([A-Z]+)` \| `([a-z_/]+)\.py` \|", page, re.M)
+    rows = re.findall(r"^\| `([A-Z_]+)` \| `([a-z_/]+)\.py` \|", page, re.M)
     return {name: vars(import_module("coterie." + file.replace("/", ".")))[name] for name, file in rows}
 
 
@@ -148,7 +157,13 @@ def test_a_protocol_goes_from_plan_to_centers(tmp_path):
     table.save(tmp_path / "table")
     result = decode(Aggregate.load(tmp_path / "table", plan), random_state=0)
     assert result.weights[1] == pytest.approx(RIGHT, abs=FAR)
+    assert result.centers[:, 0].tolist() == [-1.0, 1.0]  # in the plan's ball
     assert result.guarantee.spent <= 1.0
+    with pytest.raises(ReportError, match="there is no such side"):
+        table.add(bytes(12) + b"\x02")
+    assert decode(table, floor=0.5).weights.tolist() == [0.5, 0.5]
+    with pytest.raises(DecodeError, match="has no option 'ceiling'; known: floor"):
+        decode(table, ceiling=0.5)
 
 
 @pytest.mark.usefixtures("registered")

@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import Coins
-from coterie.geometry.ball import as_points
 from coterie.plan import Plan
 from coterie.plan.protocols import Registry
-from coterie.wire.layout import check_ids
 
 
 class Encoder(ABC):
@@ -30,9 +28,12 @@ class Encoder(ABC):
 
     @abstractmethod
     def encode_counting(
-        self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins
+        self, points: ArrayLike, ids: NDArray[np.uint8] | None, coins: Coins
     ) -> tuple[NDArray[np.uint8], int]:
-        """Return what `encode` does, and how many points were clipped. The count is not private."""
+        """Return what `encode` does, and how many points were clipped. The count is not private.
+
+        Points and ids are checked here (`checked_people`); without ids, fresh ones are drawn first.
+        """
 
     def encode(self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins) -> NDArray[np.uint8]:
         """Return one report a point: (n, d), (n, 12) -> (n, width).
@@ -47,12 +48,6 @@ class Encoder(ABC):
             The secret coins; outside simulation, the system's.
         """
         return self.encode_counting(points, ids, coins)[0]
-
-    def _checked(self, points: ArrayLike, ids: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Return the points clean, (n, d), where there is an id for each of them."""
-        clean = as_points(points, self._plan.dimension)
-        check_ids(ids, len(clean))
-        return clean
 
 
 # Loaded when a plan asks for it: a device answers plans of few protocols.

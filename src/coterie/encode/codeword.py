@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import Coins
 from coterie.encode.base import Encoder
+from coterie.encode.people import checked_people
 from coterie.encode.signs import ViewSigns
 from coterie.errors import PlanError
 from coterie.geometry.ball import as_points, quantize
@@ -83,10 +84,10 @@ class IndexEncoder(Encoder):
         """Return all codewords of each report, eight bits a byte: (n, 12) -> (n, N, P/8)."""
 
     def encode_counting(
-        self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins
+        self, points: ArrayLike, ids: NDArray[np.uint8] | None, coins: Coins
     ) -> tuple[NDArray[np.uint8], int]:
         """Return what `encode` does, and how many points were clipped. The count is not private."""
-        points = self._checked(points, ids)
+        points, ids = checked_people(points, ids, self._plan.dimension, coins)
         people = len(points)
         ranks = self._randomizer.ranks(coins.below_many(self._randomizer.total, people))
         heavy = kernels_of("coterie.encode", self._kernels, people)
@@ -168,8 +169,8 @@ class CodewordEncoder(IndexEncoder):
         self, points: NDArray[np.float64], ids: NDArray[np.uint8]
     ) -> tuple[NDArray[np.float64], int]:
         quantized, clipped = quantize(points, self._plan.center, self._plan.radius)
-        rows, flips = self._stream.choices(ids, self._signs.rows)
-        odd = self._signs.odd(quantized, rows) ^ flips
+        views, masks, flips = self._stream.places(ids, self._signs.rows)
+        odd = self._signs.odd(quantized, views, masks) ^ flips
         rotated = self._embed(lift(quantized, self._parameters.count_weight))  # y, (n, P)
         vectors = self._rounded(rotated)
         vectors *= (1.0 - 2.0 * odd)[:, None]

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from coterie.coins import Coins
 from coterie.encode.base import Encoder
 from coterie.encode.codeword import rounding_shift
+from coterie.encode.people import checked_people
 from coterie.geometry.ball import as_points, quantize
 from coterie.geometry.lift import lift
 from coterie.geometry.rotation import Rotation
@@ -64,10 +65,10 @@ class LshTreeEncoder(Encoder):
             self._shift = rounding_shift(parameters.embedding)
 
     def encode_counting(
-        self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins
+        self, points: ArrayLike, ids: NDArray[np.uint8] | None, coins: Coins
     ) -> tuple[NDArray[np.uint8], int]:
         """Return what `encode` does, and how many points were clipped. The count is not private."""
-        points = self._checked(points, ids)
+        points, ids = checked_people(points, ids, self._plan.dimension, coins)
         parameters, people = self._parameters, len(points)
         # All coins first: what they decide does not depend on how the work is cut.
         count_flips, vector_flips, ranks = self._draw(people, coins)

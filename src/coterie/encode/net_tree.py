@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from coterie.coins import Coins
 from coterie.encode.base import Encoder
 from coterie.encode.net_tree_codeword import CodewordTreeEncoder
+from coterie.encode.people import checked_people
 from coterie.encode.tree_paths import TreePaths, node_signs
 from coterie.geometry.ball import as_points, quantize
 from coterie.plan import Plan
@@ -56,10 +57,10 @@ class NetTreeEncoder(Encoder):
         self._paths = TreePaths(plan, parameters)
 
     def encode_counting(
-        self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins
+        self, points: ArrayLike, ids: NDArray[np.uint8] | None, coins: Coins
     ) -> tuple[NDArray[np.uint8], int]:
         """Return what `encode` does, and how many points were clipped. The count is not private."""
-        points = self._checked(points, ids)
+        points, ids = checked_people(points, ids, self._plan.dimension, coins)
         people, levels = len(points), self._parameters.levels
         # All coins first: what they decide does not depend on how the work is cut.
         flips = np.concatenate(

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from coterie.encode.shares import ShareEncoder
 from coterie.encode.tree_paths import TreePaths
@@ -60,13 +60,13 @@ class NetTreeSumEncoder(ShareEncoder):
         ]
 
     def contributions(
-        self, points: ArrayLike, ids: NDArray[np.uint8]
+        self, points: NDArray[np.float64], ids: NDArray[np.uint8]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
         """Return rows, integer vectors and how many were clipped: (n, d), (n, 12) -> (n, T), (n, D), int.
 
         A public function of the point, before any noise: **not private**.
         """
-        quantized, clipped = quantize(self._checked(points, ids), self._plan.center, self._plan.radius)
+        quantized, clipped = quantize(points, self._plan.center, self._plan.radius)
         paths = self._paths.of(quantized)  # (n, T+1)
         rows = np.stack(
             [

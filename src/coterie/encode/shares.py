@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import Coins
 from coterie.encode.base import Encoder
+from coterie.encode.people import checked_people
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.plan.plan import Plan
@@ -38,7 +39,7 @@ class ShareEncoder(Encoder):
 
     @abstractmethod
     def contributions(
-        self, points: ArrayLike, ids: NDArray[np.uint8]
+        self, points: NDArray[np.float64], ids: NDArray[np.uint8]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
         """Return rows, integer vectors and how many were clipped: (n, d), (n, 12) -> (n, …), (n, D), int.
 
@@ -46,10 +47,11 @@ class ShareEncoder(Encoder):
         """
 
     def encode_counting(
-        self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins
+        self, points: ArrayLike, ids: NDArray[np.uint8] | None, coins: Coins
     ) -> tuple[NDArray[np.uint8], int]:
         """Return what `encode` does, and how many points were clipped. The count is not private."""
         self._check_sendable()
+        points, ids = checked_people(points, ids, self._plan.dimension, coins)
         rows, vectors, clipped = self.contributions(points, ids)
         sums = self._shares.sums()
         reports = np.empty((len(ids), self._shares.report_width), dtype=np.uint8)

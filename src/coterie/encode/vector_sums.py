@@ -67,18 +67,18 @@ class VectorSumEncoder(ShareEncoder):
         return self._cells_of(quantized)
 
     def contributions(
-        self, points: ArrayLike, ids: NDArray[np.uint8]
+        self, points: NDArray[np.float64], ids: NDArray[np.uint8]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
         """Return the row, the integer vector and how many were clipped: (n, d), (n, 12) -> (n,), (n, D), int.
 
         A public function of point and id, before any noise: **not private**.
         """
-        quantized, clipped = quantize(self._checked(points, ids), self._plan.center, self._plan.radius)
+        quantized, clipped = quantize(points, self._plan.center, self._plan.radius)
         vectors = self._on_grid(lift(quantized, self._parameters.count_weight))
         if self._parameters.layout == "column":
-            rows, _ = self._stream.choices(ids, self._signs.rows)
-            vectors *= (1 - 2 * self._signs.odd(quantized, rows).astype(np.int64))[:, None]
-            return rows, vectors, clipped
+            views, masks, _ = self._stream.places(ids, self._signs.rows)
+            vectors *= (1 - 2 * self._signs.odd(quantized, views, masks).astype(np.int64))[:, None]
+            return self._signs.rows.firsts[views] + masks, vectors, clipped
         cells = self._cells_of(quantized)
         if self._parameters.layout == "hashed":
             cells = PairwiseHash.from_key(self._plan.randomness_key(), self._parameters.buckets).of(cells)

@@ -23,7 +23,7 @@ from coterie.centers import decode
 from coterie.centers.decode import decoder_options
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
-from coterie.engines.inline import play
+from coterie.engines import play
 from coterie.errors import CoterieError, PlanError
 from coterie.plan import Plan, design_options, protocols
 from coterie.plan.checks import read_value

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from coterie.errors import ReportError
 from coterie.plan.base import ID_BYTES, TOKEN_BYTES
 
-__all__ = ["ID_BYTES", "TOKEN_BYTES", "Reports", "as_rows", "check_ids"]
+__all__ = ["ID_BYTES", "TOKEN_BYTES", "Reports", "as_rows"]
 
 Reports = bytes | bytearray | memoryview | NDArray[np.uint8]
 
@@ -46,12 +46,3 @@ def as_rows(reports: Reports, width: int) -> NDArray[np.uint8]:
             f"reports of this plan have {width} bytes each; {len(flat)} bytes are no whole number of them"
         )
     return flat.reshape(-1, width)
-
-
-def check_ids(ids: NDArray[np.uint8], people: int) -> None:
-    """Raise ReportError unless there is one id a person: (n, 12) of uint8."""
-    if ids.dtype != np.uint8 or ids.shape != (people, ID_BYTES):
-        raise ReportError(
-            f"ids must be uint8 of shape ({people}, {ID_BYTES}), one row a point, "
-            f"got {ids.dtype} of shape {ids.shape}"
-        )
