@@ -13,6 +13,8 @@ HEAVY = [
     "scipy.optimize",
     "joblib",
     "pandas",
+    "polars",
+    "narwhals",
     "matplotlib",
     "pyarrow",
     "typer",
@@ -27,7 +29,9 @@ def loaded_by(statement: str) -> set[str]:
     return set(json.loads(done.stdout))
 
 
-@pytest.mark.parametrize("statement", ["import coterie.encode", "from coterie import Client, Plan"])
+@pytest.mark.parametrize(
+    "statement", ["import coterie.encode", "from coterie import Client, Plan", "import coterie.features"]
+)
 def test_encoding_loads_neither_the_server_nor_its_dependencies(statement):
     assert loaded_by(statement).isdisjoint(HEAVY + SERVER)
 
