@@ -16,7 +16,7 @@ from coterie.centers.net_tree import decode_net_tree
 from coterie.centers.result import Result
 from coterie.centers.vector_sums import decode_vector_sums
 from coterie.errors import DecodeError
-from coterie.plan.canonical import shown
+from coterie.plain.canonical import shown
 from coterie.plan.public import MAX_CLUSTERS
 
 AUTO: Final = "auto"  # as many clusters as the reports tell apart

@@ -11,8 +11,8 @@ from rich.table import Table
 from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say, to_json
 from coterie.cli.screen import out as screen
 from coterie.errors import DecodeError
+from coterie.plain.files import replacing
 from coterie.plan import Plan
-from coterie.plan.files import replacing
 
 if TYPE_CHECKING:
     from coterie.centers import Result

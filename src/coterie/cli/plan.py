@@ -12,9 +12,9 @@ from coterie.cli.describe import plan_facts, plan_table
 from coterie.cli.screen import Force, Json, check_output, print_json, progress, say
 from coterie.cli.screen import out as screen
 from coterie.errors import PlanError
+from coterie.plain.canonical import shown
+from coterie.plain.checks import read_value
 from coterie.plan import Plan
-from coterie.plan.canonical import shown
-from coterie.plan.checks import read_value
 
 if TYPE_CHECKING:
     from coterie.centers import Population

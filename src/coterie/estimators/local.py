@@ -55,8 +55,8 @@ from coterie.estimators.caveats import (
 )
 from coterie.geometry.ball import refuse_masked
 from coterie.metrics import distances, nearest
+from coterie.plain.canonical import SAFE_INTEGER
 from coterie.plan import Plan
-from coterie.plan.canonical import SAFE_INTEGER
 from coterie.plan.protocols import PARAMETERS
 from coterie.privacy import MAX_EPSILON
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Self
 
 from coterie.errors import PlanError
-from coterie.plan.checks import checked_fields, checked_integer, checked_real
+from coterie.plain.checks import checked_fields, checked_integer, checked_real
 from coterie.plan.codeword import CodewordParameters
 from coterie.privacy import MAX_EPSILON, Guarantee
 from coterie.privacy.amplification import MAX_BATCH, amplified_delta, amplified_epsilon

@@ -32,7 +32,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from coterie.plan.checks import checked_real
+from coterie.plain.checks import checked_real
 from coterie.plan.net_tree_design import net_points, packing_ratio
 from coterie.plan.tree_shape import TreeShape
 

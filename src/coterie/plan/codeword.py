@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, Self
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
-from coterie.plan.checks import checked_fields, checked_integer, checked_power_of_two
+from coterie.plain.checks import checked_fields, checked_integer, checked_power_of_two
 from coterie.plan.views import View, check_dimension, checked_views, views_from_list
 from coterie.privacy.odds import BASE_ODDS, largest_odds, spent_epsilon
 from coterie.randomizers.codeword import TOTAL_LIMIT, CodewordRandomizer

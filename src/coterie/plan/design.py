@@ -25,7 +25,7 @@ from typing import Final
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.halfspaces import turn_size
-from coterie.plan.checks import checked_choice
+from coterie.plain.checks import checked_choice
 from coterie.plan.codeword import (
     EXTRA_COORDINATES,
     MAX_EMBEDDING,

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Final, Self
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
-from coterie.plan.checks import checked_choice, checked_fields, checked_integer, checked_real
+from coterie.plain.checks import checked_choice, checked_fields, checked_integer, checked_real
 from coterie.plan.codeword import ID_BYTES, MAX_EMBEDDING, MIN_EMBEDDING
 from coterie.plan.design import CODEWORDS, choose_embedding
 from coterie.privacy.odds import BASE_ODDS, largest_shared_odds, product_allowed, spent_by_product

@@ -18,7 +18,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Final, Self
 
 from coterie.errors import PlanError
-from coterie.plan.checks import checked_fields, checked_integer
+from coterie.plain.checks import checked_fields, checked_integer
 from coterie.plan.tree_shape import check_fits, checked_shape
 from coterie.privacy.odds import BASE_ODDS, product_allowed, spent_by_product
 from coterie.randomizers.response import BinaryResponse

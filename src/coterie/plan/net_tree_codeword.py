@@ -22,7 +22,7 @@ from typing import Any, Final, Self
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
-from coterie.plan.checks import checked_fields, checked_integer, checked_power_of_two
+from coterie.plain.checks import checked_fields, checked_integer, checked_power_of_two
 from coterie.plan.codeword import EXTRA_COORDINATES, ID_BYTES, MAX_EMBEDDING, MIN_EMBEDDING
 from coterie.plan.design import CODEWORDS
 from coterie.plan.net_tree import LocalTreeParameters

@@ -36,7 +36,7 @@ from typing import Any, Final
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.nets import MAX_LEVELS, MAX_NET_DIMENSION, RATIOS
-from coterie.plan.checks import checked_choice, checked_integer, checked_real
+from coterie.plain.checks import checked_choice, checked_integer, checked_real
 from coterie.plan.design import CODEWORDS, choose_embedding
 from coterie.plan.net_tree import NetTreeParameters
 from coterie.plan.net_tree_codeword import CodewordTreeParameters

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Final, Self
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE, SCALE_SQUARED
-from coterie.plan.checks import checked_choice, checked_fields, checked_integer
+from coterie.plain.checks import checked_choice, checked_fields, checked_integer
 from coterie.plan.shares import MAX_GRID_BITS, MAX_MODULUS, NOISES, SCALE_PARTS, ShareParameters
 from coterie.plan.tree_shape import check_fits, checked_shape
 from coterie.privacy.renyi import Influence

@@ -19,11 +19,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self
 
 from coterie.errors import PlanError
+from coterie.plain.canonical import MAX_BYTES, canonical_bytes, parse_object, shown
+from coterie.plain.checks import checked_choice, checked_delta, checked_fields, checked_integer, checked_real
+from coterie.plain.files import read_bounded, replacing
 from coterie.plan.approximation import Approximation, approximation
 from coterie.plan.base import MixedParameters, Parameters
-from coterie.plan.canonical import MAX_BYTES, canonical_bytes, parse_object, shown
-from coterie.plan.checks import checked_choice, checked_delta, checked_fields, checked_integer, checked_real
-from coterie.plan.files import read_bounded, replacing
 from coterie.plan.follow_up import ball_after, population_in
 from coterie.plan.protocols import PARAMETERS, design_parameters, parameters_class
 from coterie.plan.public import checked_public_part

@@ -11,10 +11,10 @@ from inspect import signature
 from typing import Any, Final
 
 from coterie.errors import PlanError
+from coterie.plain.canonical import shown
+from coterie.plain.checks import checked_delta
 from coterie.plan.amplified import AmplifiedParameters
 from coterie.plan.base import Parameters
-from coterie.plan.canonical import shown
-from coterie.plan.checks import checked_delta
 from coterie.plan.codeword import CodewordParameters
 from coterie.plan.design import design_codeword
 from coterie.plan.design_shuffle import design_amplified, design_net_tree_sums, design_vector_sums

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol, cast
 
 from coterie.errors import PlanError
 from coterie.geometry.nets import MAX_LEVELS, MAX_NET_DIMENSION, MAX_TABLE, RATIOS
-from coterie.plan.checks import checked_integer, checked_real
+from coterie.plain.checks import checked_integer, checked_real
 
 MAX_EXPANSION: Final = 1 << 40  # a; larger than every tree, so "expand all"
 MAX_ROUNDS: Final = 64  # Γ

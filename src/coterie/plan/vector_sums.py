@@ -21,7 +21,7 @@ from typing import Any, Final, Self
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE, SCALE_SQUARED
-from coterie.plan.checks import checked_choice, checked_fields, checked_integer
+from coterie.plain.checks import checked_choice, checked_fields, checked_integer
 from coterie.plan.codeword import EXTRA_COORDINATES
 from coterie.plan.shares import MAX_GRID_BITS, MAX_MODULUS, NOISES, SCALE_PARTS, ShareParameters
 from coterie.plan.views import MAX_ROWS, Halfspaces, View, check_dimension, checked_views, views_from_list

@@ -22,8 +22,8 @@ from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.cells import CrossPolytopeCells, NetCells
 from coterie.geometry.halfspaces import HalfspaceSigns, turn_size
-from coterie.plan.canonical import shown
-from coterie.plan.checks import (
+from coterie.plain.canonical import shown
+from coterie.plain.checks import (
     checked_choice,
     checked_fields,
     checked_integer,

@@ -24,8 +24,8 @@ from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
 from coterie.engines.inline import play
 from coterie.errors import CoterieError, PlanError
+from coterie.plain.checks import read_value
 from coterie.plan import Plan
-from coterie.plan.checks import read_value
 from coterie.plan.protocols import PARAMETERS
 from coterie.reproduction.simple_decoder import Shrinkage, decode_simply
 from coterie.reproduction.studies import PEERS, Setting

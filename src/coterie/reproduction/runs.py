@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from coterie.errors import FileError
 from coterie.metrics import normalized_objective
-from coterie.plan.files import replacing
+from coterie.plain.files import replacing
 from coterie.reproduction.methods import Played, method_of
 from coterie.reproduction.studies import Setting
 
