@@ -25,7 +25,7 @@ own = st.sampled_from(["middle", "own"])
 
 @st.composite
 def numbers(draw, name, weight):
-    low, high = sorted(draw(st.tuples(st.floats(-1e300, 1e300), st.floats(-1e300, 1e300))))
+    low, high = sorted(draw(st.tuples(st.floats(-9e299, 9e299), st.floats(-9e299, 9e299))))
     scale = draw(st.sampled_from(["linear", "log"]))
     if scale == "log":
         low = draw(st.floats(1e-290, 1e250))
@@ -101,7 +101,7 @@ def tables(draw, values=None, weights=weights):
 
 
 @given(tables())
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_every_record_has_the_references_point_alone_and_in_a_table(made):
     schema, records = made
     reference = Reference(schema.to_json())
@@ -132,7 +132,6 @@ def test_no_record_leaves_the_ball(made):
 
 
 @given(tables("fitting", weights=near_weights))
-@settings(max_examples=150)
 def test_a_record_comes_back_within_a_step(made):
     schema, records = made
     schema = Schema(schema.features)  # no coverage: nothing is clipped

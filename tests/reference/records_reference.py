@@ -22,6 +22,11 @@ def as_double(value: object) -> float:
         return math.inf if value > 0 else -math.inf
 
 
+def integer(literal: str) -> int | float:
+    """A literal of a schema: an integer, or a double where it is none that a double holds for sure."""
+    return int(literal) if abs(int(literal)) < 1 << 53 else float(literal)
+
+
 def log2(x: float) -> float:
     e = 0
     while x >= 2:
@@ -166,7 +171,7 @@ class Reference:
     """One schema, given as JSON text."""
 
     def __init__(self, schema_json: str) -> None:
-        schema = json.loads(schema_json)
+        schema = json.loads(schema_json, parse_int=integer)
         self.features = schema["features"]
         squared = 0.0
         for f in self.features:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -101,8 +102,10 @@ def decode(
 
     def found(number: int) -> Result:
         if len(tables) > 1:
-            return decode_rows(tables, number, rng)
-        return DECODERS[last.plan.protocol](last, number, rng, **options)
+            result = decode_rows(tables, number, rng)
+        else:
+            result = DECODERS[last.plan.protocol](last, number, rng, **options)
+        return dataclasses.replace(result, features=last.plan.features)
 
     # The problems are small: with more threads than one they mostly wait for each other.
     with threadpool_limits(limits=1):
@@ -179,6 +182,8 @@ def _check_together(tables: Sequence[Aggregate]) -> None:
         raise DecodeError("only tables of protocol codeword can be decoded together")
     if len({plan.dimension for plan in plans}) > 1:
         raise DecodeError("tables decoded together must have the same number of dimensions")
+    if len({plan.features for plan in plans}) > 1:
+        raise DecodeError("tables decoded together must declare the same features")
     if len({plan.model for plan in plans}) > 1:
         raise DecodeError("tables decoded together must be of the same model of trust")
     if len({plan.id for plan in plans}) < len(plans):

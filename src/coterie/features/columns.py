@@ -33,6 +33,21 @@ def columns_of(table: Any, names: Sequence[str] | None) -> tuple[dict[str, Colum
     return columns, lengths.pop() if lengths else 0
 
 
+def holds_records(table: Any) -> bool:
+    """Tell records, of whatever make, from an array of points.
+
+    Examples
+    --------
+    >>> holds_records([{"age": 3}]), holds_records({"age": [3]}), holds_records([[0.1, 0.2]])
+    (True, True, False)
+    """
+    if isinstance(table, np.ndarray):
+        return table.dtype.names is not None
+    if isinstance(table, list | tuple):
+        return bool(table) and isinstance(table[0], Mapping)
+    return isinstance(table, Mapping) or hasattr(table, "columns") or hasattr(table, "__arrow_c_stream__")
+
+
 def _of_mapping(table: Mapping[str, Any], names: Iterable[str]) -> dict[str, Column]:
     return {name: _column(table[name] if name in table else _lacking(name)) for name in names}
 

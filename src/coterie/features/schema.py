@@ -313,6 +313,11 @@ class Schema:
         return cls(suggested(*columns_of(table, None)), source=PUBLIC_SAMPLE)
 
 
+def as_schema(features: Schema | Sequence[Feature]) -> Schema:
+    """Return a schema, made of features where none is given."""
+    return features if isinstance(features, Schema) else Schema(tuple(checked_list("features", features)))
+
+
 def _feature(where: str, data: object) -> Feature:
     if not isinstance(data, Mapping):
         raise PlanError(f"{where} must be a JSON object, got {shown(data)}")
