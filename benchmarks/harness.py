@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from coterie.files import replacing
+from coterie.plain.files import replacing
 from real_data import default_folder
 
 RESULTS = Path(__file__).parent / "results"

@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.table import Table
 
+from coterie.features.schema import DECLARED, Schema
 from coterie.plan import Plan
 from coterie.plan.shares import ShareParameters
 
@@ -26,6 +27,7 @@ def _plan_rows(plan: Plan) -> list[tuple[str, str]]:
     return [
         ("plan", plan.id),
         ("asks for", f"{plan.clusters:,} centers of points with {plan.dimension:,} coordinates"),
+        *([("features", _feature_words(plan.features))] if plan.features is not None else []),
         ("of", f"about {plan.expected_users:,} people, one report each"),
         ("report", f"{_report_words(plan)} ({plan.protocol} protocol)"),
         *([("batch", _batch_words(plan))] if plan.model == "shuffle" else []),
@@ -35,6 +37,13 @@ def _plan_rows(plan: Plan) -> list[tuple[str, str]]:
         *([("study", f"{plan.study}; for people who answered no other plan of it")] if plan.study else []),
         *([("after", ", ".join(plan.after))] if plan.after else []),
     ]
+
+
+def _feature_words(schema: Schema) -> str:
+    words = ", ".join(
+        f"{feature.name} ({feature.kind}, weight {feature.weight:g})" for feature in schema.features
+    )
+    return words if schema.source == DECLARED else f"{words}; from a sample declared public"
 
 
 def _report_words(plan: Plan) -> str:
@@ -76,5 +85,6 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "after": list(plan.after),
         "report_bytes": plan.report_width,
         "minimum_batch": plan.minimum_batch,
+        **({} if plan.features is None else {"features": plan.features.to_dict()}),
         "promise": str(plan.guarantee),
     }

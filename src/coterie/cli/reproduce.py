@@ -48,8 +48,8 @@ def run(
     Runs are kept in runs.csv as they come: an interrupted command goes on where it stopped. The full grid
     takes about an hour and a half on two cores.
     """
-    from coterie.files import read_bounded
-    from coterie.plan.canonical import MAX_BYTES, parse_object
+    from coterie.plain.canonical import MAX_BYTES, parse_object
+    from coterie.plain.files import read_bounded
     from coterie.reproduction.reproduce import Reproduction
     from coterie.reproduction.studies import Grid
     from coterie.wire.workers import default_workers

@@ -25,8 +25,8 @@ from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
 from coterie.engines import play
 from coterie.errors import CoterieError, PlanError
+from coterie.plain.checks import read_value
 from coterie.plan import Plan, design_options, protocols
-from coterie.plan.checks import read_value
 from coterie.reproduction.simple_decoder import Shrinkage, decode_simply
 from coterie.reproduction.studies import PEERS, Setting
 

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from coterie.errors import FileError
-from coterie.files import replacing
 from coterie.metrics import normalized_objective
+from coterie.plain.files import replacing
 from coterie.reproduction.methods import Played, method_of
 from coterie.reproduction.studies import Setting
 
