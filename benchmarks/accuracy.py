@@ -28,7 +28,7 @@ from benchmarks.populations import non_private, one_center, source_of
 from benchmarks.protocol import by_reports, seconds_without_radii
 from coterie import Plan
 from coterie.metrics import normalized_objective, recovered
-from coterie.plan.codeword import CodewordNumbers
+from coterie.plan.codeword import CodewordParameters
 
 WORST = 2.0  # no seed worse than so many medians
 DECODE_SECONDS = {"decode_seconds": 40.0, "bare_decode_seconds": 15.0}  # on any line, on two cores
@@ -106,8 +106,8 @@ def play(study: Study, seed: int, folder: Path) -> Figures:
 
 def known_partition(plan: Plan, points: NDArray[Any], centers: NDArray[np.float64], seed: int) -> float:
     """Return the objective of means that are off only by the noise of k vector sums at full ε."""
-    assert isinstance(plan.numbers, CodewordNumbers)
-    gain = plan.numbers.randomizer.gain(plan.numbers.embedding)
+    assert isinstance(plan.parameters, CodewordParameters)
+    gain = plan.parameters.randomizer.gain(plan.parameters.embedding)
     labels = np.concatenate(
         [
             ((centers**2).sum(axis=1) - 2 * (piece @ centers.T)).argmin(axis=1)

@@ -22,7 +22,7 @@ from benchmarks.harness import RESULTS, Bar, Benchmark, Figures, Runs, Study
 from coterie import LocalKMeans, ShuffleKMeans
 from coterie.datasets import gaussian_mixture
 from coterie.metrics import normalized_objective
-from coterie.plan.shares import ShareNumbers
+from coterie.plan.shares import ShareParameters
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "local": {},
@@ -64,13 +64,13 @@ def play(study: Study, seed: int, folder: Path) -> Figures:
         warnings.simplefilter("ignore")
         model = kind(**options, **VARIANTS[study.method]).fit(points)
     seconds = time.perf_counter() - started
-    numbers, left = model.plan_.numbers, model.guarantee_.local_epsilon
-    shares = isinstance(numbers, ShareNumbers)
+    parameters, left = model.plan_.parameters, model.guarantee_.local_epsilon
+    shares = isinstance(parameters, ShareParameters)
     return {
         "objective": normalized_objective(points, model.cluster_centers_),
         "seconds": seconds,
-        "messages": numbers.cost.messages if shares else 1,
-        "bytes": numbers.cost.bytes if shares else model.plan_.report_width,
+        "messages": parameters.cost.messages if shares else 1,
+        "bytes": parameters.cost.bytes if shares else model.plan_.report_width,
         "local_epsilon": None if left is None or math.isinf(left) else left,
     }
 

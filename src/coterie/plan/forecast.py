@@ -28,13 +28,18 @@ less and more noise: it is wide where groups are about to be lost.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
 from coterie.errors import PlanError
+from coterie.geometry.ball import SCALE
+from coterie.plan.base import Parameters
 from coterie.plan.checks import checked_choice, checked_real
+from coterie.plan.codeword import EXTRA_COORDINATES, CodewordParameters
+from coterie.plan.vector_sums import VectorSumParameters
+from coterie.plan.views import Halfspaces
 
 SLACK: Final = 1.5  # by which the noise may be better or worse than the formula: the band
 HOPELESS: Final = 0.25  # recovered at the lucky end of the band, below which a study is not worth asking for
@@ -138,6 +143,53 @@ class Channel:
     rows: int  # M halfspaces; 0 where there are only cells
     dimension: int  # d
     lifted: int  # D
+
+
+def channel_of(
+    parameters: Parameters, *, protocol: str, dimension: int, clusters: int, people: int
+) -> Channel:
+    """Return the noise of a plan's table, for so many people.
+
+    Raises
+    ------
+    PlanError
+        If nobody has measured how errors of this protocol follow from its noise.
+    """
+    if isinstance(parameters, CodewordParameters):
+        return _codeword_channel(parameters, dimension, clusters, people)
+    if isinstance(parameters, VectorSumParameters) and not parameters.by_column:
+        return _cells_channel(parameters, dimension, clusters, people)
+    raise PlanError(
+        f"there is no forecast for {protocol} plans of this layout: only for codeword and for vector-sums of "
+        "all cells is it known how errors follow from the noise; forecast a codeword plan of the same facts, "
+        "or try the plan on made-up points (`coterie.datasets.gaussian_mixture`)"
+    )
+
+
+def _codeword_channel(of: CodewordParameters, dimension: int, clusters: int, people: int) -> Channel:
+    lifted = dimension + EXTRA_COORDINATES
+    gain, second = of.randomizer.gain(of.embedding), of.randomizer.second_gain(of.embedding)
+    halfspaces = [view for view in of.views if isinstance(view, Halfspaces)]
+    share = sum(view.weight for view in halfspaces or of.views) / sum(view.weight for view in of.views)
+    variance = people * (1 + second / lifted) / (gain**2 * share)  # ν
+    return Channel(
+        noise=clusters**2 * dimension * variance / (_weight(of.count_weight) * people**2),
+        rows=sum(view.rows for view in halfspaces),
+        dimension=dimension,
+        lifted=lifted,
+    )
+
+
+def _cells_channel(of: VectorSumParameters, dimension: int, clusters: int, people: int) -> Channel:
+    adding = people if of.noise == "everyone" else 1
+    variance = adding * float(of.noise_scale / of.grid) ** 2  # ν
+    noise = clusters**2 * dimension * variance / (_weight(of.count_weight) * people**2)
+    return Channel(noise=noise, rows=0, dimension=dimension, lifted=dimension + EXTRA_COORDINATES)
+
+
+def _weight(count_weight: int) -> float:
+    """Return a² = 1 - b²."""
+    return 1 - (count_weight / SCALE) ** 2
 
 
 @dataclass(frozen=True, slots=True)
