@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,7 @@ NAMES = ("real_data", *ALONE, *GRIDS)
 
 def main() -> int:
     """Run one experiment, or return how many of all failed."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as Ctrl-C does: ends the workers, too
     if sys.argv[1:] and sys.argv[1] in NAMES:
         name = sys.argv.pop(1)
         sys.argv[0] = f"python -m benchmarks {name}"

@@ -3,7 +3,7 @@
 For n people, k groups and d dimensions everything follows from one number, the *noise of a center*: the mean
 squared error of the mean of n/k people if the partition were known and all of ε were spent on it,
 
-    V = k²·d·ν / (a²·n²)        ν the variance of a coordinate of a sum over everybody, a the weight of a point
+    V = k²·d·ν / (a²·n²)      ν the variance of a coordinate of a sum over everybody, a the weight of a point
 
 In the local model ν = n·(1 + c₂/D)/(κ²·h), h the share of the people who serve halfspaces. What the decoder
 adds to the objective beyond non-private k-means, its *excess*, is then, for a between-group variance T:
@@ -15,20 +15,20 @@ adds to the objective beyond non-private k-means, its *excess*, is then, for a b
 
 - *found, from sums of cells*: E·T·V/(T + V), as shrunk means have it;
 - *real data*, which have no groups to be found: F·T·√(w²/T)·(V/T)^⅓;
-- *lost*: T. A group stands out of the noise of M rows of D coordinates where V < T·√(D/M) (the threshold of
-  a spike in a noisy matrix), out of a cell's where V < T·√D: with τ the ratio of the two,
+- *lost*: T. Whether a group stands out of the noise of M rows of D coordinates is a matter of V/T against
+  (D/M)^¼ (√(D/M) for one who looks at the spectrum alone), out of a cell's against √D. With τ their ratio,
 
       share lost = τ^b / (τ₀^b + τ^b),   τ₀ lower for wide groups
 
-w² is the variance inside a group, the non-private objective. A, B, C, p, E, F, b and the τ₀ are measured, and
-`python -m benchmarks forecast` prints them beside a new fit. The *band* is the same formula with `SLACK` times
-less and more noise: it is wide where groups are about to be lost.
+w² is the variance inside a group, the non-private objective. A, B, C, E, F and the τ₀ are measured, p and b
+chosen; `python -m benchmarks forecast` prints them beside a new fit. The *band* is that with `SLACK` times
+less and more noise (for real data: excess), so that it is wide where groups are about to be lost.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
@@ -38,8 +38,10 @@ from coterie.geometry.ball import SCALE
 from coterie.plan.base import Parameters
 from coterie.plan.checks import checked_choice, checked_real
 from coterie.plan.codeword import EXTRA_COORDINATES, CodewordParameters
+from coterie.plan.public import MAX_USERS
 from coterie.plan.vector_sums import VectorSumParameters
 from coterie.plan.views import Halfspaces
+from coterie.privacy import MAX_EPSILON
 
 SLACK: Final = 1.5  # by which the noise may be better or worse than the formula: the band
 HOPELESS: Final = 0.25  # recovered at the lucky end of the band, below which a study is not worth asking for
@@ -51,17 +53,17 @@ DECAY: Final = 0.27  # of the objective of digits: one_center·k^-0.27
 class Constants:
     """What was measured, each named as in the module's formulas."""
 
-    sides: float = 0.29  # A
-    width: float = 8.4  # B
-    reach: float = 0.85  # C
+    sides: float = 0.27  # A
+    width: float = 7.5  # B
+    reach: float = 0.89  # C
     steep: float = 2.5  # p
-    cells: float = 1.1  # E
-    real: float = 0.42  # F
-    fall: float = 4.0  # b
-    lost_rows: float = 1.3  # τ₀ of tight groups
-    lost_wide: float = 1.3  # by which a width of 1 lowers it
-    lost_cells: float = 0.12  # τ₀ of cells
-    lost_spread: float = 0.08  # width at which a group fills two cells
+    cells: float = 1.2  # E
+    real: float = 0.43  # F
+    fall: float = 6.0  # b
+    lost_rows: float = 0.74  # τ₀ of tight groups
+    lost_wide: float = 0.92  # by which a width of 1 lowers it
+    lost_cells: float = 0.16  # τ₀ of cells
+    lost_spread: float = 0.1  # width at which a group fills two cells
 
 
 MEASURED: Final = Constants()
@@ -114,7 +116,7 @@ class Kind:
 
 
 def _cut(surface: float) -> float:
-    """Return what projecting into the ball takes from the variance 1 of a normal coordinate that ends there."""
+    """Return what the ball's surface, so many deviations away, takes from a normal coordinate's variance."""
     beyond = math.erfc(surface / math.sqrt(2)) / 2
     density = math.exp(-(surface**2) / 2) / math.sqrt(2 * math.pi)
     return surface * density + (1 - surface**2) * beyond + (density - surface * beyond) ** 2
@@ -259,8 +261,7 @@ def expect(
     data = kind_of(kind)
     between, within = data.costs(clusters, channel.dimension)  # T, w²
     excess, low, high = (
-        _excess(replace(channel, noise=channel.noise * factor), between, within, data, constants)
-        for factor in (1.0, 1 / SLACK, SLACK)
+        _excess(channel, between, within, data, constants, slack) for slack in (1.0, 1 / SLACK, SLACK)
     )
 
     def share(cost: float) -> float:
@@ -281,12 +282,13 @@ def expect(
     )
 
 
-def _excess(channel: Channel, between: float, within: float, kind: Kind, c: Constants) -> float:
+def _excess(channel: Channel, between: float, within: float, kind: Kind, c: Constants, slack: float) -> float:
     if not between:
         return 0.0
+    usual, channel = channel.noise, replace(channel, noise=channel.noise * slack)
     lost = _lost(channel, between, within, c)
     if kind.separation is None:
-        found = c.real * math.sqrt(within * between) * (channel.noise / between) ** (1 / 3)
+        found = slack * c.real * math.sqrt(within * between) * (usual / between) ** (1 / 3)
     elif channel.rows:
         found = _found_by_rows(channel, within, c)
     else:
@@ -299,7 +301,7 @@ def _lost(channel: Channel, between: float, within: float, c: Constants) -> floa
         return 1.0
     width = math.sqrt(within)
     if channel.rows:
-        ratio = channel.noise / (between * math.sqrt(channel.lifted / channel.rows))
+        ratio = channel.noise / (between * (channel.lifted / channel.rows) ** 0.25)
         ratio *= (1 + c.lost_wide * width) / c.lost_rows
     else:
         ratio = channel.noise / (between * math.sqrt(channel.lifted))
@@ -321,3 +323,57 @@ def _found_by_rows(channel: Channel, within: float, c: Constants) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if told(middle) > middle else (low, middle)
     return high
+
+
+# ---------------------------------------------------------------- the inverse questions
+
+
+def people_needed(at: Callable[[int], Expectation], good: Callable[[Expectation], bool]) -> int | None:
+    """Return the fewest people for whom a forecast is good; None where `MAX_USERS` are too few.
+
+    Parameters
+    ----------
+    at : callable
+        The forecast for so many people; better for more.
+    good : callable
+        What is wanted of it; see `target`.
+
+    Examples
+    --------
+    >>> def at(people):
+    ...     return expect(Channel(40_000 / people, 1024, 100, 102), people, 8, "tight")
+    >>> needed = people_needed(at, target(recovered=0.9))
+    >>> at(needed).recovered >= 0.9 > at(needed - 1).recovered
+    True
+    """
+    if not good(at(MAX_USERS)):
+        return None
+    low, high = 0, MAX_USERS
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if good(at(middle)) else (middle, high)
+    return high
+
+
+def epsilon_needed(at: Callable[[float], Expectation], good: Callable[[Expectation], bool]) -> float | None:
+    """Return the smallest ε, in steps of a hundredth, for which a forecast is good; None above 16."""
+    if not good(at(MAX_EPSILON)):
+        return None
+    low, high = 0, round(100 * MAX_EPSILON)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if good(at(middle / 100)) else (middle, high)
+    return high / 100
+
+
+def target(
+    *, recovered: float | None = None, objective: float | None = None
+) -> Callable[[Expectation], bool]:
+    """Return what is wanted of a forecast: at least such a share recovered, or at most such an objective."""
+    if (recovered is None) == (objective is None):
+        raise PlanError("give one target: a recovered share or an objective")
+    if recovered is not None:
+        share = checked_real("recovered", recovered, 0.0, 1.0)
+        return lambda found: found.recovered >= share
+    most = checked_real("objective", objective, 0.0, 4.0)
+    return lambda found: found.objective <= most
