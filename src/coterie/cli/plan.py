@@ -108,7 +108,7 @@ def run(
             raise typer.BadParameter("give it, too", param_hint=" and ".join(missing))
         plan = Plan.design(expected_users=users, seed=seed, **changes)
     plan.save(out)
-    if (found := expectations(plan)) and all(one.hopeless for one in found):
+    if (expected := expectations(plan)) and all(one.hopeless for one in expected):
         caution(
             f"hopeless: with {users:,} people at epsilon {plan.epsilon:g} noise hides the {plan.clusters} "
             "groups; `coterie power` says how many people or which epsilon it takes"

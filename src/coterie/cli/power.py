@@ -51,7 +51,7 @@ def run(
         recovered=0.9 if recovered is None and objective is None else recovered, objective=objective
     )
     given = {"shape": shape, "model": model, "delta": delta}
-    options = {name: value for name, value in given.items() if value is not None}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
 
     @cache
     def designed(spent: float, people: int) -> Plan:

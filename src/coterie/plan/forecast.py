@@ -15,8 +15,8 @@ adds to the objective beyond non-private k-means, its *excess*, is then, for a b
 
 - *found, from sums of cells*: E·T·V/(T + V), as shrunk means have it;
 - *real data*, which have no groups to be found: F·T·√(w²/T)·(V/T)^⅓;
-- *lost*: T. Whether a group stands out of the noise of M rows of D coordinates is a matter of V/T against
-  (D/M)^¼ (√(D/M) for one who looks at the spectrum alone), out of a cell's against √D. With τ their ratio,
+- *lost*: T. Groups stand out of the noise of halfspaces as long as V is well below T, out of a cell's as long
+  as it is well below T·√D: with τ the ratio of the two,
 
       share lost = τ^b / (τ₀^b + τ^b),   τ₀ lower for wide groups
 
@@ -54,14 +54,14 @@ class Constants:
     """What was measured, each named as in the module's formulas."""
 
     sides: float = 0.27  # A
-    width: float = 7.5  # B
+    width: float = 7.3  # B
     reach: float = 0.89  # C
     steep: float = 2.5  # p
     cells: float = 1.2  # E
-    real: float = 0.43  # F
-    fall: float = 6.0  # b
-    lost_rows: float = 0.74  # τ₀ of tight groups
-    lost_wide: float = 0.92  # by which a width of 1 lowers it
+    real: float = 0.46  # F
+    fall: float = 5.0  # b
+    lost_rows: float = 0.42  # τ₀ of tight groups
+    lost_wide: float = 1.1  # by which a width of 1 lowers it
     lost_cells: float = 0.16  # τ₀ of cells
     lost_spread: float = 0.1  # width at which a group fills two cells
 
@@ -288,7 +288,7 @@ def _excess(channel: Channel, between: float, within: float, kind: Kind, c: Cons
     usual, channel = channel.noise, replace(channel, noise=channel.noise * slack)
     lost = _lost(channel, between, within, c)
     if kind.separation is None:
-        found = slack * c.real * math.sqrt(within * between) * (usual / between) ** (1 / 3)
+        found = slack * c.real * math.sqrt(within * between) * math.cbrt(usual / between)
     elif channel.rows:
         found = _found_by_rows(channel, within, c)
     else:
@@ -301,12 +301,12 @@ def _lost(channel: Channel, between: float, within: float, c: Constants) -> floa
         return 1.0
     width = math.sqrt(within)
     if channel.rows:
-        ratio = channel.noise / (between * (channel.lifted / channel.rows) ** 0.25)
+        ratio = channel.noise / between
         ratio *= (1 + c.lost_wide * width) / c.lost_rows
     else:
         ratio = channel.noise / (between * math.sqrt(channel.lifted))
         ratio *= (1 + (width / c.lost_spread) ** 2) / c.lost_cells
-    return 1 - 1 / (1 + ratio**c.fall)
+    return 1 - 1 / (1 + math.pow(ratio, c.fall))
 
 
 def _found_by_rows(channel: Channel, within: float, c: Constants) -> float:
