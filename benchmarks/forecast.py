@@ -39,7 +39,7 @@ from coterie.plan.views import Halfspaces
 POINTS = 20_000  # people are like these
 STARTS = 5
 WITHIN = 1.25  # of a measured mean: what the forecast promises
-GUESS = Constants(  # what a fit starts from: the last one, rounded
+GUESS = Constants(  # what a fit starts from: an earlier one
     sides=0.27,
     width=7.3,
     reach=0.89,

@@ -58,10 +58,10 @@ class Constants:
     reach: float = 0.89  # C
     steep: float = 2.5  # p
     cells: float = 1.2  # E
-    real: float = 0.46  # F
+    real: float = 0.47  # F
     fall: float = 5.0  # b
-    lost_rows: float = 0.42  # τ₀ of tight groups
-    lost_wide: float = 1.1  # by which a width of 1 lowers it
+    lost_rows: float = 0.41  # τ₀ of tight groups
+    lost_wide: float = 0.95  # by which a width of 1 lowers it
     lost_cells: float = 0.16  # τ₀ of cells
     lost_spread: float = 0.1  # width at which a group fills two cells
 
