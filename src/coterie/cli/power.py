@@ -7,7 +7,6 @@ from functools import cache
 from typing import Annotated, Any
 
 import typer
-from rich.box import SIMPLE
 from rich.table import Table
 
 from coterie.cli.screen import Json, print_json, say
@@ -80,7 +79,7 @@ def run(
             }
         )
         return
-    table = Table(title=f"recovered, objective: {kind_of(kind).name}", title_justify="left", box=SIMPLE)
+    table = Table(title=f"recovered, objective: {kind_of(kind).name}", title_justify="left", box=None)
     table.add_column("people", justify="right", no_wrap=True)
     for spent in columns:
         table.add_column(f"ε = {spent:g}", justify="right", no_wrap=True)
