@@ -1,4 +1,4 @@
-"""What hostile clients do to the centers, and whether the table shows it: `python benchmarks/poisoning.py`.
+"""What hostile clients do to the centers, and whether the table shows it: `python -m benchmarks poisoning`.
 
     attack x share of hostile people -> largest move of a center (in radii), what the detector says
 
