@@ -26,7 +26,7 @@ from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream
 from coterie.wire.workers import default_workers, in_shares
 
-SECOND_MOMENT_LIMIT: Final = 256  # P up to which the second moment is kept
+SECOND_MOMENT_LIMIT: Final = 1024  # P up to which the second moment is kept
 
 _SIGNS_AT_A_TIME: Final = 1 << 19  # of codewords, a thread: 4,096 reports at P = 128
 _HELD: Final = 1 << 30  # reports whose sums are held in 32 bits before they go to 64: half the memory traffic
