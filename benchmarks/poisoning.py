@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from coterie import Aggregate, Plan
+from coterie import Plan
+from coterie.aggregate.codeword import CodewordTable
 from coterie.centers.explain import explain
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
@@ -57,7 +58,7 @@ class Forger:
         self._center = -target if center is None else center  # of honest people, to be pulled from
         self._encoder = CodewordEncoder(plan)
         self._stream = PublicStream(plan.public_key())
-        self._embed = embedding_matrix(plan, plan.numbers)  # type: ignore[arg-type]
+        self._embed = embedding_matrix(plan, plan.parameters)  # type: ignore[arg-type]
         self._rng = np.random.default_rng([seed, 99])
 
     def ids(self, count: int) -> Reports:
@@ -107,7 +108,7 @@ class Forger:
         score : function
             Of how far a codeword leans, ⟨v,u⟩ for a unit vector u.
         """
-        numbers: Any = self._plan.numbers
+        parameters: Any = self._plan.parameters
         head = self._embed[:, self._embed.shape[1] - EXTRA_COORDINATES]
         indices, scores = np.empty(len(ids), dtype=np.int64), np.empty(len(ids))
         for start in range(0, len(ids), 256):
@@ -118,7 +119,7 @@ class Forger:
             if headless:
                 vectors = vectors - np.outer(vectors @ head, head)
             vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-            signs = signs_of(self._stream.codewords(ids[piece], numbers.codewords, numbers.embedding))
+            signs = signs_of(self._stream.codewords(ids[piece], parameters.codewords, parameters.embedding))
             found = score((signs @ vectors.astype(np.float32)[:, :, None])[:, :, 0])  # (n, N)
             if among < 1:
                 energy = ((signs @ self._embed.astype(np.float32)) ** 2).sum(axis=2)
@@ -129,7 +130,7 @@ class Forger:
 
     def one_row(self, count: int) -> Reports:
         """Send the best index under ids that were tried until they serve row 0 of the first view."""
-        rows = Rows.of(self._plan.numbers)  # type: ignore[arg-type]
+        rows = Rows.of(self._plan.parameters)  # type: ignore[arg-type]
         kept: list[Reports] = []
         while sum(map(len, kept)) < count:
             ids = self.ids(1 << 16)
@@ -167,51 +168,89 @@ PEOPLE = ("false point, honest coins", "plausible index")  # what a test cannot 
 GROUND = ("best index, one row", "best index of 64 ids", "best index of 1,024 ids")  # impossible with tokens
 WITH_TOKENS = tuple(name for name in ATTACKS if name not in GROUND)
 
-# dimension -> seeds, and the shares that are played of each attack
-Played = dict[str, tuple[float, ...]]
-STUDIES: dict[int, tuple[int, Played]] = {
-    20: (10, {**dict.fromkeys(ATTACKS, (0.01, 0.02, 0.05)), "best index of 1,024 ids": (0.01,)}),
-    100: (10, dict.fromkeys(WITH_TOKENS, (0.01, 0.05))),
-    300: (3, dict.fromkeys(WITH_TOKENS, (0.01, 0.05))),
-    900: (2, dict.fromkeys(("best index", "best index, balanced"), (0.01, 0.05))),
+# dimension -> attack -> share -> seeds; the first of them are decoded, the detector sees all
+Played = dict[str, dict[float, int]]
+EACH: Played = {
+    "false point, honest coins": {0.01: 10, 0.02: 10, 0.05: 10},
+    "plausible index": {0.01: 10, 0.05: 10},
+    "best index": {0.01: 10, 0.02: 10, 0.05: 10},
+    "best index, short": {0.01: 10, 0.05: 10},
+    "best index, balanced": {0.01: 10, 0.02: 10, 0.05: 10},
+    "balanced, headless": {0.01: 10, 0.05: 10},
+    "balanced, push and pull": {0.01: 10, 0.05: 10},
+    "best index, one row": {0.01: 10, 0.05: 10},
+    "best index of 64 ids": {0.01: 3, 0.05: 3},
+    "best index of 1,024 ids": {0.01: 2},
 }
+STUDIES: dict[int, Played] = {
+    20: EACH,
+    100: {name: {0.01: 10, 0.05: 10} for name in ("best index", "best index, balanced")},
+    300: {name: {0.01: 2, 0.05: 2} for name in ("best index", "best index, balanced")},
+    900: {"best index": {0.05: 1}},
+}
+DECODED = {0.01: 10, 0.02: 3, 0.05: 3}  # seeds that are decoded, too: the moves at 1 % are what is promised
 LARGEST = 300  # dimension that the promises are about
-GRINDS = 3  # seeds of the attack with 1,024 ids: a million ids each
 
 
-def play(seed: int, attacks: Played, dimension: int = 20) -> list[dict[str, Any]]:
-    """Return what each attack does to one study."""
-    points, centers, _ = gaussian_mixture(
-        USERS, dimension, CLUSTERS, separation=SEPARATION, random_state=seed
-    )
-    plan = Plan.design(dimension, CLUSTERS, EPSILON, USERS, seed=seed)
-    rng = np.random.default_rng([seed, 7])
-    ids = np.frombuffer(rng.bytes(12 * USERS), dtype=np.uint8).reshape(-1, 12)
-    honest = CodewordEncoder(plan).encode(points, ids, SimulationCoins([seed, 8]))
-    target = rng.normal(size=dimension)
-    target *= 0.9 / np.linalg.norm(target)
-    forger = Forger(plan, target, seed, centers[0])
-    clean, row = read(plan, honest, seed)
-    found = [{"seed": seed, "attack": "none", "share": 0.0, "moved": moved(centers, clean), **row}]
-    for name, shares in attacks.items():
-        forged = ATTACKS[name](forger, int(max(shares) * USERS))
-        for share in shares:
-            count = int(share * USERS)
-            there, row = read(plan, np.concatenate([forged[:count], honest[count:]]), seed)
-            found.append({"seed": seed, "attack": name, "share": share, "moved": moved(clean, there), **row})
-    return found
+class Honest:
+    """One study without hostile people, and its table."""
+
+    def __init__(self, seed: int, dimension: int) -> None:
+        points, centers, _ = gaussian_mixture(
+            USERS, dimension, CLUSTERS, separation=SEPARATION, random_state=seed
+        )
+        self.seed = seed
+        self.plan = Plan.design(dimension, CLUSTERS, EPSILON, USERS, seed=seed)
+        rng = np.random.default_rng([seed, 7])
+        ids = np.frombuffer(rng.bytes(12 * USERS), dtype=np.uint8).reshape(-1, 12)
+        self.reports = CodewordEncoder(self.plan).encode(points, ids, SimulationCoins([seed, 8]))
+        target = rng.normal(size=dimension)
+        target *= 0.9 / np.linalg.norm(target)
+        self.forger = Forger(self.plan, target, seed, centers[0])
+        self.table = table_of(self.plan, self.reports)
+        self.centers = decoded(self.table, seed)
+        self.error = moved(centers, self.centers)
+
+    def with_forged(self, forged: Reports) -> CodewordTable:
+        """Return the table in which so many of the first people are hostile: sums are linear."""
+        table = table_of(self.plan, forged)
+        replaced = table_of(self.plan, self.reports[: len(forged)])
+        for name, array in table.arrays().items():
+            array += self.table.arrays()[name] - replaced.arrays()[name]
+        return table
 
 
-def read(plan: Plan, reports: Reports, seed: int) -> tuple[Vectors, dict[str, Any]]:
-    """Return the centers, and what the detector says."""
-    aggregate = Aggregate(plan)
-    aggregate.add(reports)
-    table: Any = aggregate.table
-    solution = explain(rows_of(table), CLUSTERS, np.random.default_rng(seed), repeats=0)
+def table_of(plan: Plan, reports: Reports) -> CodewordTable:
+    """Return the table of reports."""
+    table = CodewordTable.zero(plan)
+    table.add(reports)
+    return table
+
+
+def decoded(table: CodewordTable, seed: int) -> Vectors:
+    """Return the centers that the default decoder finds."""
+    return explain(rows_of(table), CLUSTERS, np.random.default_rng(seed), repeats=0).centers
+
+
+def said(table: CodewordTable) -> dict[str, Any]:
+    """Return what the detector says."""
     tests = suspicions(table)
-    said = [one.test for one in tests if one.note]
-    figures = {"supported": int(solution.supported.sum()), "by": said, "p_value": tests[0].p_value}
-    return solution.centers, figures
+    return {"by": [one.test for one in tests if one.note], "p_value": tests[0].p_value}
+
+
+def play(seed: int, dimension: int, wanted: dict[str, list[float]]) -> list[dict[str, Any]]:
+    """Return what each attack does to one study; moves are None where the table was not decoded."""
+    honest = Honest(seed, dimension)
+    study = {"dimension": dimension, "seed": seed}
+    found = [{**study, "attack": "none", "share": 0.0, "moved": honest.error, **said(honest.table)}]
+    for name, shares in wanted.items():
+        forged = ATTACKS[name](honest.forger, int(max(shares) * USERS))
+        for share in shares:
+            table = honest.with_forged(forged[: int(share * USERS)])
+            look = seed < DECODED[share] or name in PEOPLE
+            far = moved(honest.centers, decoded(table, seed)) if look else None
+            found.append({**study, "attack": name, "share": share, "moved": far, **said(table)})
+    return found
 
 
 def moved(clean: Vectors, centers: Vectors) -> float:
@@ -233,12 +272,9 @@ def clean_study(number: int) -> dict[str, Any]:
     points = shapes(rng, users, d, k)
     plan = Plan.design(d, k, epsilon, users, seed=number, **model)
     ids = np.frombuffer(rng.bytes(12 * users), dtype=np.uint8).reshape(-1, 12)
-    aggregate = Aggregate(plan)
-    aggregate.add(CodewordEncoder(plan).encode(points, ids, SimulationCoins([number, 4])))
-    tests = suspicions(aggregate.table)  # type: ignore[arg-type]
-    said = [one.test for one in tests if one.note]
+    table = table_of(plan, CodewordEncoder(plan).encode(points, ids, SimulationCoins([number, 4])))
     figures = {"dimension": d, "epsilon": epsilon, "mixed": bool(mixed), "users": users}
-    return {"number": number, **figures, "by": said, "p_value": tests[0].p_value}
+    return {"number": number, **figures, **said(table)}
 
 
 def shapes(rng: np.random.Generator, users: int, d: int, k: int) -> Vectors:
@@ -258,26 +294,23 @@ def run(kept: dict[str, Any], *, clean: int, dimensions: list[int], most: int) -
     started = time.process_time()
     runs: list[dict[str, Any]] = kept["runs"]
     for dimension in dimensions:
-        seeds, attacks = STUDIES[dimension]
-        for seed in range(min(seeds, most)):
-            there = {
-                (one["attack"], one["share"]) for one in runs if at(one, dimension) and one["seed"] == seed
-            }
+        for seed in range(most):
+            same = [one for one in runs if at(one, dimension) and one["seed"] == seed]
+            there = {(one["attack"], one["share"]) for one in same}
             wanted = {
                 name: left
-                for name, shares in attacks.items()
-                if (left := tuple(share for share in shares if (name, share) not in there))
-                and not (name == "best index of 1,024 ids" and seed >= GRINDS)
+                for name, shares in STUDIES[dimension].items()
+                if (left := [x for x, seeds in shares.items() if seed < seeds and (name, x) not in there])
             }
             if wanted:
-                played = play(seed, wanted, dimension)
-                runs += [{"dimension": dimension, **one} for one in played[bool(there) :]]
+                runs += play(seed, dimension, wanted)[bool(there) :]
                 save(kept)
                 print(f"d = {dimension}, seed {seed}: {time.process_time() - started:.0f} s", flush=True)
     for number in range(len(kept["clean"]), clean):
         kept["clean"].append(clean_study(number))
         if number % 10 == 9 or number == clean - 1:
             save(kept)
+            print(f"{number + 1} honest studies: {time.process_time() - started:.0f} s", flush=True)
 
 
 def at(one: dict[str, Any], dimension: int) -> bool:
@@ -302,22 +335,20 @@ def tables(kept: dict[str, Any]) -> str:
             f"**{dimension} dimensions**, {len(errors)} seeds; without hostile people the worst "
             f"center is off by {np.median(errors):.2f} (median), {max(errors):.2f} (worst).",
             "",
-            f"| attack | share | moved: median, worst | noticed | by | moved > {MOVED} unnoticed |",
+            f"| attack | share | moved: median, worst (seeds) | noticed | by | moved > {MOVED} unnoticed |",
             "|---|---|---|---|---|---|",
         ]
         for name in ("none", *ATTACKS):
             for share in sorted({one["share"] for one in here if one["attack"] == name}):
                 chosen = [one for one in here if (one["attack"], one["share"]) == (name, share)]
-                far = np.array([0.0 if name == "none" else one["moved"] for one in chosen])
-                seen = [bool(one["by"]) for one in chosen]
-                unseen = int(
-                    sum(distance > MOVED for distance, said in zip(far, seen, strict=True) if not said)
-                )
+                seen = sum(bool(one["by"]) for one in chosen)
+                far = [one["moved"] for one in chosen if one["moved"] is not None and name != "none"]
+                unseen = sum(one["moved"] > MOVED for one in chosen if one["moved"] and not one["by"])
+                moves = f"{np.median(far):.2f}, {max(far):.2f} ({len(far)})" if far else "-"
                 tests = sorted({test for one in chosen for test in one["by"]})
-                lines.append(
-                    f"| {name} | {share:.0%} | {np.median(far):.2f}, {far.max():.2f} | "
-                    f"{sum(seen)} of {len(seen)} | {', '.join(tests) or '-'} | {unseen} |"
-                )
+                by = ", ".join(tests) or "-"
+                last = "-" if name == "none" else unseen
+                lines.append(f"| {name} | {share:.0%} | {moves} | {seen} of {len(chosen)} | {by} | {last} |")
         lines.append("")
     honest = kept["clean"]
     flagged = [one for one in honest if one["by"]]
@@ -335,7 +366,7 @@ def bars(kept: dict[str, Any]) -> list[tuple[str, bool]]:
     return [
         (
             f"1 %, with tokens: no center moved by more than {MOVED} unnoticed",
-            all(one["by"] or one["moved"] <= MOVED for one in small),
+            all(one["by"] or (one["moved"] or 0.0) <= MOVED for one in small),
         ),
         ("5 %: noticed in every study of every attack", all(one["by"] for one in large)),
         (

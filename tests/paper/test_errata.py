@@ -106,9 +106,9 @@ def test_e7_flooring_lengthens_and_two_buckets_change():
     assert np.linalg.norm(floored) > steps * np.linalg.norm(x)
     assert np.linalg.norm(floored) <= steps + math.sqrt(dimension)
     assert np.linalg.norm(truncated) <= steps
-    plan = Plan.design(10, 4, 1.0, 10_000, protocol="shuffle", model="shuffle", delta=1e-6)
+    plan = Plan.design(10, 4, 1.0, 10_000, protocol="vector-sums", model="shuffle", delta=1e-6)
     # A person may leave one cell and enter another: two vectors of the grid's length, not one.
-    assert plan.numbers.influence().squared >= 2 * plan.numbers.grid**2
+    assert plan.parameters.influence().squared >= 2 * plan.parameters.grid**2
 
 
 def test_e8_shares_carry_the_quantized_value_and_sums_are_centered_and_scaled():
@@ -279,6 +279,6 @@ def test_i3_a_level_of_its_own_is_better_by_the_root_of_t():
 
 
 def test_i4_a_bucket_for_everybody_is_refused_with_the_numbers():
-    options = {"protocol": "shuffle", "model": "shuffle", "delta": 1e-6, "layout": "hashed"}
+    options = {"protocol": "vector-sums", "model": "shuffle", "delta": 1e-6, "layout": "hashed"}
     with pytest.raises(PlanError, match=r"20000000"):  # s = 2n/β at β = 0.1
         Plan.design(100, 8, 1.0, 10**6, **options)

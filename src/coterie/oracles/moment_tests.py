@@ -52,16 +52,16 @@ def moment_tests(table: CodewordTable) -> list[Seen]:
     moment = second_moment(table)
     if table.second is None or moment is None:
         return []
-    embed = embedding_matrix(table.plan, table.numbers)  # R, (P, D)
-    length = table.numbers.embedding  # P
+    embed = embedding_matrix(table.plan, table.parameters)  # R, (P, D)
+    length = table.parameters.embedding  # P
     views = rows_of(table)
     # E[v_i·v_j] is c·w'_i·w'_j with E⟨v,w'⟩² - 1 = c·(1 - Σw'_i⁴): the sum is 3/(P+2) for a rotated vector in
     # the mean, and anything from 1/P to some 8/P for one point.
     correction = 1 - 3 / (length + 2)
-    gain = table.numbers.randomizer.second_gain(length) / correction
+    gain = table.parameters.randomizer.second_gain(length) / correction
     excess = table.second / table.count - np.eye(length)  # S - I, (P, P), its diagonal 0
     matrix = moment.matrix * correction  # M
-    law = _Law(gain, table.numbers.randomizer.fourth_moment(), table.count, length)
+    law = _Law(gain, table.parameters.randomizer.fourth_moment(), table.count, length)
     return [
         *_linear_tests(table, embed, excess, law),
         *_head(table, matrix, embed, views, law),
@@ -90,7 +90,7 @@ def _linear_tests(
 ) -> list[Seen]:
     """Return energy, count and their best sum."""
     place = embed.shape[1] - EXTRA_COORDINATES  # of b
-    counted = (table.numbers.count_weight / SCALE) ** 2  # b²
+    counted = (table.parameters.count_weight / SCALE) ** 2  # b²
     energy, count = _functional(embed, embed), _functional(embed, embed[:, [place]])
 
     def linear(test: str, functional: NDArray[np.float64], center: float, reach: float) -> Seen:
@@ -136,7 +136,7 @@ def _head(
     law: _Law,
 ) -> list[Seen]:
     """Return the test of M's counting column against everybody's mean; none where no row tells the mean."""
-    weight = table.numbers.count_weight / SCALE  # b
+    weight = table.parameters.count_weight / SCALE  # b
     means = [mean for view in views if np.isfinite((mean := view.mean())[1])]
     if not weight or not means:
         return []

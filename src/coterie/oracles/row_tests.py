@@ -60,8 +60,8 @@ def _mass_of(view: LeafSums) -> Seen | None:
 
 def _whole(table: CodewordTable) -> list[Seen]:
     """Return the test of everybody's count, by the rows that hold the whole ball."""
-    weight = table.numbers.count_weight / SCALE  # b
-    gain = table.numbers.randomizer.second_gain(table.numbers.embedding)
+    weight = table.parameters.count_weight / SCALE  # b
+    gain = table.parameters.randomizer.second_gain(table.parameters.embedding)
     found = []
     for view in rows_of(table):
         mean, variance = view.mean()
@@ -76,7 +76,7 @@ def _whole(table: CodewordTable) -> list[Seen]:
 
 def _counts(table: CodewordTable) -> list[Seen]:
     """Return a test of uniform rows for each view with several, and one of the views' shares."""
-    layout = Rows.of(table.numbers)
+    layout = Rows.of(table.parameters)
     found: list[Seen] = []
     for rows in layout.parts:
         counts = table.counts[rows].astype(np.float64)
