@@ -57,7 +57,7 @@ class Forger:
         self._plan, self._target = plan, target
         self._center = -target if center is None else center  # of honest people, to be pulled from
         self._encoder = CodewordEncoder(plan)
-        self._stream = PublicStream(plan.public_key())
+        self._stream = PublicStream(plan.randomness_key())
         self._embed = embedding_matrix(plan, plan.parameters)  # type: ignore[arg-type]
         self._rng = np.random.default_rng([seed, 99])
 
