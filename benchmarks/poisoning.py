@@ -53,9 +53,9 @@ Score = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 class Forger:
     """Makes reports that push a target, as far as the protocol lets anyone."""
 
-    def __init__(self, plan: Plan, target: Vectors, seed: int, center: Vectors | None = None) -> None:
+    def __init__(self, plan: Plan, target: Vectors, seed: int, center: Vectors) -> None:
         self._plan, self._target = plan, target
-        self._center = -target if center is None else center  # of honest people, to be pulled from
+        self._center = center  # of honest people, to be pulled from
         self._encoder = CodewordEncoder(plan)
         self._stream = PublicStream(plan.randomness_key())
         self._embed = embedding_matrix(plan, plan.parameters)  # type: ignore[arg-type]

