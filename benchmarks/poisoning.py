@@ -6,8 +6,8 @@ n = 100,000, k = 4, ε = 1, separation 8, the default design and its decoder; 20
 is played, 100 and 300, and 900, where no second moment is kept. Hostile people replace honest ones and push
 towards one public target. Then honest studies of many shapes, by the detector alone.
 
-Writes benchmarks/results/poisoning.json after every seed, and goes on from there. `--table` prints the tables
-of the file as docs/poisoning.md shows them.
+Writes benchmarks/results/poisoning.json after every seed, and goes on from there; at the end its tables stand
+in docs/poisoning.md. `--table` only does the latter.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream, signs_of
 
 RESULTS = Path(__file__).parent / "results" / "poisoning.json"
+PAGE = Path(__file__).parents[1] / "docs" / "poisoning.md"
+MARKS = ("<!-- tables -->", "<!-- /tables -->")  # on the page
 USERS, CLUSTERS, EPSILON, SEPARATION = 100_000, 4, 1.0, 8.0
 MOVED = 0.25  # of the radius: a center that moved
 BALANCED = 0.63  # share of the codewords, the shortest, among which the energy of the chosen is an honest one
@@ -180,7 +182,7 @@ EACH: Played = {
     "balanced, push and pull": {0.01: 10, 0.05: 10},
     "best index, one row": {0.01: 10, 0.05: 10},
     "best index of 64 ids": {0.01: 3, 0.05: 3},
-    "best index of 1,024 ids": {0.01: 2},
+    "best index of 1,024 ids": {0.01: 1},
 }
 STUDIES: dict[int, Played] = {
     20: EACH,
@@ -356,6 +358,15 @@ def tables(kept: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def write_page(text: str) -> None:
+    """Put the tables into the page, in the place of those that stand there."""
+    before, rest = PAGE.read_text(encoding="utf-8").split(MARKS[0])
+    after = rest.split(MARKS[1])[1]
+    page = f"{before}{MARKS[0]}\n\n{text}\n\n{MARKS[1]}{after}"
+    with replacing(PAGE) as file:
+        file.write(page.encode())
+
+
 def bars(kept: dict[str, Any]) -> list[tuple[str, bool]]:
     """Return the promises, each with whether it is kept."""
     forged = [one for one in kept["runs"] if one["attack"] not in ("none", *PEOPLE)]
@@ -383,14 +394,16 @@ def main() -> int:
     parser.add_argument("--clean", type=int, default=200, help="honest studies")
     parser.add_argument("--dimensions", type=int, nargs="*", default=list(STUDIES))
     parser.add_argument("--fresh", action="store_true", help="start the file anew")
-    parser.add_argument("--table", action="store_true", help="only print what the file holds")
+    parser.add_argument("--table", action="store_true", help="only show what the file holds")
     options = parser.parse_args()
     kept: dict[str, Any] = {"runs": [], "clean": []}
     if RESULTS.exists() and not options.fresh:
         kept = json.loads(RESULTS.read_text(encoding="utf-8"))
     if not options.table:
         run(kept, clean=options.clean, dimensions=options.dimensions, most=options.seeds)
-    print(tables(kept))
+    text = tables(kept)
+    write_page(text)
+    print(text)
     promises = bars(kept)
     for promise, met in promises:
         print(f"- {promise}: {'yes' if met else 'NO'}")
