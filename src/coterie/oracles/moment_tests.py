@@ -137,15 +137,15 @@ def _head(
 ) -> list[Seen]:
     """Return the test of M's counting column against everybody's mean; none where no row tells the mean."""
     weight = table.parameters.count_weight / SCALE  # b
-    means = [mean for view in views if np.isfinite((mean := view.mean())[1])]
-    if not weight or not means:
+    told = [(mean, variance) for mean, variance in (view.mean() for view in views) if np.isfinite(variance)]
+    if not weight or not told:
         return []
-    trust = sum(1 / variance for _, variance in means)
-    mean = sum(vector / variance for vector, variance in means) / trust
+    trust = sum(1 / variance for _, variance in told)
+    everybody = np.sum([mean / variance for mean, variance in told], axis=0) / trust  # E[w], (D,)
     size = len(matrix)  # D
     place = size - EXTRA_COORDINATES
     others = np.arange(size) != place  # that entry is `count`
-    off = (matrix[place] - weight * mean)[others]
+    off = (matrix[place] - weight * everybody)[others]
     # The entries of the column vary about alike; a few are looked at.
     variance = max(
         2 * float((_off_diagonal(embed, i, place) ** 2).sum()) / (law.people * law.gain**2)
