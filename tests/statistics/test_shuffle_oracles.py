@@ -9,7 +9,7 @@ from scipy import stats
 
 from coterie.coins import SimulationCoins
 from coterie.encode.vector_sums import VectorSumEncoder
-from coterie.engines.vector_sums import drawn_table, sent_table
+from coterie.engines import Inline, drawn_table
 from coterie.oracles.mixed_sums import mixed_leaf_sums
 from coterie.oracles.shuffled_histogram import ShuffledHistogram
 from coterie.plan import Plan
@@ -44,7 +44,7 @@ def noise_of(plan, points, seed, *, sent):
     coins = SimulationCoins(seed)
     ids = np.frombuffer(SimulationCoins(seed).bytes(12 * len(points)), dtype=np.uint8).reshape(-1, 12)
     if sent:
-        table = sent_table(plan, VectorSumEncoder(plan).encode(points, ids, coins))
+        table = Inline().aggregate(plan, [VectorSumEncoder(plan).encode(points, ids, coins)])
     else:
         table, _ = drawn_table(plan, points, coins)
     (view,) = mixed_leaf_sums(table.table)
