@@ -20,10 +20,10 @@ import numpy as np
 
 from coterie.aggregate.codeword import CodewordTable
 from coterie.geometry.ball import SCALE
-from coterie.oracles.leaf_sums import LeafSums, leaf_sums
+from coterie.oracles.leaf_sums import LeafSums, direction_variance, leaf_sums
 from coterie.oracles.rows import rows_of
 from coterie.oracles.seen import Seen
-from coterie.plan.codeword import EXTRA_COORDINATES
+from coterie.plan.codeword import EXTRA_COORDINATES, CodewordParameters
 from coterie.wire.rows import Rows
 
 CLEAR: Final = 1e-4  # chance that noise alone makes any cell of a view stand clear
@@ -37,11 +37,11 @@ def row_tests(table: CodewordTable) -> list[Seen]:
 
 def _mass(table: CodewordTable) -> list[Seen]:
     """Return the test of mass of the view of cells that shows most."""
-    found = [one for view in leaf_sums(table) if (one := _mass_of(view)) is not None]
+    found = [one for view in leaf_sums(table) if (one := _mass_of(view, table.parameters)) is not None]
     return [max(found, key=lambda one: one.score)] if found else []
 
 
-def _mass_of(view: LeafSums) -> Seen | None:
+def _mass_of(view: LeafSums, parameters: CodewordParameters) -> Seen | None:
     from scipy.stats import chi2
 
     cells, size = view.vectors.shape
@@ -53,7 +53,8 @@ def _mass_of(view: LeafSums) -> Seen | None:
     # is short: the noncentral chi-square has variance 2D + 4λ.
     excess = energies[clear] - size  # λ
     lengths = np.sqrt(excess * view.variance)
-    noise = math.sqrt(view.variance)
+    # Along people's own vectors noise is largest, and with steep odds by far.
+    noise = math.sqrt(direction_variance(parameters, view.people, share=1.0))
     doubt = noise * math.sqrt(float((1 + size / (2 * excess)).sum()))
     return Seen("mass", float(lengths.sum()), -math.inf, 1.0, doubt)
 
