@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks import harness, real_data
 
 GRIDS = ("few_dimensions", "accuracy", "scaling", "stated_errors", "shuffle", "forecast", "reproduction")
-ALONE = ("speed", "net_tree", "poisoning", "cramer_rao")
+ALONE = ("speed", "audit_time", "net_tree", "poisoning", "cramer_rao")
 NAMES = ("real_data", *ALONE, *GRIDS)
 
 
