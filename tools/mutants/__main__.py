@@ -1,0 +1,162 @@
+"""Commands: `record` the map of tests, `run` mutants, `named` ones, `report` what is known.
+
+python -m tools.mutants record                       once, and after large changes (the time of one suite)
+python -m tools.mutants run --room privacy           all of a room; what is known already is not run again
+python -m tools.mutants run --sample 60 --seed 1     so many of each room
+python -m tools.mutants run --survivors --budget 300 once more those that nobody noticed
+python -m tools.mutants report                       shares, and survivors without a reason; exit code 1
+                                                     where privacy, randomizers or encode has any, or
+                                                     another room 5 % or more
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import queue
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from tools.mutants.named import named_mutants
+from tools.mutants.operators import Mutant
+from tools.mutants.results import Results, all_mutants, equivalents, report
+from tools.mutants.tree import ROOMS, ROOT, copy_of_repository, environment
+from tools.mutants.trial import Map, Outcome, Trial, load
+
+MAP = ROOT / ".mutants" / "map.json"
+
+
+def record() -> int:
+    """Run the suite once and write the map."""
+    MAP.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="coterie-mutants-") as folder:
+        tree = copy_of_repository(Path(folder))
+        command = [
+            *(sys.executable, "-m", "pytest", "-q", "-p", "tools.mutants.recorder"),
+            *("-p", "no:cacheprovider", "-p", "no:xdist", "--durations=60"),
+        ]
+        variables = environment(tree) | {"MUTANTS_MAP": str(MAP)}
+        variables["PYTHONPATH"] += os.pathsep + str(tree)
+        return subprocess.run(command, cwd=tree, env=variables, check=False).returncode  # noqa: S603
+
+
+def try_all(
+    todo: list[Mutant], *, budget: float, workers: int, results: Results | None
+) -> dict[str, Outcome]:
+    """Try mutants with several workers, each in its own copy, and print one line for each."""
+    recorded = Map(MAP)
+    load(recorded.modules)
+    outcomes: dict[str, Outcome] = {}
+    context = multiprocessing.get_context("fork")
+    waiting: multiprocessing.Queue[int | None] = context.Queue()
+    done: multiprocessing.Queue[tuple[int, Outcome]] = context.Queue()
+    with tempfile.TemporaryDirectory(prefix="coterie-mutants-") as folder:
+        for index in [*range(len(todo)), *[None] * workers]:
+            waiting.put(index)
+
+        def work(number: int) -> None:
+            trial = Trial(copy_of_repository(Path(folder) / str(number)), recorded)
+            trial.control({mutant.file for mutant in todo} if number == 0 else set())
+            while (index := waiting.get()) is not None:
+                done.put((index, trial.of(todo[index], budget=budget)))
+
+        processes = [context.Process(target=work, args=(number,)) for number in range(workers)]
+        for process in processes:
+            process.start()
+        try:
+            for count in range(1, len(todo) + 1):
+                index, outcome = _next(done, processes)
+                outcomes[todo[index].name] = outcome
+                if results is not None:
+                    results.keep(todo[index], outcome)
+                    if count % 25 == 0:
+                        results.save()
+                print(
+                    f"[{count}/{len(todo)}] {outcome.state:<8} {outcome.seconds:5.1f} s  "
+                    f"{todo[index].name}  {outcome.by}",
+                    flush=True,
+                )
+        finally:
+            for process in processes:
+                process.terminate()
+                process.join()
+            if results is not None:
+                results.save()
+    return outcomes
+
+
+def _next(done: multiprocessing.Queue[Any], processes: list[Any]) -> tuple[int, Outcome]:
+    """Wait for an outcome; RuntimeError if a worker has died."""
+    while True:
+        try:
+            found: tuple[int, Outcome] = done.get(timeout=5)
+        except queue.Empty:
+            if any(process.exitcode not in (None, 0) for process in processes):
+                raise RuntimeError("a worker ended early; what it said is above") from None
+        else:
+            return found
+
+
+def chosen(arguments: argparse.Namespace, results: Results) -> list[Mutant]:
+    """Return the mutants that a run is asked for and that are not known yet."""
+    todo = []
+    accepted = equivalents()
+    for room in arguments.room or ROOMS:
+        made = all_mutants([room])
+        if arguments.file:
+            made = [mutant for mutant in made if arguments.file in mutant.file]
+        if arguments.sample is not None:
+            made = random.Random(arguments.seed).sample(made, min(arguments.sample, len(made)))  # noqa: S311
+        for mutant in made:
+            known = results.of(mutant)
+            again = arguments.survivors and known is not None and not known.noticed
+            if arguments.survivors and mutant.name in accepted:
+                continue
+            if again or (known is None and not arguments.survivors):
+                todo.append(mutant)
+    return todo
+
+
+def named(arguments: argparse.Namespace) -> int:
+    """Try the named mutants, all of which must be noticed."""
+    mutants = named_mutants()
+    outcomes = try_all(mutants, budget=arguments.budget, workers=arguments.workers, results=None)
+    missed = [mutant.name for mutant in mutants if not outcomes[mutant.name].noticed]
+    print(f"{len(mutants) - len(missed)} of {len(mutants)} named mutants noticed")
+    for name in missed:
+        print(f"not noticed: {name}")
+    return 1 if missed else 0
+
+
+def main() -> int:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
+    parser.add_argument("command", choices=("record", "run", "named", "report"))
+    parser.add_argument("--room", action="append", choices=ROOMS, help="this room only; may be repeated")
+    parser.add_argument("--file", help="files whose name contains this")
+    parser.add_argument("--sample", type=int, help="so many mutants of each room")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample")
+    parser.add_argument("--survivors", action="store_true", help="again those that nobody noticed")
+    parser.add_argument("--budget", type=float, default=60.0, help="seconds of tests for one mutant")
+    parser.add_argument("--workers", type=int, default=2)
+    arguments = parser.parse_args()
+    if arguments.command == "record":
+        return record()
+    if arguments.command != "report" and not MAP.exists() and (failed := record()):
+        return failed
+    if arguments.command == "named":
+        return named(arguments)
+    results = Results()
+    if arguments.command == "run":
+        todo = chosen(arguments, results)
+        try_all(todo, budget=arguments.budget, workers=arguments.workers, results=results)
+    return 0 if report(results, arguments.room or ROOMS) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
