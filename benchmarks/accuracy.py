@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 import harness
 from coterie import Plan
 from coterie.metrics import normalized_objective, recovered
-from coterie.plan.codeword import CodewordNumbers
+from coterie.plan.codeword import CodewordParameters
 from harness import FIRST_SEED, MILLION, RESULTS, Bar, Benchmark, Figures, Runs, Study
 from populations import non_private, one_center, source_of
 from protocol import by_reports, seconds_without_radii
@@ -106,8 +106,8 @@ def play(study: Study, seed: int, folder: Path) -> Figures:
 
 def known_partition(plan: Plan, points: NDArray[Any], centers: NDArray[np.float64], seed: int) -> float:
     """Return the objective of means that are off only by the noise of k vector sums at full ε."""
-    assert isinstance(plan.numbers, CodewordNumbers)
-    gain = plan.numbers.randomizer.gain(plan.numbers.embedding)
+    assert isinstance(plan.parameters, CodewordParameters)
+    gain = plan.parameters.randomizer.gain(plan.parameters.embedding)
     labels = np.concatenate(
         [
             ((centers**2).sum(axis=1) - 2 * (piece @ centers.T)).argmin(axis=1)

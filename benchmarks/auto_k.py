@@ -21,7 +21,7 @@ from coterie import Plan
 from coterie.centers.choose import choose_clusters, most_clusters
 from coterie.datasets import gaussian_mixture
 from coterie.oracles.rows import Frame, Lift, ViewRows
-from coterie.plan.codeword import CodewordNumbers
+from coterie.plan.codeword import CodewordParameters
 from coterie.plan.views import Halfspaces
 
 SAMPLE = 40_000  # people whose true rows stand for everybody's
@@ -32,18 +32,18 @@ def simulated_rows(
     plan: Plan, points: NDArray[np.float64], people: int, rng: np.random.Generator
 ) -> list[ViewRows]:
     """Return the rows that `people` like the points would give, with noise of the plan's deviation."""
-    numbers = plan.numbers
-    assert isinstance(numbers, CodewordNumbers)
-    gain = numbers.randomizer.gain(numbers.embedding)
-    second = numbers.randomizer.second_gain(numbers.embedding)
+    parameters = plan.parameters
+    assert isinstance(parameters, CodewordParameters)
+    gain = parameters.randomizer.gain(parameters.embedding)
+    second = parameters.randomizer.second_gain(parameters.embedding)
     spread = math.sqrt(1 + second / (plan.dimension + 2)) / gain
-    lift = Lift.from_count_weight(numbers.count_weight, plan.dimension)
+    lift = Lift.from_count_weight(parameters.count_weight, plan.dimension)
     frame = Frame(np.zeros(plan.dimension), 1.0)
-    total = sum(view.weight for view in numbers.views)
+    total = sum(view.weight for view in parameters.views)
     views = []
-    for number, view in enumerate(numbers.views):
+    for number, view in enumerate(parameters.views):
         share = people * view.weight / total
-        geometry = view.geometry(plan.public_key, number, plan.dimension)
+        geometry = view.geometry(plan.randomness_key, number, plan.dimension)
         each = share / view.rows if isinstance(view, Halfspaces) else share
         deviations = np.full(view.rows, spread / math.sqrt(each))
         shape = (view.rows, plan.dimension + 2)

@@ -27,7 +27,7 @@ from coterie import Plan
 from coterie.centers.blobs import BlobFit
 from coterie.datasets import gaussian_mixture
 from coterie.oracles.rows import Frame, Lift, ViewRows
-from coterie.plan.codeword import CodewordNumbers
+from coterie.plan.codeword import CodewordParameters
 from coterie.plan.views import Halfspaces
 
 DIMENSION, CLUSTERS, PEOPLE, EPSILON, SEPARATION = 100, 8, 10**6, 1.0, 100.0
@@ -36,23 +36,23 @@ FIRST_GUESS, ROUNDS = 0.1, 12
 
 def halfspace_view(plan: Plan, people: int) -> tuple[ViewRows, float]:
     """Return the plan's halfspaces with the noise of so many reports and no sums, and the gain κ."""
-    numbers = plan.numbers
-    assert isinstance(numbers, CodewordNumbers)
-    gain = numbers.randomizer.gain(numbers.embedding)
+    parameters = plan.parameters
+    assert isinstance(parameters, CodewordParameters)
+    gain = parameters.randomizer.gain(parameters.embedding)
     lifted = plan.dimension + 2
-    spread = math.sqrt(1 + numbers.randomizer.second_gain(numbers.embedding) / lifted) / gain
-    tickets = sum(view.weight for view in numbers.views)
-    for number, view in enumerate(numbers.views):
+    spread = math.sqrt(1 + parameters.randomizer.second_gain(parameters.embedding) / lifted) / gain
+    tickets = sum(view.weight for view in parameters.views)
+    for number, view in enumerate(parameters.views):
         if isinstance(view, Halfspaces):
             own = people * view.weight / tickets
             made = ViewRows(
                 vectors=np.zeros((view.rows, lifted)),
                 deviations=np.full(view.rows, spread * math.sqrt(view.rows / own)),
                 people=int(own),
-                geometry=view.geometry(plan.public_key, number, plan.dimension),
+                geometry=view.geometry(plan.randomness_key, number, plan.dimension),
                 kept=np.arange(view.rows),
                 frame=Frame(np.zeros(plan.dimension), 1.0),
-                lift=Lift.from_count_weight(numbers.count_weight, plan.dimension),
+                lift=Lift.from_count_weight(parameters.count_weight, plan.dimension),
             )
             return made, gain
     raise ValueError("the plan has no halfspaces")

@@ -93,7 +93,7 @@ def one_study(
         "one_center": one_center,
         "excess": objective - non_private,
         "nodes": nodes,
-        "levels": getattr(plan.numbers, "levels", None),
+        "levels": getattr(plan.parameters, "levels", None),
         "bytes": plan.report_width,
         "decode_seconds": seconds,
     }
@@ -261,7 +261,7 @@ def encoding_speed(people: int) -> float:
 def random_reports(plan: Plan, people: int) -> NDArray[np.uint8]:
     """Return well-formed reports of nobody: pure noise grows the largest tree."""
     reports = np.random.default_rng(1).integers(0, 256, (people, plan.report_width), dtype=np.uint8)
-    unused = 8 * (plan.report_width - 12) - 2 * plan.numbers.levels  # type: ignore[attr-defined]
+    unused = 8 * (plan.report_width - 12) - 2 * plan.parameters.levels  # type: ignore[attr-defined]
     reports[:, -1] &= np.uint8(256 - (1 << unused))
     return reports
 

@@ -42,7 +42,7 @@ class Forger:
     def __init__(self, plan: Plan, target: NDArray[np.float64], seed: int) -> None:
         self._plan, self._target = plan, target
         self._encoder = CodewordEncoder(plan)
-        self._stream = PublicStream(plan.public_key())
+        self._stream = PublicStream(plan.randomness_key())
         self._rng = np.random.default_rng([seed, 99])
 
     def ids(self, count: int) -> Reports:
@@ -70,18 +70,18 @@ class Forger:
         return best
 
     def _choose(self, ids: Reports, among: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        numbers: Any = self._plan.numbers
+        parameters: Any = self._plan.parameters
         indices = np.empty(len(ids), dtype=np.int64)
         scores = np.empty(len(ids))
         for start in range(0, len(ids), 256):
             piece = slice(start, start + 256)
             points = np.repeat(self._target[None], len(ids[piece]), axis=0)
             vectors = self._encoder.signed_vectors(points, ids[piece]).astype(np.float32)
-            packed = self._stream.codewords(ids[piece], numbers.codewords, numbers.embedding)
+            packed = self._stream.codewords(ids[piece], parameters.codewords, parameters.embedding)
             signs = signs_of(packed)  # (n, N, P)
             found = (signs @ vectors[:, :, None])[:, :, 0]
             if among < 1:
-                seen = signs @ embedding_matrix(self._plan, numbers).astype(np.float32)
+                seen = signs @ embedding_matrix(self._plan, parameters).astype(np.float32)
                 energy = (seen**2).sum(axis=2)
                 found = np.where(energy <= np.quantile(energy, among, axis=1)[:, None], found, -np.inf)
             indices[piece] = found.argmax(axis=1)
@@ -90,7 +90,7 @@ class Forger:
 
     def one_row(self, count: int) -> Reports:
         """Send the best index under ids that were tried until they serve row 0 of the first view."""
-        rows = Rows.of(self._plan.numbers)  # type: ignore[arg-type]
+        rows = Rows.of(self._plan.parameters)  # type: ignore[arg-type]
         kept: list[Reports] = []
         while sum(map(len, kept)) < count:
             ids = self.ids(1 << 16)

@@ -26,7 +26,7 @@ from coterie.coins import SimulationCoins
 from coterie.engines.inline import play
 from coterie.errors import CoterieError
 from coterie.oracles.rows import Frame, Lift, ViewRows, rows_of
-from coterie.plan.codeword import EXTRA_COORDINATES, CodewordNumbers
+from coterie.plan.codeword import EXTRA_COORDINATES, CodewordParameters
 from coterie.plan.views import Halfspaces
 from harness import Study
 from populations import Source
@@ -156,17 +156,17 @@ def drawn_rows(
     plan: Plan, points: NDArray[Any], users: int, rng: np.random.Generator
 ) -> tuple[ViewRows, ...]:
     """Return rows as `coterie.oracles.rows` reads them off a table of `users` people like these points."""
-    numbers = plan.numbers
-    assert isinstance(numbers, CodewordNumbers)
+    parameters = plan.parameters
+    assert isinstance(parameters, CodewordParameters)
     assert plan.center is None, "points and plan share the unit ball"
     lifted = plan.dimension + EXTRA_COORDINATES  # D
-    second = numbers.randomizer.second_gain(numbers.embedding)  # c₂
-    spread = np.sqrt(1 + second / lifted) / numbers.randomizer.gain(numbers.embedding)
-    lift = Lift.from_count_weight(numbers.count_weight, plan.dimension)
-    tickets = np.array([view.weight for view in numbers.views])
+    second = parameters.randomizer.second_gain(parameters.embedding)  # c₂
+    spread = np.sqrt(1 + second / lifted) / parameters.randomizer.gain(parameters.embedding)
+    lift = Lift.from_count_weight(parameters.count_weight, plan.dimension)
+    tickets = np.array([view.weight for view in parameters.views])
     served = rng.multinomial(users, tickets / tickets.sum())
     drawn = []
-    for number, (view, people) in enumerate(zip(numbers.views, served, strict=True)):
+    for number, (view, people) in enumerate(zip(parameters.views, served, strict=True)):
         if isinstance(view, Halfspaces):
             counts = rng.multinomial(people, np.full(view.rows, 1 / view.rows))
             kept = np.flatnonzero(counts)
@@ -178,7 +178,7 @@ def drawn_rows(
             vectors=np.zeros((len(kept), lifted)),
             deviations=deviations,
             people=int(people),
-            geometry=view.geometry(plan.public_key, number, plan.dimension),
+            geometry=view.geometry(plan.randomness_key, number, plan.dimension),
             kept=kept,
             frame=Frame(np.zeros(plan.dimension), 1.0),
             lift=lift,

@@ -22,7 +22,7 @@ from typing import Any
 from coterie import LocalKMeans, ShuffleKMeans
 from coterie.datasets import gaussian_mixture
 from coterie.metrics import normalized_objective
-from coterie.plan.shares import ShareNumbers
+from coterie.plan.shares import ShareParameters
 
 RESULTS = Path(__file__).parent / "results" / "shuffle.json"
 FIRST_SEED = 70_000  # reported on these, designed on others
@@ -51,13 +51,13 @@ def run(name: str, users: int, seed: int) -> dict[str, Any]:
     started = time.perf_counter()
     model = kind(**COMMON, **VARIANTS[name], random_state=FIRST_SEED + seed).fit(points)
     seconds = time.perf_counter() - started
-    numbers = model.plan_.numbers
-    shares = isinstance(numbers, ShareNumbers)
+    parameters = model.plan_.parameters
+    shares = isinstance(parameters, ShareParameters)
     return {
         "objective": normalized_objective(points, model.cluster_centers_),
         "seconds": seconds,
-        "messages": numbers.cost.messages if shares else 1,
-        "bytes": numbers.cost.bytes if shares else model.plan_.report_width,
+        "messages": parameters.cost.messages if shares else 1,
+        "bytes": parameters.cost.bytes if shares else model.plan_.report_width,
         "local_epsilon": model.guarantee_.local_epsilon,
     }
 

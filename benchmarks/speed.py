@@ -39,7 +39,7 @@ from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
 from coterie.engines.inline import play
 from coterie.oracles.rows import rows_of
-from coterie.plan.codeword import CodewordNumbers
+from coterie.plan.codeword import CodewordParameters
 from coterie.plan.views import CrossPolytope
 from coterie.wire.kernels import VARIABLE
 from coterie.wire.stream import SignReader
@@ -126,7 +126,7 @@ def measure_ratios(plan: Plan, people: int, reports: int, turns: int) -> Iterato
 def former_design(plan: Plan) -> Plan:
     """Return the plan with two views of cells, 128 for three people in four and 256 for the fourth."""
     views = (CrossPolytope(64, 3), CrossPolytope(128, 1))
-    return replace(plan, numbers=replace(numbers_of(plan), views=views))
+    return replace(plan, parameters=replace(parameters_of(plan), views=views))
 
 
 def best_seconds_in_turns(functions: list[Callable[[], object]], turns: int) -> list[float]:
@@ -168,17 +168,17 @@ def measure_decoding(plan: Plan, people: int, runs: int) -> Iterator[Measurement
 def measure_floors(plan: Plan, runs: int) -> Iterator[Measurement]:
     """Yield nanoseconds a report of each part alone, on one thread."""
     rng = np.random.default_rng(1)
-    numbers = numbers_of(plan)
-    size = numbers.embedding  # P
+    parameters = parameters_of(plan)
+    size = parameters.embedding  # P
     blocks = (1 + size // 128) * PIECE
-    encryptor = Cipher(algorithms.AES(plan.public_key()), modes.ECB()).encryptor()  # noqa: S305
+    encryptor = Cipher(algorithms.AES(plan.randomness_key()), modes.ECB()).encryptor()  # noqa: S305
     plain, encrypted = np.zeros(16 * blocks, dtype=np.uint8), np.empty(16 * blocks + 15, dtype=np.uint8)
     packed = rng.integers(0, 256, size=(PIECE, size // 8), dtype=np.uint8)
     read = SignReader(packed.size)
     signs = read(packed).copy()
-    rows = rng.integers(0, numbers.rows, size=PIECE)
+    rows = rng.integers(0, parameters.rows, size=PIECE)
     one_a_column = csc_array(
-        (np.ones(PIECE, dtype=np.float32), rows, np.arange(PIECE + 1)), shape=(numbers.rows, PIECE)
+        (np.ones(PIECE, dtype=np.float32), rows, np.arange(PIECE + 1)), shape=(parameters.rows, PIECE)
     )
     parts: dict[tuple[str, str], Callable[[], object]] = {
         ("AES", "numpy"): lambda: encryptor.update_into(plain.data, encrypted.data),
@@ -190,7 +190,7 @@ def measure_floors(plan: Plan, runs: int) -> Iterator[Measurement]:
         from coterie.aggregate import kernels_numba
 
         words = packed.view(">u8").astype(np.uint64)
-        sums = np.zeros((numbers.rows, size), dtype=np.int32)
+        sums = np.zeros((parameters.rows, size), dtype=np.int32)
         second = np.zeros((size, size), dtype=np.int64)
         flips = np.zeros(PIECE, dtype=np.uint8)
         moment = kernels_numba.SecondMoment(size)
@@ -246,10 +246,10 @@ def the_plan() -> Plan:
     return Plan.design(dimension=100, clusters=8, epsilon=1.0, expected_users=1_000_000)
 
 
-def numbers_of(plan: Plan) -> CodewordNumbers:
-    """Return the plan's numbers, which are the codeword protocol's."""
-    assert isinstance(plan.numbers, CodewordNumbers)
-    return plan.numbers
+def parameters_of(plan: Plan) -> CodewordParameters:
+    """Return the plan's parameters, which are the codeword protocol's."""
+    assert isinstance(plan.parameters, CodewordParameters)
+    return plan.parameters
 
 
 def random_reports(plan: Plan, count: int, seed: int = 0) -> NDArray[np.uint8]:
@@ -306,9 +306,9 @@ def main() -> None:
         "plan": {
             "dimension": plan.dimension,
             "epsilon": plan.epsilon,
-            "rows": numbers_of(plan).rows,
-            "codewords": numbers_of(plan).codewords,
-            "embedding": numbers_of(plan).embedding,
+            "rows": parameters_of(plan).rows,
+            "codewords": parameters_of(plan).codewords,
+            "embedding": parameters_of(plan).embedding,
         },
         "quick": arguments.quick,
         "measurements": [asdict(measurement) for measurement in measurements],

@@ -9,7 +9,7 @@
     ├── FileError          (ValueError)    a file is truncated, foreign, of another version or corrupt
     ├── AggregateError     (ValueError)    tables cannot be merged or hold what they must not
     ├── DecodeError        (ValueError)    a table cannot be turned into centers
-    ├── SettingError       (ValueError)    a setting, of a call or of the environment, is none there is
+    ├── SettingError       (ValueError)    a setting of a call or of the environment does not exist
     ├── PolicyError        (ValueError)    a plan asks for more than the owner of the device allows
     ├── LedgerError                        the device's memory of its answer is unusable
     └── MissingExtraError  (ImportError)   an optional dependency is not installed
@@ -85,7 +85,7 @@ class DecodeError(CoterieError, ValueError):
 
 
 class SettingError(CoterieError, ValueError):
-    """A setting, of a call or of the environment, is none there is."""
+    """A setting of a call or of the environment does not exist."""
 
 
 class PolicyError(CoterieError, ValueError):

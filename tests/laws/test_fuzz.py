@@ -35,9 +35,9 @@ PLANS = {
     "codeword": Plan.design(2, 2, 1.0, 100, ids="token"),
     "net-tree": Plan.design(2, 2, 1.0, 100, protocol="net-tree", levels=3),
     "lsh-tree": Plan.design(2, 2, 1.0, 100, protocol="lsh-tree"),
-    "central": Plan.design(2, 2, 1.0, 100, protocol="shuffle", model="central", delta=1e-6, cells=4),
+    "central": Plan.design(2, 2, 1.0, 100, protocol="vector-sums", model="central", delta=1e-6, cells=4),
 }
-SHARES = Plan.design(2, 2, 1.0, 100, protocol="shuffle", model="shuffle", delta=1e-6, cells=2)
+SHARES = Plan.design(2, 2, 1.0, 100, protocol="vector-sums", model="shuffle", delta=1e-6, cells=2)
 AMPLIFIED = Plan.design(2, 2, 1.0, 200, model="shuffle", delta=1e-4)
 
 
@@ -125,7 +125,7 @@ class Fuzzer:
 
     def mixed_plan(self):
         data = json.loads(self.random.choice((SHARES, AMPLIFIED)).to_json())
-        plan = Plan.from_json(json.dumps({**data, "numbers": self.edited(data["numbers"])}))
+        plan = Plan.from_json(json.dumps({**data, "parameters": self.edited(data["parameters"])}))
         _ = plan.guarantee, plan.spending, plan.report_width
 
     def text(self):

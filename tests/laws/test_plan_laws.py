@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from coterie.errors import PlanError
 from coterie.plan import Plan
-from coterie.plan.codeword import CodewordNumbers
+from coterie.plan.codeword import CodewordParameters
 from coterie.plan.views import CrossPolytope, Halfspaces, Net
 from coterie.privacy import BASE_ODDS, largest_odds
 
@@ -43,7 +43,7 @@ def plans(draw):
         center=draw(st.none() | st.tuples(*[st.floats(allow_nan=False, allow_infinity=False)] * dimension)),
         radius=draw(positive),
         seed=draw(st.integers(0, 2**53 - 1)),
-        numbers=CodewordNumbers(
+        parameters=CodewordParameters(
             codewords=codewords,
             cap=draw(st.integers(1, codewords - 1)),
             odds=draw(st.integers(BASE_ODDS + 1, largest_odds(epsilon))),

@@ -17,7 +17,7 @@ from coterie.wire.report_file import ReportFile, write_reports
 
 FULL = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
 PLANS = [
-    dataclasses.replace(FULL, numbers=dataclasses.replace(FULL.numbers, **changes))
+    dataclasses.replace(FULL, parameters=dataclasses.replace(FULL.parameters, **changes))
     for changes in (
         {"views": (CrossPolytope(2),)},
         {"views": (CrossPolytope(2), Net(((0, 0), (9, 9), (-9, 0), (1, 1)))), "codewords": 1000, "cap": 300},
@@ -32,7 +32,7 @@ def plans_and_rows(draw):
     plan = draw(st.sampled_from(PLANS))
     count = draw(st.integers(0, 40))
     rows = np.frombuffer(draw(st.binary(min_size=12 * count, max_size=12 * count)), dtype=np.uint8)
-    index = draw(st.lists(st.integers(0, plan.numbers.codewords - 1), min_size=count, max_size=count))
+    index = draw(st.lists(st.integers(0, plan.parameters.codewords - 1), min_size=count, max_size=count))
     size = plan.report_width - 12
     contents = np.array(index, dtype=">u2").view(np.uint8).reshape(-1, 2)[:, 2 - size :]
     return plan, np.concatenate([rows.reshape(-1, 12), contents], axis=1)

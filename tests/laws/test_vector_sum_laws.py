@@ -11,7 +11,9 @@ from coterie.encode.vector_sums import VectorSumEncoder
 from coterie.plan import Plan
 from coterie.randomizers.vector_sums import big_endian, from_big_endian
 
-PLAN = Plan.design(2, 2, 2.0, 25, protocol="shuffle", model="shuffle", delta=1e-3, cells=2, minimum_batch=25)
+PLAN = Plan.design(
+    2, 2, 2.0, 25, protocol="vector-sums", model="shuffle", delta=1e-3, cells=2, minimum_batch=25
+)
 IDS = np.random.default_rng(0).integers(0, 256, (25, 12), dtype=np.uint8)
 REPORTS = VectorSumEncoder(PLAN).encode(np.full((25, 2), 0.3), IDS, SimulationCoins(0))
 MESSAGES = np.concatenate(list(mixed_messages(PLAN, REPORTS)))
@@ -38,13 +40,13 @@ def test_the_order_of_arrival_leaves_no_trace(order):
 
 
 @given(st.lists(st.integers(0, 2**40 - 1), max_size=20))
-def test_numbers_survive_being_written(values):
+def test_parameters_survive_being_written(values):
     assert from_big_endian(big_endian(np.array(values, dtype=np.int64), 5)).tolist() == values
 
 
 @given(st.sampled_from(["model", "layout"]), st.floats(0.2, 8), st.integers(500, 10**7), st.integers(2, 40))
 def test_plans_are_valid_whatever_is_asked(kind, epsilon, users, dimension):
-    options = {"protocol": "shuffle", "cells": 2, "layout": "column"} if kind == "layout" else {}
+    options = {"protocol": "vector-sums", "cells": 2, "layout": "column"} if kind == "layout" else {}
     if dimension <= 16 and not options:
         dimension += 16  # nets take a moment to spread
     plan = Plan.design(dimension, 2, epsilon, users, model="shuffle", delta=1e-6, **options)

@@ -104,17 +104,16 @@ def test_e6_the_printed_noise_lacks_the_grid():
 
 def test_e7_flooring_lengthens_and_two_buckets_change():
     dimension = 64
-    plan = Plan.design(dimension, 4, 1.0, 10_000, protocol="shuffle", model="shuffle", delta=1e-6)
+    plan = Plan.design(dimension, 4, 1.0, 10_000, protocol="vector-sums", model="shuffle", delta=1e-6)
     edge = np.full((1, dimension), -1 / math.sqrt(dimension))  # on the sphere, every coordinate below zero
-    lifted = lift(quantize(edge, None, 1.0)[0], plan.numbers.count_weight) * (plan.numbers.grid / SCALE)
+    lifted = lift(quantize(edge, None, 1.0)[0], plan.parameters.count_weight) * (plan.parameters.grid / SCALE)
     _, sent, _ = VectorSumEncoder(plan).contributions(edge, np.zeros((1, 12), dtype=np.uint8))
-    assert (
-        np.linalg.norm(np.floor(lifted)) > plan.numbers.grid
-    )  # as printed: longer than the influence allows
-    assert np.linalg.norm(np.floor(lifted)) <= plan.numbers.grid + math.sqrt(dimension)
-    assert np.linalg.norm(sent) <= plan.numbers.grid  # as sent
+    # As printed: longer than the influence allows.
+    assert np.linalg.norm(np.floor(lifted)) > plan.parameters.grid
+    assert np.linalg.norm(np.floor(lifted)) <= plan.parameters.grid + math.sqrt(dimension)
+    assert np.linalg.norm(sent) <= plan.parameters.grid  # as sent
     # A person may leave one cell and enter another: two vectors of the grid's length, not one.
-    assert plan.numbers.influence().squared >= 2 * plan.numbers.grid**2
+    assert plan.parameters.influence().squared >= 2 * plan.parameters.grid**2
 
 
 def test_e8_shares_carry_the_quantized_value_and_sums_are_centered_and_scaled():
@@ -285,6 +284,6 @@ def test_i3_a_level_of_its_own_is_better_by_the_root_of_t():
 
 
 def test_i4_a_bucket_for_everybody_is_refused_with_the_numbers():
-    options = {"protocol": "shuffle", "model": "shuffle", "delta": 1e-6, "layout": "hashed"}
+    options = {"protocol": "vector-sums", "model": "shuffle", "delta": 1e-6, "layout": "hashed"}
     with pytest.raises(PlanError, match=r"20000000"):  # s = 2n/β at β = 0.1
         Plan.design(100, 8, 1.0, 10**6, **options)

@@ -57,6 +57,6 @@ def test_one_bit_is_the_law_of_the_vector():
 
 def test_parameters_are_the_appendix_s():
     for clusters in (2, 8, 13, 32):
-        numbers = Plan.design(100, clusters, 1.0, 10**6, protocol="lsh-tree").numbers
-        assert numbers.levels == math.ceil(math.log2(clusters)) + 3
-        assert numbers.threshold == 1.5
+        parameters = Plan.design(100, clusters, 1.0, 10**6, protocol="lsh-tree").parameters
+        assert parameters.levels == math.ceil(math.log2(clusters)) + 3
+        assert parameters.threshold == 1.5

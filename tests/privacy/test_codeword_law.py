@@ -18,7 +18,7 @@ import pytest
 
 from coterie.encode.codeword import CodewordEncoder
 from coterie.plan import Plan
-from coterie.plan.codeword import CodewordNumbers
+from coterie.plan.codeword import CodewordParameters
 from coterie.plan.views import CrossPolytope, Halfspaces
 from coterie.privacy.odds import BASE_ODDS, largest_odds
 
@@ -68,10 +68,10 @@ VIEWS = {
 
 def make_plan(epsilon, codewords, cap, weight, views="cells"):
     odds = largest_odds(epsilon)
-    numbers = CodewordNumbers(codewords, cap, odds, 128, int(weight * 2**20), VIEWS[views])
+    parameters = CodewordParameters(codewords, cap, odds, 128, int(weight * 2**20), VIEWS[views])
     return Plan(
         protocol="codeword", model="local", dimension=DIMENSION, clusters=2, epsilon=epsilon, delta=0.0,
-        expected_users=100, center=None, radius=1.0, seed=0, numbers=numbers,
+        expected_users=100, center=None, radius=1.0, seed=0, parameters=parameters,
     )  # fmt: skip
 
 
@@ -95,10 +95,10 @@ def inputs():
 
 def laws_of_reports(plan, report_id):
     """Return, for each input, {report bytes: number of draws}."""
-    numbers = plan.numbers
-    places = [numbers.odds] * numbers.cap + [BASE_ODDS] * (numbers.codewords - numbers.cap)
+    parameters = plan.parameters
+    places = [parameters.odds] * parameters.cap + [BASE_ODDS] * (parameters.codewords - parameters.cap)
     ends = np.cumsum([0, *places])
-    assert ends[-1] == numbers.randomizer.total
+    assert ends[-1] == parameters.randomizer.total
     draws = np.stack([ends[:-1], ends[1:] - 1])  # (2, N): both ends of every place
     encoder = CodewordEncoder(plan, kernels="numpy")
     laws = []
@@ -141,7 +141,7 @@ def test_the_exact_law_of_the_report_is_private_and_tight(epsilon, codewords, ca
     plan = make_plan(epsilon, codewords, cap, weight, views)
     for report_id in (bytes(12), bytes(range(12)), b"\xff" * 12):
         laws = laws_of_reports(plan, report_id)
-        assert all(sum(law.values()) == plan.numbers.randomizer.total for law in laws)
+        assert all(sum(law.values()) == plan.parameters.randomizer.total for law in laws)
         assert all(sorted(law.values()) == sorted(laws[0].values()) for law in laws)  # whatever the point
         check(laws, epsilon, codewords, plan.report_width)
 

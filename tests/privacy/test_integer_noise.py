@@ -21,7 +21,7 @@ from coterie.privacy.renyi import (
 )
 
 # (σ, ε at δ = 1e-6, δ at ε = 1) of a Gaussian with influence 1, from dp-accounting 0.6.0 (RdpAccountant);
-# its grid of orders is coarser, so its numbers are a little larger.
+# its grid of orders is coarser, so its parameters are a little larger.
 REFERENCE = [(3.0, 1.55773, 7.0240e-4), (4.0, 1.14317, 1.23333e-5), (5.0, 0.899939, 8.8646e-8)]
 
 
@@ -110,11 +110,13 @@ def test_the_blanket_bound_is_the_exact_law():
     ("model", "layout"), [("shuffle", "cells"), ("shuffle", "column"), ("central", "cells")]
 )
 def test_a_plan_with_a_tenth_less_noise_is_refused(model, layout):
-    plan = Plan.design(3, 2, 1.0, 5000, protocol="shuffle", model=model, delta=1e-6, layout=layout, cells=8)
-    wrong = dataclasses.replace(plan.numbers, scale=plan.numbers.scale * 9 // 10)
+    plan = Plan.design(
+        3, 2, 1.0, 5000, protocol="vector-sums", model=model, delta=1e-6, layout=layout, cells=8
+    )
+    wrong = dataclasses.replace(plan.parameters, scale=plan.parameters.scale * 9 // 10)
     with pytest.raises(PlanError, match="would not keep its promise"):
-        dataclasses.replace(plan, numbers=wrong)
+        dataclasses.replace(plan, parameters=wrong)
     if model == "shuffle":
-        fewer = dataclasses.replace(plan.numbers, shares=plan.numbers.shares - 2)
+        fewer = dataclasses.replace(plan.parameters, shares=plan.parameters.shares - 2)
         with pytest.raises(PlanError, match="would not keep its promise"):
-            dataclasses.replace(plan, numbers=fewer)
+            dataclasses.replace(plan, parameters=fewer)

@@ -44,12 +44,14 @@ def outcomes_of_codeword(law):
 
 
 def law(plan, encoder, point, id_):
-    numbers = plan.numbers
-    parts = [] if numbers.joint else [list(outcomes_of_bits(numbers.count_response, numbers.answers))]
-    if numbers.randomizer == "djw":
-        parts.append(list(outcomes_of_bits(numbers.vector_response, numbers.answers)))
+    parameters = plan.parameters
+    parts = (
+        [] if parameters.joint else [list(outcomes_of_bits(parameters.count_response, parameters.answers))]
+    )
+    if parameters.randomizer == "djw":
+        parts.append(list(outcomes_of_bits(parameters.vector_response, parameters.answers)))
     else:
-        parts.append(list(outcomes_of_codeword(numbers.codeword_response)))
+        parts.append(list(outcomes_of_codeword(parameters.codeword_response)))
     weights = {}
     for chosen in itertools.product(*parts):
         coins = ScriptedCoins(draws for draws, _ in chosen)
@@ -86,7 +88,7 @@ def test_whole_report_is_private_at_the_total_epsilon(options, reports, epsilon)
         assert len(laws[0]) == reports
         for first, second in itertools.permutations(laws, 2):
             worst = max(worst, *(Fraction(first[report], second[report]) for report in first))
-    odds = plan.numbers._all_odds()
+    odds = plan.parameters._all_odds()
     assert worst <= Fraction(math.prod(odds), BASE_ODDS ** len(odds))
     assert product_allowed(odds, epsilon)
     assert math.log(worst) > 0.6 * epsilon  # tight: what is promised is nearly what can be told

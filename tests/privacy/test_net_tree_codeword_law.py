@@ -25,10 +25,10 @@ class Draws:
 
 def law(plan, encoder, point, identity):
     """How many of the secret draws lead to each report: every draw of a stretch sends the same index."""
-    numbers = plan.numbers
-    starts = [place * numbers.odds for place in range(numbers.cap)]
-    starts += [numbers.cap * numbers.odds + place * BASE_ODDS for place in range(256 - numbers.cap)]
-    lengths = [numbers.odds] * numbers.cap + [BASE_ODDS] * (256 - numbers.cap)
+    parameters = plan.parameters
+    starts = [place * parameters.odds for place in range(parameters.cap)]
+    starts += [parameters.cap * parameters.odds + place * BASE_ODDS for place in range(256 - parameters.cap)]
+    lengths = [parameters.odds] * parameters.cap + [BASE_ODDS] * (256 - parameters.cap)
     found = {}
     for ends in (starts, [s + n - 1 for s, n in zip(starts, lengths, strict=True)]):
         count = len(ends)
@@ -51,22 +51,22 @@ def test_the_exact_law_is_private_and_tight(epsilon):
     worst = Fraction(0)
     for identity in generator.integers(0, 256, (3, 12), dtype=np.uint8):
         laws = [law(plan, encoder, point, identity) for point in points]
-        assert {sum(weights.values()) for weights in laws} == {plan.numbers.randomizer.total}
+        assert {sum(weights.values()) for weights in laws} == {plan.parameters.randomizer.total}
         assert all(weights.keys() == laws[0].keys() and len(weights) == 256 for weights in laws)
         for one in laws:
             for other in laws:
                 worst = max(worst, *(Fraction(one[key], other[key]) for key in one))
-    assert worst == Fraction(plan.numbers.odds, BASE_ODDS)  # attained, and …
-    assert odds_allowed(plan.numbers.odds, epsilon)  # … at most e^ε, in integers
-    assert plan.numbers.spent_epsilon() <= epsilon
+    assert worst == Fraction(plan.parameters.odds, BASE_ODDS)  # attained, and …
+    assert odds_allowed(plan.parameters.odds, epsilon)  # … at most e^ε, in integers
+    assert plan.parameters.spent_epsilon() <= epsilon
     assert math.log(worst) > epsilon - 1e-6
 
 
 def test_odds_one_too_large_are_refused():
     plan = Plan.design(3, 2, 1.0, 1000, protocol="net-tree", randomizer="codeword")
-    more = dataclasses.replace(plan.numbers, odds=plan.numbers.odds + 1)
+    more = dataclasses.replace(plan.parameters, odds=plan.parameters.odds + 1)
     with pytest.raises(PlanError, match="would not keep its promise; do not answer it"):
-        dataclasses.replace(plan, numbers=more)
+        dataclasses.replace(plan, parameters=more)
     with pytest.raises(PlanError, match="would not keep its promise"):
         more.check_odds(1.0)
 

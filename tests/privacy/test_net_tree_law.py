@@ -15,7 +15,7 @@ import pytest
 from coterie.encode.net_tree import NetTreeEncoder
 from coterie.errors import PlanError
 from coterie.plan import Plan
-from coterie.plan.net_tree import NetTreeNumbers
+from coterie.plan.net_tree import NetTreeParameters
 from coterie.privacy.odds import BASE_ODDS, largest_shared_odds, product_allowed, spent_by_product
 
 
@@ -32,12 +32,12 @@ class ScriptedCoins:
 
 def law(plan, encoder, point, id_):
     """Integer weights of every report that this point and id can give."""
-    levels, numbers = plan.numbers.levels, plan.numbers
+    levels, parameters = plan.parameters.levels, plan.parameters
     weights = {}
     for lies in itertools.product((0, 1), repeat=2 * levels):
         report = encoder.encode(point[None], id_[None], ScriptedCoins(lies)).tobytes()
         counts, vectors = lies[:levels], lies[levels:]
-        weight = numbers.count_odds ** counts.count(0) * numbers.vector_odds ** vectors.count(0)
+        weight = parameters.count_odds ** counts.count(0) * parameters.vector_odds ** vectors.count(0)
         weight *= BASE_ODDS ** sum(lies)
         weights[report] = weights.get(report, 0) + weight
     return weights
@@ -61,9 +61,9 @@ def test_whole_report_is_private_at_the_total_epsilon(dimension, levels, project
         assert len(laws[0]) == 4**levels
         for first, second in itertools.permutations(laws, 2):
             worst = max(worst, *(Fraction(first[report], second[report]) for report in first))
-    spent = Fraction(plan.numbers.count_odds * plan.numbers.vector_odds, BASE_ODDS**2) ** levels
+    spent = Fraction(plan.parameters.count_odds * plan.parameters.vector_odds, BASE_ODDS**2) ** levels
     assert worst <= spent
-    assert product_allowed([plan.numbers.count_odds, plan.numbers.vector_odds] * levels, epsilon)
+    assert product_allowed([plan.parameters.count_odds, plan.parameters.vector_odds] * levels, epsilon)
     # Tight: some pair of people is told apart by nearly everything that was promised.
     assert math.log(worst) > 0.6 * epsilon
 
@@ -78,12 +78,12 @@ def test_bytes_reveal_nothing_but_the_id_and_the_bits():
 
 
 def test_a_plan_that_spends_more_is_refused_by_one_unit():
-    good = Plan.design(2, 2, 1.0, 1000, protocol="net-tree", levels=2).numbers
+    good = Plan.design(2, 2, 1.0, 1000, protocol="net-tree", levels=2).parameters
     fields = good.to_dict()
     good.check_odds(1.0)
     for name in ("count_odds", "vector_odds"):
         # Two bits at the old odds leave room below one unit in the last place of the other two.
-        worse = NetTreeNumbers(**{**fields, name: fields[name] + 2})
+        worse = NetTreeParameters(**{**fields, name: fields[name] + 2})
         with pytest.raises(PlanError, match="would not keep its promise"):
             worse.check_odds(1.0)
 

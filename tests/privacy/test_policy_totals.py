@@ -73,7 +73,7 @@ def test_local_epsilon_is_summed_by_itself(path):
 
 
 def test_shares_need_a_policy_that_says_so(path):
-    plan = Plan.design(2, 2, 1.0, 100, protocol="shuffle", model="shuffle", delta=1e-6, cells=4)
+    plan = Plan.design(2, 2, 1.0, 100, protocol="vector-sums", model="shuffle", delta=1e-6, cells=4)
     with pytest.raises(PolicyError, match="promise nothing unless they are mixed"):
         Client(plan, path).encode(POINT)
     half = Policy(max_local_epsilon=math.inf)
@@ -118,7 +118,7 @@ def test_without_a_ledger_no_total_is_kept_and_it_says_so(path):
 def test_bulk_simulation_checks_the_odds_only():
     steep = Plan.design(dimension=2, clusters=2, epsilon=6.0, expected_users=100)
     assert len(Client(steep).encode_many(np.zeros((3, 2)))) == 39
-    object.__setattr__(steep.numbers, "odds", steep.numbers.odds + 1)
+    object.__setattr__(steep.parameters, "odds", steep.parameters.odds + 1)
     with pytest.raises(PlanError, match="do not answer it"):
         Client(steep)
 

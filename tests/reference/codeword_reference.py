@@ -34,10 +34,10 @@ class Reference:
 
     def __init__(self, plan_json: str) -> None:
         self.plan = json.loads(plan_json)
-        self.numbers = self.plan["numbers"]
+        self.parameters = self.plan["parameters"]
         self.plan_id = hashlib.sha256(plan_json.encode()).digest()
-        self.public_key = hashlib.sha256(b"coterie/1/public" + self.plan_id).digest()[:16]
-        self.views = self.numbers["views"]
+        self.randomness_key = hashlib.sha256(b"coterie/1/public" + self.plan_id).digest()[:16]
+        self.views = self.parameters["views"]
         self.rows_of = [rows_of(view) for view in self.views]  # M
         self.rows = sum(self.rows_of)
 
@@ -45,7 +45,7 @@ class Reference:
 
     def stream(self, report_id: bytes, first: int, count: int) -> bytes:
         blocks = (report_id + j.to_bytes(4, "big") for j in range(first, first + count))
-        return b"".join(aes(self.public_key, block) for block in blocks)
+        return b"".join(aes(self.randomness_key, block) for block in blocks)
 
     def choices(self, report_id: bytes) -> tuple[int, int, int]:
         """View, mask and flip of a report."""
@@ -55,7 +55,7 @@ class Reference:
         return view, int.from_bytes(block[:4], "big") % self.rows_of[view], block[4] & 1
 
     def codeword(self, report_id: bytes, index: int) -> list[int]:
-        size = self.numbers["embedding"]
+        size = self.parameters["embedding"]
         bits = self.stream(report_id, 1 + index * size // 128, size // 128)
         return [1 if bit(bits, j) else -1 for j in range(size)]
 
@@ -93,7 +93,7 @@ class Reference:
         return q
 
     def lift(self, q: list[int]) -> list[int]:
-        b = self.numbers["count_weight"]
+        b = self.parameters["count_weight"]
         a = math.sqrt((1 << 40) - b * b) / SCALE
         w = [math.trunc(v * a) for v in q] + [b]
         return [*w, math.isqrt((1 << 40) - sum(v * v for v in w))]
@@ -128,8 +128,8 @@ class Reference:
 
     def steps(self, x: list[float], report_id: bytes, draw: int) -> dict[str, object]:
         """Everything on the way from a point to its report; `draw` is the secret U."""
-        size, count = self.numbers["embedding"], self.numbers["codewords"]
-        cap, odds = self.numbers["cap"], self.numbers["odds"]
+        size, count = self.parameters["embedding"], self.parameters["codewords"]
+        cap, odds = self.parameters["cap"], self.parameters["odds"]
         q = self.quantize(x)
         view, mask, flip = self.choices(report_id)
         row = sum(self.rows_of[:view]) + mask
@@ -155,7 +155,7 @@ class Reference:
     # ---- the table
 
     def table(self, reports: list[bytes]) -> tuple[list[list[int]], list[int], list[list[int]]]:
-        size = self.numbers["embedding"]
+        size = self.parameters["embedding"]
         sums, counts = [[0] * size for _ in range(self.rows)], [0] * self.rows
         second = [[0] * size for _ in range(size)]
         for report in reports:

@@ -22,7 +22,7 @@ def canonical(value: object) -> str:
 
 
 def plan(dimension, views, *, epsilon=1, codewords=256, cap=89, embedding=128, weight=419430, **public):
-    numbers = {
+    parameters = {
         "codewords": codewords, "cap": cap, "odds": LARGEST_ODDS[epsilon], "embedding": embedding,
         "count_weight": weight, "views": views,
     }  # fmt: skip
@@ -30,7 +30,7 @@ def plan(dimension, views, *, epsilon=1, codewords=256, cap=89, embedding=128, w
         "format": "coterie-plan", "version": 1, "protocol": "codeword", "model": "local",
         "dimension": dimension, "clusters": 2, "epsilon": epsilon, "delta": 0, "expected_users": 1000,
         "center": None, "radius": 1, "seed": 0, "ids": "random", "study": None, "after": [],
-        "numbers": numbers, **public,
+        "parameters": parameters, **public,
     }  # fmt: skip
 
 
@@ -58,7 +58,7 @@ def around_hyperplanes(name, content, steps):
     for number, step in enumerate(steps):
         view, mask, _ = reference.choices(report_id(name, number))
         slope = reference.height([1], view, mask)
-        place, rest = divmod(content["numbers"]["views"][view]["offsets"][mask], slope)
+        place, rest = divmod(content["parameters"]["views"][view]["offsets"][mask], slope)
         assert rest == 0, f"no tie in row {mask}: its slope is {slope}"
         points.append([(place + (step if slope > 0 else -step)) / SCALE])
     return points
@@ -69,7 +69,7 @@ OFF_CENTER = net((0, 0), (700000, 700000), (-700000, 700000), (1, -1048576))
 
 LINE = "halfspaces of a line, points beside and on their hyperplanes"
 # Offsets that most slopes, small even numbers, divide.
-LINE_PLAN = plan(1, [halfspaces(*[720720, -720720, 0, 1441440] * 64)], codewords=64, cap=22, seed=3)
+LINE_PLAN = plan(1, [halfspaces(*[720720, -720720, 0, 1441440] * 64)], codewords=64, cap=22)
 
 # name: plan, points
 GOOD = {
@@ -128,9 +128,9 @@ def good_vectors():
     for name, (content, points) in GOOD.items():
         text = canonical(content)
         reference = Reference(text)
-        numbers = content["numbers"]
-        inside = numbers["cap"] * numbers["odds"]
-        total = inside + (numbers["codewords"] - numbers["cap"]) * (1 << 24)
+        parameters = content["parameters"]
+        inside = parameters["cap"] * parameters["odds"]
+        total = inside + (parameters["codewords"] - parameters["cap"]) * (1 << 24)
         draws = [0, inside - 1, inside, total - 1, total // 2, total // 3]
         cases = []
         for number, point in enumerate(points):
@@ -145,7 +145,8 @@ def good_vectors():
         }
         yield {
             "name": name, "plan": text, "plan_id": reference.plan_id.hex(),
-            "public_key": reference.public_key.hex(), "draw_below": total, "cases": cases, "table": table,
+            "randomness_key": reference.randomness_key.hex(), "draw_below": total,
+            "cases": cases, "table": table,
         }  # fmt: skip
 
 
@@ -164,44 +165,46 @@ def bad_vectors():
     text = canonical(base)
 
     def edited(**changes):
-        numbers = {**base["numbers"], **changes.pop("numbers", {})}
-        return canonical({**base, "numbers": numbers, **changes})
+        parameters = {**base["parameters"], **changes.pop("parameters", {})}
+        return canonical({**base, "parameters": parameters, **changes})
 
     def without(field):
         return canonical({key: value for key, value in base.items() if key != field})
 
     plans = {
-        "odds one above e^ε·2^24": edited(numbers={"odds": 45605202}),
-        "odds that carry nothing": edited(numbers={"odds": 1 << 24}),
-        "a cap of all codewords": edited(numbers={"cap": 200}),
-        "an empty cap": edited(numbers={"cap": 0}),
-        "an embedding that is no power of two": edited(numbers={"embedding": 192}),
+        "odds one above e^ε·2^24": edited(parameters={"odds": 45605202}),
+        "odds that carry nothing": edited(parameters={"odds": 1 << 24}),
+        "a cap of all codewords": edited(parameters={"cap": 200}),
+        "an empty cap": edited(parameters={"cap": 0}),
+        "an embedding that is no power of two": edited(parameters={"embedding": 192}),
         "an embedding too short for the dimension": edited(dimension=127),
-        "a count weight above 2^20": edited(numbers={"count_weight": SCALE + 1}),
-        "no views": edited(numbers={"views": []}),
-        "weights that sum to three": edited(numbers={"views": [cross_polytope(4)] * 3}),
-        "a weight of nothing": edited(numbers={"views": [cross_polytope(4, 0), cross_polytope(4)]}),
-        "weights that sum to 512": edited(numbers={"views": [cross_polytope(4, 256)] * 2}),
-        "a view without a weight": edited(numbers={"views": [{"cells": "cross-polytope", "size": 4}]}),
-        "a view whose size is no power of two": edited(numbers={"views": [cross_polytope(6)]}),
-        "a net of three points": edited(numbers={"views": [net((0, 0, 0), (1, 1, 1), (2, 2, 2))]}),
-        "a net of another dimension": edited(numbers={"views": [net((0, 0), (1, 1))]}),
-        "a net point outside the cube": edited(numbers={"views": [net((0, 0, 0), (0, 0, SCALE + 1))]}),
-        "unknown cells": edited(numbers={"views": [{"cells": "voronoi", "size": 4, "weight": 1}]}),
-        "an offset out of reach": edited(numbers={"views": [halfspaces(0, 128 * SCALE + 1)]}),
-        "an offset out of reach below": edited(numbers={"views": [halfspaces(-128 * SCALE - 1, 0)]}),
-        "an offset less than rows": edited(numbers={"views": [{**halfspaces(0, 0), "rows": 4}]}),
-        "an offset more than rows": edited(numbers={"views": [{**halfspaces(0, 0), "rows": 1}]}),
-        "three halfspaces": edited(numbers={"views": [halfspaces(0, 0, 0)]}),
-        "no halfspaces": edited(numbers={"views": [halfspaces()]}),
-        "offsets that are no integers": edited(numbers={"views": [halfspaces(0, 0.5)]}),
-        "offsets that are no array": edited(numbers={"views": [{**halfspaces(0), "offsets": 0}]}),
+        "a count weight above 2^20": edited(parameters={"count_weight": SCALE + 1}),
+        "no views": edited(parameters={"views": []}),
+        "weights that sum to three": edited(parameters={"views": [cross_polytope(4)] * 3}),
+        "a weight of nothing": edited(parameters={"views": [cross_polytope(4, 0), cross_polytope(4)]}),
+        "weights that sum to 512": edited(parameters={"views": [cross_polytope(4, 256)] * 2}),
+        "a view without a weight": edited(parameters={"views": [{"cells": "cross-polytope", "size": 4}]}),
+        "a view whose size is no power of two": edited(parameters={"views": [cross_polytope(6)]}),
+        "a net of three points": edited(parameters={"views": [net((0, 0, 0), (1, 1, 1), (2, 2, 2))]}),
+        "a net of another dimension": edited(parameters={"views": [net((0, 0), (1, 1))]}),
+        "a net point outside the cube": edited(parameters={"views": [net((0, 0, 0), (0, 0, SCALE + 1))]}),
+        "unknown cells": edited(parameters={"views": [{"cells": "voronoi", "size": 4, "weight": 1}]}),
+        "an offset out of reach": edited(parameters={"views": [halfspaces(0, 128 * SCALE + 1)]}),
+        "an offset out of reach below": edited(parameters={"views": [halfspaces(-128 * SCALE - 1, 0)]}),
+        "an offset less than rows": edited(parameters={"views": [{**halfspaces(0, 0), "rows": 4}]}),
+        "an offset more than rows": edited(parameters={"views": [{**halfspaces(0, 0), "rows": 1}]}),
+        "three halfspaces": edited(parameters={"views": [halfspaces(0, 0, 0)]}),
+        "no halfspaces": edited(parameters={"views": [halfspaces()]}),
+        "offsets that are no integers": edited(parameters={"views": [halfspaces(0, 0.5)]}),
+        "offsets that are no array": edited(parameters={"views": [{**halfspaces(0), "offsets": 0}]}),
         "halfspaces without rows": edited(
-            numbers={"views": [{"cells": "halfspaces", "offsets": [0], "weight": 1}]}
+            parameters={"views": [{"cells": "halfspaces", "offsets": [0], "weight": 1}]}
         ),
-        "halfspaces with a size": edited(numbers={"views": [{**halfspaces(0, 0), "size": 1}]}),
+        "halfspaces with a size": edited(parameters={"views": [{**halfspaces(0, 0), "size": 1}]}),
         "too many rows in all": edited(
-            numbers={"views": [cross_polytope(1 << 14), cross_polytope(1 << 14), halfspaces(0, 0, weight=2)]}
+            parameters={
+                "views": [cross_polytope(1 << 14), cross_polytope(1 << 14), halfspaces(0, 0, weight=2)]
+            }
         ),
         "epsilon 0": edited(epsilon=0),
         "epsilon as text": edited(epsilon="1"),

@@ -44,10 +44,10 @@ def lifted(quantized: list[int], count_weight: int) -> list[int]:
 
 def order(plan: dict, key: bytes, identity: bytes, path: list[int], quantized: list[int]) -> list[int]:
     """Return the 256 indices, the highest score first."""
-    numbers = plan["numbers"]
-    size, levels = numbers["embedding"], numbers["levels"]
-    root = 4 * numbers["projected"]
-    digit = (numbers["ratio"] ** numbers["projected"] - 1).bit_length()
+    parameters = plan["parameters"]
+    size, levels = parameters["embedding"], parameters["levels"]
+    root = 4 * parameters["projected"]
+    digit = (parameters["ratio"] ** parameters["projected"] - 1).bit_length()
     head = -(-(33 + root + levels * digit) // 128)
     bits = stream_bits(key, identity, 0, head)
     level = 1 + number(bits[:32]) % levels
@@ -56,7 +56,7 @@ def order(plan: dict, key: bytes, identity: bytes, path: list[int], quantized: l
         start = 33 + root + i * digit
         ones += bin(number(bits[start : start + digit]) & path[1 + i]).count("1")
     signs = [1 - 2 * bit for bit in stream_bits(key, identity, head, 2 * size // 128)]
-    vector = lifted(quantized, numbers["count_weight"])
+    vector = lifted(quantized, parameters["count_weight"])
     padded = [x * s for x, s in zip(vector, signs, strict=False)] + [0] * (size - len(vector))
     turned = hadamard([y * s for y, s in zip(hadamard(padded), signs[size:], strict=True)])
     shift = -(-(3 * (size.bit_length() - 1) - 5) // 2)
@@ -73,6 +73,6 @@ def order(plan: dict, key: bytes, identity: bytes, path: list[int], quantized: l
 
 def index_of(plan: dict, ranked: list[int], draw: int) -> int:
     """Return the index that a draw below m·A + (256-m)·2^24 sends."""
-    cap, odds = plan["numbers"]["cap"], plan["numbers"]["odds"]
+    cap, odds = plan["parameters"]["cap"], plan["parameters"]["odds"]
     beyond = draw - cap * odds
     return ranked[draw // odds] if beyond < 0 else ranked[cap + beyond // (1 << 24)]

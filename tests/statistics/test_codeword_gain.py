@@ -95,25 +95,25 @@ def test_the_correction_for_finite_codewords_is_needed(sorted_scores):
 
 def test_reports_of_one_point_average_to_the_rotated_point():
     plan = Plan.design(dimension=40, clusters=4, epsilon=2.0, expected_users=10_000)
-    numbers = dataclasses.replace(plan.numbers, views=(CrossPolytope(64),))
-    plan = dataclasses.replace(plan, numbers=numbers)
+    parameters = dataclasses.replace(plan.parameters, views=(CrossPolytope(64),))
+    plan = dataclasses.replace(plan, parameters=parameters)
     people = 60_000
     point = np.random.default_rng(1).normal(size=(1, 40)) / 9
     ids = np.random.default_rng(2).integers(0, 256, size=(people, 12), dtype=np.uint8)
     reports = CodewordEncoder(plan).encode(np.repeat(point, people, axis=0), ids, SimulationCoins(3))
 
     # What anyone can regenerate: codeword, row and flip. The sign needs the cell, known here.
-    stream = PublicStream(plan.public_key())
-    layout = Rows.of(numbers)
-    rows, flips, packed = stream.chosen(ids, reports[:, 12].astype(np.int64), layout, numbers.embedding)
+    stream = PublicStream(plan.randomness_key())
+    layout = Rows.of(parameters)
+    rows, flips, packed = stream.chosen(ids, reports[:, 12].astype(np.int64), layout, parameters.embedding)
     quantized, _ = quantize(point, plan.center, plan.radius)
-    (cell,) = CrossPolytopeCells.from_key(plan.public_key("view/0"), 64, 40).of(quantized)
+    (cell,) = CrossPolytopeCells.from_key(plan.randomness_key("view/0"), 64, 40).of(quantized)
     odd = (np.bitwise_count(cell & layout.split(rows)[1]) + flips) & 1
     codewords = signs_of(packed) * (1.0 - 2.0 * odd)[:, None]  # (n, P)
 
-    embedding = Rotation.from_key(plan.public_key("embedding"), numbers.embedding)
-    rotated = embedding.apply(lift(quantized, numbers.count_weight))[0] / (numbers.embedding * SCALE)
-    kappa = numbers.randomizer.gain(numbers.embedding)
+    embedding = Rotation.from_key(plan.randomness_key("embedding"), parameters.embedding)
+    rotated = embedding.apply(lift(quantized, parameters.count_weight))[0] / (parameters.embedding * SCALE)
+    kappa = parameters.randomizer.gain(parameters.embedding)
     error = 1 / (kappa * math.sqrt(people))  # of each coordinate of mean / κ, and of any projection
 
     estimate = codewords.mean(axis=0) / kappa
@@ -121,7 +121,7 @@ def test_reports_of_one_point_average_to_the_rotated_point():
     # P coordinates with unit variance: their sum of squares is P, give or take √(2P)
     assert (
         np.sum((estimate - rotated) ** 2)
-        < (numbers.embedding + SIGMAS * math.sqrt(2 * numbers.embedding)) * error**2
+        < (parameters.embedding + SIGMAS * math.sqrt(2 * parameters.embedding)) * error**2
     )
     for factor in (0.95, 1.05):
         assert abs(estimate @ rotated / factor - 1) > SIGMAS * error
@@ -133,7 +133,7 @@ def test_reports_of_one_point_average_to_the_rotated_point():
     square = np.sum(product * pattern) / np.sum(pattern**2)
     spread = np.std(np.einsum("ni,ij,nj->n", codewords[:5000], pattern, codewords[:5000], optimize=True))
     error = spread / np.sum(pattern**2) / math.sqrt(people)
-    claimed = numbers.randomizer.second_gain(numbers.embedding)
+    claimed = parameters.randomizer.second_gain(parameters.embedding)
     assert abs(square - claimed) < SIGMAS * error + 0.01 * claimed
     for factor in (0.85, 1.15):
         assert abs(square - factor * claimed) > SIGMAS * error + 0.01 * claimed
@@ -144,10 +144,10 @@ def test_noise_is_larger_along_the_people_than_on_average(dimension, epsilon):
     # Everybody at one point: all cells but one are empty, and their sums lean along everybody's vector.
     people = 20_000
     plan = Plan.design(dimension, 2, epsilon, people, seed=3)
-    numbers = plan.numbers
+    parameters = plan.parameters
     point = np.full(dimension, 0.5 / math.sqrt(dimension))
     table = play(plan, np.tile(point, (people, 1)), SimulationCoins(4)).table
-    lifted = lift(quantize(point[None], None, 1.0)[0], numbers.count_weight)[0] / SCALE
+    lifted = lift(quantize(point[None], None, 1.0)[0], parameters.count_weight)[0] / SCALE
     along = across = cells = 0.0
     for view in leaf_sums(table):
         sums = view.vectors
@@ -156,12 +156,12 @@ def test_noise_is_larger_along_the_people_than_on_average(dimension, epsilon):
         along += float((heights**2).sum()) * view.people
         across += float((sums[empty] ** 2).sum() - (heights**2).sum()) * view.people
         cells += empty.sum()
-    stated = direction_variance(numbers, 1, share=1.0)
-    other = direction_variance(numbers, 1, share=0.0)
+    stated = direction_variance(parameters, 1, share=1.0)
+    other = direction_variance(parameters, 1, share=0.0)
     width = dimension + 2
     noise = SIGMAS * math.sqrt(2 / cells)  # of the mean of so many squared normals
     assert along / cells == pytest.approx(stated, rel=noise + 0.02)
     assert across / (cells * (width - 1)) == pytest.approx(other, rel=noise / math.sqrt(width - 1) + 0.05)
     if epsilon == 4.0:  # the average, taken for the variance of "each" coordinate, is refuted
-        average = direction_variance(numbers, 1, share=1 / width)
+        average = direction_variance(parameters, 1, share=1 / width)
         assert abs(along / cells / average - 1) > noise + 0.02

@@ -38,7 +38,7 @@ def study(options, seed, dimension=6):
     ids = generator.integers(0, 256, (PEOPLE, 12), dtype=np.uint8)
     table = LshTreeTable.zero(plan)
     table.add(LshTreeEncoder(plan).encode(points, ids, SimulationCoins(seed)))
-    codes = SimHash.from_key(plan.public_key("hyperplanes"), dimension, LEVELS).codes(
+    codes = SimHash.from_key(plan.randomness_key("hyperplanes"), dimension, LEVELS).codes(
         quantize(points, None, 1.0)[0]
     )
     members = (codes[:, None] == np.arange(1 << LEVELS)).astype(float)

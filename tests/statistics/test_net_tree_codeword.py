@@ -34,12 +34,12 @@ def test_the_mean_of_a_report_is_the_vector_within_the_stated_bias(dimension, ep
     # The mean over the secret draw is computed, not sampled; what is left is the spread of public codewords.
     people = 30_000
     plan = plan_of(people, epsilon, dimension, levels=1, projected=min(dimension, 3))
-    law, size = plan.numbers.randomizer, plan.numbers.embedding
+    law, size = plan.parameters.randomizer, plan.parameters.embedding
     point = np.zeros(dimension)
     point[0] = 0.95
     if kind == "spread":
         point = np.full(dimension, 0.95 / math.sqrt(dimension))
-    vector = lift(quantize(point[None], None, 1.0)[0], plan.numbers.count_weight)  # (1, D)
+    vector = lift(quantize(point[None], None, 1.0)[0], plan.parameters.count_weight)  # (1, D)
     unit = vector[0] / SCALE
     stream = CodewordTreeStream(plan)
     along, across = [], []
@@ -105,7 +105,9 @@ def test_the_noise_is_the_stated_one_and_scales_as_root_n_and_one_over_epsilon()
 def test_bounds_hold_for_every_node():
     plan = plan_of(2_000, levels=2, projected=4)
     counts, vectors, _ = errors_of(2_000, 1.0, 9)
-    eta, eta_vector = plan.numbers.oracle_errors(dimension=4, people=2_000, failure=1e-6, nodes=len(counts))
+    eta, eta_vector = plan.parameters.oracle_errors(
+        dimension=4, people=2_000, failure=1e-6, nodes=len(counts)
+    )
     assert np.abs(counts).max() < eta
     assert np.linalg.norm(vectors, axis=1).max() < eta_vector
 

@@ -15,7 +15,7 @@ from coterie.engines.vector_sums import drawn_table, sent_table
 from coterie.metrics import normalized_objective
 from coterie.oracles.tree_sums import TreeSums
 from coterie.plan import Plan
-from coterie.plan.net_tree_sums import NetTreeSumNumbers
+from coterie.plan.net_tree_sums import NetTreeSumParameters
 
 FALSE_ALARM = 1e-7
 FLAT = 0.20  # relative change of the error from 10^5 to 10^6 people
@@ -34,7 +34,7 @@ def ids_of(people, seed=0):
 
 def true_table(plan, points):
     rows, vectors, _ = NetTreeSumEncoder(plan).contributions(points, ids_of(len(points)))
-    table = np.zeros((plan.numbers.rows, plan.numbers.coordinates), dtype=np.int64)
+    table = np.zeros((plan.parameters.rows, plan.parameters.coordinates), dtype=np.int64)
     np.add.at(table, rows, vectors[:, None])
     return table
 
@@ -45,18 +45,18 @@ def test_sent_sums_are_the_true_ones_bit_for_bit_and_carry_the_stated_noise(monk
     plan = plan_of(people, **options)
     # Without the noise nothing but the sums is left: every bit is right.
     with monkeypatch.context() as patched:
-        patched.setattr(NetTreeSumNumbers, "noise_scale", Fraction(0))
+        patched.setattr(NetTreeSumParameters, "noise_scale", Fraction(0))
         reports = NetTreeSumEncoder(plan).encode(points, ids_of(people), SimulationCoins(0))
     table = sent_table(plan, reports).table
-    assert (plan.numbers.sums().centered(table.sums) == true_table(plan, points)).all()
+    assert (plan.parameters.sums().centered(table.sums) == true_table(plan, points)).all()
     # With it, sent and drawn sums carry the same.
     reports = NetTreeSumEncoder(plan).encode(points, ids_of(people), SimulationCoins(1))
-    sigma = plan.numbers.total_noise(people) * plan.numbers.grid
-    sent = plan.numbers.sums().centered(sent_table(plan, reports).table.sums) - true_table(plan, points)
+    sigma = plan.parameters.total_noise(people) * plan.parameters.grid
+    sent = plan.parameters.sums().centered(sent_table(plan, reports).table.sums) - true_table(plan, points)
     assert stats.kstest(sent.ravel() / sigma, "norm").pvalue > FALSE_ALARM
     drawn = np.concatenate(
         [
-            plan.numbers.sums().centered(drawn_table(plan, points, SimulationCoins(seed))[0].table.sums)
+            plan.parameters.sums().centered(drawn_table(plan, points, SimulationCoins(seed))[0].table.sums)
             - true_table(plan, points)
             for seed in range(20)
         ]
@@ -79,7 +79,7 @@ def oracle_errors(people, seed):
     nets = nets_of(plan)
     paths = nets.paths(nets.representatives(points))
     counts, vectors = [], []
-    for level in (1, plan.numbers.levels):
+    for level in (1, plan.parameters.levels):
         nodes, inverse = np.unique(paths[:, : level + 1], axis=0, return_inverse=True)
         inverse = inverse.reshape(-1)
         truth = np.zeros((len(nodes), 2))

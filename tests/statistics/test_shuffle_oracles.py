@@ -20,13 +20,21 @@ FLAT = 0.20  # relative change of the error from the fewest to the most people
 
 def plan_of(people, **options):
     return Plan.design(
-        3, 2, 1.0, people, protocol="shuffle", model="shuffle", delta=1e-6, minimum_batch=people, **options
+        3,
+        2,
+        1.0,
+        people,
+        protocol="vector-sums",
+        model="shuffle",
+        delta=1e-6,
+        minimum_batch=people,
+        **options,
     )
 
 
 def true_sums(plan, points, ids):
     rows, vectors, _ = VectorSumEncoder(plan).contributions(points, ids)
-    sums = np.zeros((plan.numbers.rows, plan.numbers.coordinates))
+    sums = np.zeros((plan.parameters.rows, plan.parameters.coordinates))
     np.add.at(sums, rows, vectors)
     return sums
 
@@ -40,7 +48,7 @@ def noise_of(plan, points, seed, *, sent):
     else:
         table, _ = drawn_table(plan, points, coins)
     (view,) = mixed_leaf_sums(table.table)
-    scale = plan.numbers.grid * len(points)
+    scale = plan.parameters.grid * len(points)
     return ((view.vectors - true_sums(plan, points, ids) / scale) / np.sqrt(view.variance)).ravel()
 
 
@@ -66,7 +74,7 @@ def test_sent_and_drawn_sums_have_the_stated_noise(sent):
 def test_in_a_hashed_table_every_share_is_sent_and_every_bucket_has_the_stated_noise():
     people = 40
     plan = plan_of(people, layout="hashed", failure=0.5, cells=16)
-    numbers, encoder = plan.numbers, VectorSumEncoder(plan)
+    parameters, encoder = plan.parameters, VectorSumEncoder(plan)
     points = np.random.default_rng(5).normal(0, 0.4, (people, 3))
     found = []
     for seed in range(8):  # 160 buckets × 5 coordinates × 8 seeds: 6,400 numbers
@@ -75,12 +83,16 @@ def test_in_a_hashed_table_every_share_is_sent_and_every_bucket_has_the_stated_n
         reports = encoder.encode(points, ids, coins)
         assert (
             reports.shape[1]
-            == 12 + numbers.rows * numbers.coordinates * numbers.shares * numbers.sums().mixer.share_bytes
+            == 12
+            + parameters.rows
+            * parameters.coordinates
+            * parameters.shares
+            * parameters.sums().mixer.share_bytes
         )
         table = sent_table(plan, reports).table
         assert (people_by_row(table) == people).all()
-        noise = numbers.sums().centered(table.sums) - true_sums(plan, points, ids)
-        found.append(noise.ravel() / (float(numbers.noise_scale) * np.sqrt(people)))
+        noise = parameters.sums().centered(table.sums) - true_sums(plan, points, ids)
+        found.append(noise.ravel() / (float(parameters.noise_scale) * np.sqrt(people)))
     standardized = np.concatenate(found)
     assert spread_p_value(standardized) > FALSE_ALARM
     for wrong in (0.9, 1.1):
@@ -126,7 +138,7 @@ def test_the_vector_sums_error_is_flat_in_n():
         plan = plan_of(people, cells=16)
         points = np.random.default_rng(2).normal(0, 0.3, (people, 3))
         ids = np.frombuffer(SimulationCoins(4).bytes(12 * people), dtype=np.uint8).reshape(-1, 12)
-        truth = true_sums(plan, points, ids) / plan.numbers.grid
+        truth = true_sums(plan, points, ids) / plan.parameters.grid
         found = []
         for seed in range(10):
             (view,) = mixed_leaf_sums(drawn_table(plan, points, SimulationCoins([people, seed]))[0].table)

@@ -134,8 +134,8 @@ def test_the_second_moment_of_honest_reports_is_known_within_its_noise():
         for one in suspicions(table_of(plan, honest)):
             if one.test in found:
                 found[one.test].append(one.statistic)
-    assert plan.numbers.randomizer.second_gain(128) == pytest.approx(gain, rel=0.02)
-    assert plan.numbers.count_weight / 2**20 == pytest.approx(0.3, abs=1e-3)
+    assert plan.parameters.randomizer.second_gain(128) == pytest.approx(gain, rel=0.02)
+    assert plan.parameters.count_weight / 2**20 == pytest.approx(0.3, abs=1e-3)
     for test, mean in (("energy", 1.0), ("count", counted)):
         values, deviation = np.array(found[test]), deviations[test]
         assert abs(values.mean() - mean) < 5.5 * 1.2 * deviation / 20**0.5

@@ -62,12 +62,12 @@ def test_the_command_line_plays_it(tmp_path, monkeypatch):
 
 def test_the_json_form_has_every_number():
     plan = Plan.design(100, 8, 1.0, 10**6, protocol="net-tree")
-    numbers = json.loads(plan.to_json())["numbers"]
-    assert set(numbers) == {
+    parameters = json.loads(plan.to_json())["parameters"]
+    assert set(parameters) == {
         "levels", "ratio", "projected", "scale", "count_odds", "vector_odds", "expansion", "rounds",
         "strays", "layout",
     }  # fmt: skip
-    assert np.isclose(numbers["scale"], np.sqrt(100 / 6) / 1.5)
+    assert np.isclose(parameters["scale"], np.sqrt(100 / 6) / 1.5)
 
 
 def test_every_option_and_any_solver_through_the_estimator():
@@ -76,7 +76,7 @@ def test_every_option_and_any_solver_through_the_estimator():
         3, epsilon=8.0, protocol="net-tree", protocol_options={"levels": 3, "expansion": 2},
         solver=LocalSearch(3, random_state=0), radius=1.0, random_state=0,
     ).fit(points)  # fmt: skip
-    assert (model.plan_.numbers.levels, model.plan_.numbers.expansion) == (3, 2)
+    assert (model.plan_.parameters.levels, model.plan_.parameters.expansion) == (3, 2)
     outcome = model.result_.tree
     assert outcome.projected_centers.shape == (3, 2)
     assert outcome.parts.shape == (outcome.tree.leaf_count,)

@@ -65,8 +65,8 @@ def test_plans(vector):
     plan = Plan.from_json(vector["plan"])
     assert plan.to_json() == vector["plan"]
     assert plan.id == vector["plan_id"]
-    assert plan.public_key().hex() == vector["public_key"]
-    assert plan.numbers.randomizer.total == vector["draw_below"]
+    assert plan.randomness_key().hex() == vector["randomness_key"]
+    assert plan.parameters.randomizer.total == vector["draw_below"]
 
 
 @named(GOOD)
@@ -74,9 +74,11 @@ def test_points_and_public_choices(vector):
     plan = Plan.from_json(vector["plan"])
     points, ids, _ = arrays(vector)
     quantized, _ = quantize(points, plan.center, plan.radius)
-    rows, flips = PublicStream(plan.public_key()).choices(ids, Rows.of(plan.numbers))
+    rows, flips = PublicStream(plan.randomness_key()).choices(ids, Rows.of(plan.parameters))
     assert quantized.tolist() == [case["quantized"] for case in vector["cases"]]
-    assert lift(quantized, plan.numbers.count_weight).tolist() == [case["lifted"] for case in vector["cases"]]
+    assert lift(quantized, plan.parameters.count_weight).tolist() == [
+        case["lifted"] for case in vector["cases"]
+    ]
     assert rows.tolist() == [case["row"] for case in vector["cases"]]
     assert flips.tolist() == [case["flip"] for case in vector["cases"]]
 
@@ -84,11 +86,11 @@ def test_points_and_public_choices(vector):
 @named(GOOD)
 def test_what_decides_the_sign(vector):
     plan = Plan.from_json(vector["plan"])
-    rows = Rows.of(plan.numbers)
+    rows = Rows.of(plan.parameters)
     for case in vector["cases"]:
         quantized = np.array([case["quantized"]], dtype=np.float64)
         (number,), masks = rows.split(np.array([case["row"]]))
-        geometry = plan.numbers.views[number].geometry(plan.public_key, int(number), plan.dimension)
+        geometry = plan.parameters.views[number].geometry(plan.randomness_key, int(number), plan.dimension)
         if "height" in case:
             assert geometry.heights(quantized, masks).tolist() == [case["height"]]
         else:
@@ -155,10 +157,10 @@ def test_every_kind_is_there():
     sides = set()  # of hyperplanes: offset's sign, rotation, point above (1), on (0) or below (-1)
     for vector in GOOD:
         plan = Plan.from_json(vector["plan"])
-        rows = Rows.of(plan.numbers)
+        rows = Rows.of(plan.parameters)
         for case in (case for case in vector["cases"] if "height" in case):
             (number,), (mask,) = rows.split(np.array([case["row"]]))
-            offset = plan.numbers.views[number].offsets[mask]
+            offset = plan.parameters.views[number].offsets[mask]
             sides.add((int(np.sign(offset)), int(mask) // 128, int(np.sign(case["height"] - offset))))
     assert {offset for offset, _, _ in sides} == {-1, 0, 1}
     assert {block for _, block, _ in sides} == {0, 1}

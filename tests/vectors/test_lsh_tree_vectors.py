@@ -68,7 +68,7 @@ def test_malformed_reports_are_refused(case):
     plan = Plan.from_json(json.dumps(case["plan"]))
     report = np.frombuffer(bytes.fromhex(case["report"]), dtype=np.uint8)[None]
     with pytest.raises(ReportError):
-        check_reports(report, plan.numbers)
+        check_reports(report, plan.parameters)
 
 
 def test_there_are_cases_of_both_kinds():

@@ -41,10 +41,12 @@ class OneDraw:
 
 
 def path_of(plan, quantized):
-    numbers = plan.numbers
-    nets = NetFamily.from_key(plan.public_key("net"), numbers.projected, numbers.levels, numbers.ratio)
+    parameters = plan.parameters
+    nets = NetFamily.from_key(
+        plan.randomness_key("net"), parameters.projected, parameters.levels, parameters.ratio
+    )
     projection = Projection.from_key(
-        plan.public_key("subspace"), plan.dimension, numbers.projected, numbers.scale
+        plan.randomness_key("subspace"), plan.dimension, parameters.projected, parameters.scale
     )
     return nets.paths(nets.representatives(projection.apply(quantized / SCALE)[0]))[0].tolist()
 
@@ -53,7 +55,7 @@ def by_reference(plan, point, identity, draws):
     quantized, _ = quantize(np.array([point]), plan.center, plan.radius)
     document = json.loads(plan.to_json())
     ranked = reference.order(
-        document, plan.public_key(), identity, path_of(plan, quantized), [int(x) for x in quantized[0]]
+        document, plan.randomness_key(), identity, path_of(plan, quantized), [int(x) for x in quantized[0]]
     )
     return [identity.hex() + f"{reference.index_of(document, ranked, draw):02x}" for draw in draws]
 
@@ -64,7 +66,7 @@ def make():
         plan = Plan.design(
             expected_users=10_000, protocol="net-tree", randomizer="codeword", seed=number, **study
         )
-        law, generator, cases = plan.numbers.randomizer, np.random.default_rng(number), []
+        law, generator, cases = plan.parameters.randomizer, np.random.default_rng(number), []
         for case in range(4):
             point = np.round(generator.normal(0, (0.4, 1.0)[case % 2], plan.dimension), 6)
             point = (point + (0 if plan.center is None else np.array(plan.center))).tolist()

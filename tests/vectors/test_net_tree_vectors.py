@@ -74,10 +74,10 @@ def test_reports_are_the_golden_ones(study):
 
 @pytest.mark.parametrize("case", VECTORS["malformed"], ids=lambda case: case["why"])
 def test_malformed_reports_are_refused(case):
-    numbers = Plan.design(2, 2, 2.0, 1000, protocol="net-tree", levels=case["levels"]).numbers
+    parameters = Plan.design(2, 2, 2.0, 1000, protocol="net-tree", levels=case["levels"]).parameters
     report = np.frombuffer(bytes.fromhex(case["report"]), dtype=np.uint8)[None]
     with pytest.raises(ReportError, match=r"has a bit set after|must be uint8 of shape"):
-        check_reports(report, numbers)
+        check_reports(report, parameters)
 
 
 def test_there_are_vectors():

@@ -22,7 +22,12 @@ def shown(data):
 def test_plan_keys_and_report_stand_on_the_page():
     assert f"\n{PLAN.to_json()}\n" in PAGE
     assert f"{len(PLAN.to_json())} bytes, one line" in PAGE
-    for data in (PLAN.id_bytes, PLAN.public_key(), PLAN.public_key("embedding"), PLAN.public_key("view/0")):
+    for data in (
+        PLAN.id_bytes,
+        PLAN.randomness_key(),
+        PLAN.randomness_key("embedding"),
+        PLAN.randomness_key("view/0"),
+    ):
         assert shown(data)
     assert shown(REPORT)
 

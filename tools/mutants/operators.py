@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tools.mutants.tree import digest
+
 _COMPARE: dict[type[ast.cmpop], str] = {
     ast.Lt: "<=",
     ast.LtE: "<",
@@ -75,6 +77,8 @@ class Mutant:
         1 for the first such change of the function, 2 for the next.
     line : int
         Where it stands today; not part of the name.
+    digest : str
+        Of the file without the change.
     source : str
         The whole file with the change.
     """
@@ -85,6 +89,7 @@ class Mutant:
     after: str
     ordinal: int
     line: int
+    digest: str
     source: str
 
     @property
@@ -99,7 +104,7 @@ def mutants(file: str, text: str) -> list[Mutant]:
     starts = [0]
     for line in text.encode().splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    raw = text.encode()
+    raw, whole = text.encode(), digest(text)
     seen: Counter[tuple[str, str, str]] = Counter()
     made = []
     for function, node, after in _changes(ast.parse(text), ""):
@@ -110,7 +115,7 @@ def mutants(file: str, text: str) -> list[Mutant]:
         key = (function, before, after)
         seen[key] += 1
         source = (raw[:first] + inserted.encode() + raw[last:]).decode()
-        made.append(Mutant(file, function, before, after, seen[key], node.lineno, source))
+        made.append(Mutant(file, function, before, after, seen[key], node.lineno, whole, source))
     return sorted(made, key=lambda mutant: mutant.line)
 
 

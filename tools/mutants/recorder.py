@@ -16,7 +16,6 @@ from typing import Any
 
 import coverage
 import pytest
-
 from tools.mutants.tree import PACKAGE, ROOMS, digest
 
 

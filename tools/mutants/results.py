@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tools.mutants.operators import Mutant, mutants
-from tools.mutants.tree import PACKAGE, ROOMS, ROOT, STRICT, digest, files
+from tools.mutants.tree import PACKAGE, ROOMS, ROOT, STRICT, files
 from tools.mutants.trial import Outcome
 
 HERE = Path(__file__).parent
@@ -41,22 +41,15 @@ class Results:
                         row["state"], row["noticed_by"], int(row["tests"]), float(row["seconds"])
                     )
                     self.rows[row["mutant"]] = (row["file_digest"], outcome)
-        self._digests: dict[str, str] = {}
-
-    def digest(self, file: str) -> str:
-        """Return the digest of a source file as it is now."""
-        if file not in self._digests:
-            self._digests[file] = digest((ROOT / PACKAGE / file).read_text(encoding="utf-8"))
-        return self._digests[file]
 
     def of(self, mutant: Mutant) -> Outcome | None:
         """Return the outcome of a mutant if it was tried on the file as it is."""
         found = self.rows.get(mutant.name)
-        return found[1] if found is not None and found[0] == self.digest(mutant.file) else None
+        return found[1] if found is not None and found[0] == mutant.digest else None
 
     def keep(self, mutant: Mutant, outcome: Outcome) -> None:
         """Take an outcome down."""
-        self.rows[mutant.name] = (self.digest(mutant.file), outcome)
+        self.rows[mutant.name] = (mutant.digest, outcome)
 
     def save(self) -> None:
         """Write the table, whole or not at all; rows of mutants that no longer exist are left out."""

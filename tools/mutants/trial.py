@@ -23,9 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tools.mutants.operators import Mutant
-from tools.mutants.tree import ENVIRONMENT, PACKAGE, ROOT, digest
+from tools.mutants.tree import ENVIRONMENT, PACKAGE, digest
 
 _OPTIONS = (
     *("-x", "-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist"),
@@ -146,7 +145,7 @@ class Trial:
         """Try one mutant against at most `budget` seconds of tests (by their recorded time)."""
         started = time.monotonic()
         place = self.tree / PACKAGE / mutant.file
-        original = (ROOT / PACKAGE / mutant.file).read_text(encoding="utf-8")
+        original = place.read_text(encoding="utf-8")
         tests = self.map.covering(mutant.file, original, mutant.line)
         rounds, spent = _rounds(tests, self.map, budget)
         ran = 0
@@ -173,8 +172,8 @@ class Trial:
     def control(self, files: set[str]) -> None:
         """Raise RuntimeError unless the tests of these files pass without any change."""
         for file in sorted(files):
-            source = (ROOT / PACKAGE / file).read_text(encoding="utf-8")
-            outcome = self.of(Mutant(file, "", "", "", 1, 0, source), budget=FIRST)
+            source = (self.tree / PACKAGE / file).read_text(encoding="utf-8")
+            outcome = self.of(Mutant(file, "", "", "", 1, 0, "", source), budget=FIRST)
             if outcome.state not in ("survived", "cut"):
                 raise RuntimeError(f"without any change {file} is {outcome.state} by {outcome.by}")
 

@@ -54,7 +54,7 @@ class Table(Protocol):
 TABLES: Final[dict[str, type[Any]]] = {
     "codeword": CodewordTable,
     "net-tree": NetTreeTable,
-    "shuffle": VectorSumTable,
+    "vector-sums": VectorSumTable,
     "lsh-tree": LshTreeTable,
     "net-tree-sums": VectorSumTable,
 }

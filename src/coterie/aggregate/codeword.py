@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from coterie.aggregate.arrays import MAX_COUNT, check_same_plan, fill
 from coterie.errors import AggregateError, PlanError, ReportError
-from coterie.plan.codeword import ID_BYTES, CodewordNumbers
+from coterie.plan.codeword import ID_BYTES, CodewordParameters
 from coterie.plan.plan import Plan
 from coterie.wire.kernels import Kernels, kernels_of
 from coterie.wire.rows import Rows
@@ -54,20 +54,20 @@ class CodewordTable:
     @classmethod
     def zero(cls, plan: Plan) -> Self:
         """Return the table of no reports."""
-        numbers = _numbers_of(plan)
-        size = numbers.embedding
+        parameters = _parameters_of(plan)
+        size = parameters.embedding
         second = np.zeros((size, size), dtype=np.int64) if size <= SECOND_MOMENT_LIMIT else None
         return cls(
             plan,
-            np.zeros((numbers.rows, size), dtype=np.int64),
-            np.zeros(numbers.rows, dtype=np.int64),
+            np.zeros((parameters.rows, size), dtype=np.int64),
+            np.zeros(parameters.rows, dtype=np.int64),
             second,
         )
 
     @property
-    def numbers(self) -> CodewordNumbers:
-        """The numbers of the table's plan."""
-        return _numbers_of(self.plan)
+    def parameters(self) -> CodewordParameters:
+        """The parameters of the table's plan."""
+        return _parameters_of(self.plan)
 
     @property
     def count(self) -> int:
@@ -86,23 +86,25 @@ class CodewordTable:
         kernels, workers
             As for `coterie.encode.codeword.CodewordEncoder`; the table is the same either way.
         """
-        numbers = self.numbers
-        _check_shape(reports, numbers.report_width)
+        parameters = self.parameters
+        _check_shape(reports, parameters.report_width)
         heavy = kernels_of("coterie.aggregate", kernels, len(reports))
-        stream, layout = PublicStream(self.plan.public_key()), Rows.of(numbers)
+        stream, layout = PublicStream(self.plan.randomness_key()), Rows.of(parameters)
         # A piece has as many reports as the table has rows: adding its sums to them is then a small part.
-        step = max(1, min(max(_SIGNS_AT_A_TIME // numbers.embedding, numbers.rows), len(reports)))
+        step = max(1, min(max(_SIGNS_AT_A_TIME // parameters.embedding, parameters.rows), len(reports)))
 
         def table_of(starts: Iterable[int]) -> CodewordTable:
             table = CodewordTable.zero(self.plan)
             sums = np.zeros(table.sums.shape, dtype=np.int32)
             held = 0
-            accumulate = heavy.Accumulator(step, numbers.embedding)
+            accumulate = heavy.Accumulator(step, parameters.embedding)
             for start in starts:
                 piece = reports[start : start + step]
-                indices = _indices_of(piece, numbers, first=start)
-                rows, flips, packed = stream.chosen(piece[:, :ID_BYTES], indices, layout, numbers.embedding)
-                table.counts += np.bincount(rows, minlength=numbers.rows)
+                indices = _indices_of(piece, parameters, first=start)
+                rows, flips, packed = stream.chosen(
+                    piece[:, :ID_BYTES], indices, layout, parameters.embedding
+                )
+                table.counts += np.bincount(rows, minlength=parameters.rows)
                 accumulate(rows, flips, packed, sums, table.second)
                 held += len(piece)
                 if held >= _HELD:
@@ -163,10 +165,10 @@ class CodewordTable:
             raise AggregateError("the second moment contradicts the counts: no reports make such a table")
 
 
-def _numbers_of(plan: Plan) -> CodewordNumbers:
-    if not isinstance(plan.numbers, CodewordNumbers):
+def _parameters_of(plan: Plan) -> CodewordParameters:
+    if not isinstance(plan.parameters, CodewordParameters):
         raise PlanError(f"this table needs a plan of protocol codeword, got {plan.protocol}")
-    return plan.numbers
+    return plan.parameters
 
 
 def _check_shape(reports: NDArray[np.uint8], width: int) -> None:
@@ -177,16 +179,17 @@ def _check_shape(reports: NDArray[np.uint8], width: int) -> None:
         )
 
 
-def _indices_of(reports: NDArray[np.uint8], numbers: CodewordNumbers, first: int) -> NDArray[np.int64]:
+def _indices_of(reports: NDArray[np.uint8], parameters: CodewordParameters, first: int) -> NDArray[np.int64]:
     """Return the index of each report, (n, width) -> (n,); `first` is the number of the first, for errors."""
     indices = reports[:, ID_BYTES].astype(np.int64)
-    if numbers.index_bytes == 2:
+    if parameters.index_bytes == 2:
         indices = (indices << 8) | reports[:, ID_BYTES + 1]
-    foreign = indices >= numbers.codewords
+    foreign = indices >= parameters.codewords
     if foreign.any():
         place = int(foreign.argmax())
         raise ReportError(
-            f"report {first + place} names codeword {indices[place]}, but the plan has {numbers.codewords}; "
+            f"report {first + place} names codeword {indices[place]}, "
+            f"but the plan has {parameters.codewords}; "
             "none of these reports was added"
         )
     return indices

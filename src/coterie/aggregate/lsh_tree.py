@@ -25,8 +25,8 @@ from coterie.aggregate.arrays import MAX_COUNT, check_same_plan, fill
 from coterie.errors import AggregateError
 from coterie.plan import Plan
 from coterie.plan.codeword import ID_BYTES
-from coterie.plan.lsh_tree import LshTreeNumbers
-from coterie.wire.lsh_tree import LshTreeStream, check_reports, lsh_tree_numbers, unpack_bits
+from coterie.plan.lsh_tree import LshTreeParameters
+from coterie.wire.lsh_tree import LshTreeStream, check_reports, lsh_tree_parameters, unpack_bits
 from coterie.wire.stream import signs_of
 
 LENGTH: Final = (1 << 15) - 1  # of a direction, in integer steps
@@ -55,9 +55,9 @@ class LshTreeTable:
     @classmethod
     def zero(cls, plan: Plan) -> Self:
         """Return the table of no reports."""
-        numbers = lsh_tree_numbers(plan)
-        width = numbers.embedding or numbers.lifted(plan.dimension)
-        rows = numbers.rows
+        parameters = lsh_tree_parameters(plan)
+        width = parameters.embedding or parameters.lifted(plan.dimension)
+        rows = parameters.rows
         return cls(
             plan,
             np.zeros((rows, width), dtype=np.int64),
@@ -66,18 +66,18 @@ class LshTreeTable:
         )
 
     @property
-    def numbers(self) -> LshTreeNumbers:
-        """The numbers of the table's plan."""
-        return lsh_tree_numbers(self.plan)
+    def parameters(self) -> LshTreeParameters:
+        """The parameters of the table's plan."""
+        return lsh_tree_parameters(self.plan)
 
     @property
     def count(self) -> int:
         """Number of reports added."""
-        return int(self.reports.sum()) // self.numbers.answers
+        return int(self.reports.sum()) // self.parameters.answers
 
     def add(self, reports: NDArray[np.uint8]) -> None:
         """Add reports, (n, width): all of them or, if one is malformed, none."""
-        check_reports(reports, self.numbers)
+        check_reports(reports, self.parameters)
         stream = LshTreeStream(self.plan)
         for start in range(0, len(reports), _REPORTS_AT_A_TIME):
             self._add_piece(reports[start : start + _REPORTS_AT_A_TIME], stream)
@@ -108,44 +108,44 @@ class LshTreeTable:
 
     def _check_possible(self) -> None:
         """Refuse arrays that no set of reports can sum to."""
-        most, numbers = self.reports, self.numbers
+        most, parameters = self.reports, self.parameters
         if (most < 0).any() or most.max() > MAX_COUNT:
             raise AggregateError("the array reports holds a number below 0 or beyond 2^46")
-        longest = 1 if numbers.embedding else LENGTH
-        counted = np.abs(self.counts) <= (0 if numbers.joint else most)
+        longest = 1 if parameters.embedding else LENGTH
+        counted = np.abs(self.counts) <= (0 if parameters.joint else most)
         if not counted.all() or (np.abs(self.sums) > longest * most[:, None]).any():
             raise AggregateError(
                 "sums, counts and reports contradict each other: no reports make such a table"
             )
         each = [
             int(most[first : first + (1 << level)].sum())
-            for level, first in ((level, numbers.first_row(level)) for level in numbers.answered_levels)
+            for level, first in ((level, parameters.first_row(level)) for level in parameters.answered_levels)
         ]
-        if numbers.split == "budget" and len(set(each)) > 1:
+        if parameters.split == "budget" and len(set(each)) > 1:
             raise AggregateError("every report answers for all levels, but the levels have unequal numbers")
 
     def _add_piece(self, reports: NDArray[np.uint8], stream: LshTreeStream) -> None:
-        numbers, people = self.numbers, len(reports)
+        parameters, people = self.parameters, len(reports)
         ids = np.ascontiguousarray(reports[:, :ID_BYTES])
-        bits = unpack_bits(reports, numbers)
-        firsts = np.array([0, *(numbers.first_row(level) for level in range(1, numbers.levels + 1))])
-        for answer in range(numbers.answers):
+        bits = unpack_bits(reports, parameters)
+        firsts = np.array([0, *(parameters.first_row(level) for level in range(1, parameters.levels + 1))])
+        for answer in range(parameters.answers):
             choices = stream.choices(ids, answer)
             rows = firsts[choices.levels] + choices.masks
             signs = choices.vector_signs.astype(np.float64)
-            if numbers.randomizer == "privunit":
-                indices = reports[:, ID_BYTES + numbers.bit_bytes + answer].astype(np.int64)
+            if parameters.randomizer == "privunit":
+                indices = reports[:, ID_BYTES + parameters.bit_bytes + answer].astype(np.int64)
                 vectors = signs_of(stream.chosen(ids, answer, indices)).astype(np.float64)
             else:
-                signs *= bits[:, -numbers.answers + answer]
+                signs *= bits[:, -parameters.answers + answer]
                 vectors = scaled_directions(stream.directions(ids, answer))
             # float64 holds these integer sums exactly: at most 2^13 terms of 2^15
-            scatter = csr_array((signs, (rows, np.arange(people))), shape=(numbers.rows, people))
+            scatter = csr_array((signs, (rows, np.arange(people))), shape=(parameters.rows, people))
             self.sums += np.rint(np.asarray(scatter @ vectors)).astype(np.int64)
-            self.reports += np.bincount(rows, minlength=numbers.rows)
-            if not numbers.joint:
+            self.reports += np.bincount(rows, minlength=parameters.rows)
+            if not parameters.joint:
                 told = (bits[:, answer] * choices.count_signs).astype(np.float64)
-                self.counts += np.bincount(rows, weights=told, minlength=numbers.rows).astype(np.int64)
+                self.counts += np.bincount(rows, weights=told, minlength=parameters.rows).astype(np.int64)
 
 
 def scaled_directions(directions: NDArray[np.int16]) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from coterie.aggregate.arrays import check_same_plan
 from coterie.errors import AggregateError, ReportError
 from coterie.plan import Plan
-from coterie.wire.net_tree import check_reports, local_tree_numbers
+from coterie.wire.net_tree import check_reports, local_tree_parameters
 
 _WORD = 8
 
@@ -43,7 +43,7 @@ class NetTreeTable:
     @classmethod
     def zero(cls, plan: Plan) -> Self:
         """Return the table of no reports."""
-        local_tree_numbers(plan)
+        local_tree_parameters(plan)
         return cls(plan)
 
     @property
@@ -63,7 +63,7 @@ class NetTreeTable:
 
     def add(self, reports: NDArray[np.uint8]) -> None:
         """Add reports, (n, width): all of them or, if one is malformed, none."""
-        check_reports(reports, local_tree_numbers(self.plan))
+        check_reports(reports, local_tree_parameters(self.plan))
         self._pieces.append(reports.copy())
 
     def merge(self, other: NetTreeTable) -> None:

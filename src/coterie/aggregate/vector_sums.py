@@ -1,4 +1,4 @@
-"""The table of `shuffle` and `net-tree-sums`: sums of mixed shares modulo a prime, by row and coordinate.
+"""The table of `vector-sums` and `net-tree-sums`: sums of mixed shares modulo a prime, by row and coordinate.
 
     sums[address] += share (mod q)        messages[address] += 1
 
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from coterie.aggregate.arrays import MAX_COUNT, check_same_plan, fill
 from coterie.errors import AggregateError, PlanError, ReportError
 from coterie.plan.plan import Plan
-from coterie.plan.shares import ShareNumbers
+from coterie.plan.shares import ShareParameters
 
 
 @dataclass(slots=True, eq=False)
@@ -31,7 +31,7 @@ class VectorSumTable:
 
     Examples
     --------
-    >>> plan = Plan.design(2, 2, 1.0, 100, protocol="shuffle", model="shuffle", delta=1e-6, cells=4)
+    >>> plan = Plan.design(2, 2, 1.0, 100, protocol="vector-sums", model="shuffle", delta=1e-6, cells=4)
     >>> table = VectorSumTable.zero(plan)
     >>> table.sums.shape, table.count
     ((4, 4), 0)
@@ -44,33 +44,33 @@ class VectorSumTable:
     @classmethod
     def zero(cls, plan: Plan) -> Self:
         """Return the table of no messages."""
-        numbers = numbers_of(plan)
-        shape = (numbers.rows, numbers.coordinates)
+        parameters = parameters_of(plan)
+        shape = (parameters.rows, parameters.coordinates)
         return cls(plan, np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64))
 
     @property
-    def numbers(self) -> ShareNumbers:
-        """The plan's numbers."""
-        return numbers_of(self.plan)
+    def parameters(self) -> ShareParameters:
+        """The plan's parameters."""
+        return parameters_of(self.plan)
 
     @property
     def count(self) -> int:
         """Number of people whose messages are in; meaningful once all of a batch are."""
         first = self.messages[:, 0]
-        seen = int(first.sum()) if self.numbers.by_column else int(first[0])
-        return seen // max(self.numbers.shares, 1)
+        seen = int(first.sum()) if self.parameters.by_column else int(first[0])
+        return seen // max(self.parameters.shares, 1)
 
     def add(self, reports: NDArray[np.uint8]) -> None:
         """Add mixed messages, (k, message width): all of them or, if one is malformed, none."""
-        numbers = self.numbers
-        if numbers.noise == "curator":
+        parameters = self.parameters
+        if parameters.noise == "curator":
             raise ReportError("a central plan has no messages: its curator fills the table")
-        if reports.ndim != 2 or reports.shape[1] != numbers.message_width or reports.dtype != np.uint8:
+        if reports.ndim != 2 or reports.shape[1] != parameters.message_width or reports.dtype != np.uint8:
             raise ReportError(
-                f"messages must be uint8 of shape (k, {numbers.message_width}), one message a row, "
+                f"messages must be uint8 of shape (k, {parameters.message_width}), one message a row, "
                 f"got {reports.dtype} of shape {reports.shape}"
             )
-        sums = numbers.sums()
+        sums = parameters.sums()
         addresses, shares = sums.read(reports)
         if addresses.size and addresses.max() >= self.sums.size:
             wrong = int((addresses >= self.sums.size).argmax())
@@ -79,15 +79,15 @@ class VectorSumTable:
                 f"{self.sums.size}; none of these messages was added"
             )
         new = sums.mixer.add_up(shares, addresses, self.sums.size).reshape(self.sums.shape)
-        self.sums = (self.sums + new) % numbers.modulus
+        self.sums = (self.sums + new) % parameters.modulus
         self.messages += np.bincount(addresses, minlength=self.sums.size).reshape(self.sums.shape)
 
     def merge(self, other: VectorSumTable) -> None:
         """Add another table of the same plan."""
         check_same_plan(self.plan, other.plan)
-        if self.numbers.noise == "curator":
+        if self.parameters.noise == "curator":
             raise AggregateError("a curator's table is noisy once and whole: two of them are not merged")
-        self.sums = (self.sums + other.sums) % self.numbers.modulus
+        self.sums = (self.sums + other.sums) % self.parameters.modulus
         self.messages += other.messages
 
     def arrays(self) -> dict[str, NDArray[np.int64]]:
@@ -105,7 +105,7 @@ class VectorSumTable:
         """Return the table with these arrays; AggregateError if no messages can have made them."""
         table = cls.zero(plan)
         fill(table.arrays(), arrays)
-        modulus = table.numbers.modulus
+        modulus = table.parameters.modulus
         if (table.messages < 0).any() or (
             modulus and ((table.sums < 0).any() or (table.sums >= modulus).any())
         ):
@@ -115,8 +115,8 @@ class VectorSumTable:
         return table
 
 
-def numbers_of(plan: Plan) -> ShareNumbers:
-    """Return the numbers of a plan of vector sums, or say that it is none."""
-    if not isinstance(plan.numbers, ShareNumbers):
+def parameters_of(plan: Plan) -> ShareParameters:
+    """Return the parameters of a plan of vector sums, or say that it is none."""
+    if not isinstance(plan.parameters, ShareParameters):
         raise PlanError(f"this table needs a plan of vector sums, got protocol {plan.protocol}")
-    return plan.numbers
+    return plan.parameters

@@ -25,8 +25,8 @@ from coterie.encode.base import ENCODERS
 from coterie.encode.codeword import CodewordEncoder
 from coterie.encode.ledger import Answer, Ledger
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES, CodewordNumbers
-from coterie.plan.vector_sums import VectorSumNumbers
+from coterie.plan.codeword import ID_BYTES, CodewordParameters
+from coterie.plan.vector_sums import VectorSumParameters
 from coterie.plan.views import CrossPolytope
 from coterie.privacy.odds import largest_odds
 from coterie.randomizers.vector_sums import VectorSums
@@ -41,10 +41,10 @@ Points = NDArray[np.float64]
 @functools.cache
 def _plan() -> Plan:
     """Return a small codeword plan: 64 codewords, ε = 2, and a zero point whose scores tie."""
-    numbers = CodewordNumbers(64, 14, largest_odds(2.0), 128, 0, (CrossPolytope(8),))
+    parameters = CodewordParameters(64, 14, largest_odds(2.0), 128, 0, (CrossPolytope(8),))
     return Plan(
         protocol="codeword", model="local", dimension=6, clusters=2, epsilon=2.0, delta=0.0,
-        expected_users=100, center=None, radius=1.0, seed=0, numbers=numbers,
+        expected_users=100, center=None, radius=1.0, seed=0, parameters=parameters,
     )  # fmt: skip
 
 
@@ -55,7 +55,7 @@ def _bits() -> Plan:
 
 @functools.cache
 def _shares() -> Plan:
-    return Plan.design(2, 2, 1.0, 100, protocol="shuffle", model="shuffle", delta=1e-6, cells=4)
+    return Plan.design(2, 2, 1.0, 100, protocol="vector-sums", model="shuffle", delta=1e-6, cells=4)
 
 
 @functools.cache
@@ -80,17 +80,17 @@ def _samples(plan: Plan, send: Callable[[Points], Any]) -> list[Check]:
     return check_samples(plan, send, plan.epsilon, samples=SAMPLES)
 
 
-def _with_numbers(plan: Plan, **changes: int) -> Plan:
+def _with_parameters(plan: Plan, **changes: int) -> Plan:
     """Return a plan object that its own checks would refuse: what a careless client might hold."""
-    numbers: Any = plan.numbers
-    broken = dataclasses.replace(plan, numbers=dataclasses.replace(numbers))
+    parameters: Any = plan.parameters
+    broken = dataclasses.replace(plan, parameters=dataclasses.replace(parameters))
     for name, value in changes.items():
-        object.__setattr__(broken.numbers, name, value)
+        object.__setattr__(broken.parameters, name, value)
     return broken
 
 
 def _encoder_of(plan: Plan, **changes: int) -> CodewordEncoder:
-    return CodewordEncoder(_with_numbers(plan, **changes))
+    return CodewordEncoder(_with_parameters(plan, **changes))
 
 
 class _RemainderCoins(SystemCoins):
@@ -138,14 +138,14 @@ class _Spendthrift(Ledger):
 
 
 def _odds_off() -> Iterable[Check]:
-    encoder = _encoder_of(_plan(), odds=int(_plan().numbers.odds * 1.05))  # type: ignore[attr-defined]
+    encoder = _encoder_of(_plan(), odds=int(_plan().parameters.odds * 1.05))  # type: ignore[attr-defined]
     yield check_laws(_plan(), encoder.encode, 2.0, ids=1)
 
 
 def _odds_off_bytes() -> Iterable[Check]:
     plan = Plan.design(3, 2, 1.0, 1000, protocol="lsh-tree", count="joint", histogram_share=0.0)
-    odds = int(plan.numbers.vector_odds * 1.05)  # type: ignore[attr-defined]
-    send = _sender(_with_numbers(plan, vector_odds=odds))
+    odds = int(plan.parameters.vector_odds * 1.05)  # type: ignore[attr-defined]
+    send = _sender(_with_parameters(plan, vector_odds=odds))
     yield from check_samples(plan, send, 1.0, samples=20 * SAMPLES)
 
 
@@ -164,14 +164,14 @@ def _threshold_cap() -> Iterable[Check]:
     class Threshold(CodewordEncoder):
         def encode(self, points: Any, ids: Rows, coins: Any) -> Rows:
             reading = Reading(plan)
-            numbers = plan.numbers
-            assert isinstance(numbers, CodewordNumbers)  # noqa: S101
-            every = np.repeat(np.arange(numbers.codewords)[None], len(ids), axis=0)
+            parameters = plan.parameters
+            assert isinstance(parameters, CodewordParameters)  # noqa: S101
+            every = np.repeat(np.arange(parameters.codewords)[None], len(ids), axis=0)
             points = np.asarray(points)
             caps = np.stack(
-                [reading._scores(points, ids, 0, every[:, i]) for i in range(numbers.codewords)], axis=1
+                [reading._scores(points, ids, 0, every[:, i]) for i in range(parameters.codewords)], axis=1
             )
-            least = np.sort(caps, axis=1)[:, -numbers.cap]
+            least = np.sort(caps, axis=1)[:, -parameters.cap]
             sizes = (caps >= least[:, None]).sum(axis=1)
             widest = int(sizes.max())
             return _encoder_of(plan, cap=widest).encode(points, ids, coins)
@@ -248,19 +248,19 @@ def _little_noise() -> Iterable[Check]:
 
 
 def _scaled(plan: Plan, factor: float) -> Plan:
-    numbers = plan.numbers
-    assert isinstance(numbers, VectorSumNumbers)  # noqa: S101
+    parameters = plan.parameters
+    assert isinstance(parameters, VectorSumParameters)  # noqa: S101
 
-    class Quiet(VectorSumNumbers):
+    class Quiet(VectorSumParameters):
         __slots__ = ()
 
         def sums(self) -> VectorSums:
-            right = VectorSumNumbers.sums(self)
+            right = VectorSumParameters.sums(self)
             return dataclasses.replace(right, scale=right.scale * int(factor * 100) / 100)
 
     broken = dataclasses.replace(plan)
-    quiet = Quiet(**{field.name: getattr(numbers, field.name) for field in dataclasses.fields(numbers)})
-    object.__setattr__(broken, "numbers", quiet)
+    quiet = Quiet(**{field.name: getattr(parameters, field.name) for field in dataclasses.fields(parameters)})
+    object.__setattr__(broken, "parameters", quiet)
     return broken
 
 

@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 from coterie.audit.result import Check
 from coterie.errors import CoterieError
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES, CodewordNumbers
+from coterie.plan.codeword import ID_BYTES, CodewordParameters
 from coterie.plan.design import CODEWORDS
-from coterie.plan.lsh_tree import LshTreeNumbers
-from coterie.plan.net_tree import NetTreeNumbers
-from coterie.plan.net_tree_codeword import CodewordTreeNumbers
+from coterie.plan.lsh_tree import LshTreeParameters
+from coterie.plan.net_tree import NetTreeParameters
+from coterie.plan.net_tree_codeword import CodewordTreeParameters
 from coterie.privacy.odds import BASE_ODDS, ratio_allowed
 
 COMBINATIONS: Final = 64  # random combinations of places that are tried besides
@@ -71,28 +71,30 @@ class Part:
 
 def parts_of(plan: Plan) -> tuple[Part, ...] | None:
     """Return the parts of a plan's reports, in the order of their draws; None where the law is not finite."""
-    numbers: object = plan.numbers
-    if isinstance(numbers, CodewordNumbers):
-        return (Part(numbers.codewords, numbers.cap, numbers.odds, 0, 8 * numbers.index_bytes),)
-    if isinstance(numbers, CodewordTreeNumbers):
-        return (Part(CODEWORDS, numbers.cap, numbers.odds, 0, 8),)
-    if isinstance(numbers, NetTreeNumbers):
-        odds = [numbers.count_odds] * numbers.levels + [numbers.vector_odds] * numbers.levels
+    parameters: object = plan.parameters
+    if isinstance(parameters, CodewordParameters):
+        return (Part(parameters.codewords, parameters.cap, parameters.odds, 0, 8 * parameters.index_bytes),)
+    if isinstance(parameters, CodewordTreeParameters):
+        return (Part(CODEWORDS, parameters.cap, parameters.odds, 0, 8),)
+    if isinstance(parameters, NetTreeParameters):
+        odds = [parameters.count_odds] * parameters.levels + [parameters.vector_odds] * parameters.levels
         return tuple(Part(2, 1, each, bit, 1) for bit, each in enumerate(odds))
-    if isinstance(numbers, LshTreeNumbers):
-        return _lsh_parts(numbers)
+    if isinstance(parameters, LshTreeParameters):
+        return _lsh_parts(parameters)
     return None
 
 
-def _lsh_parts(numbers: LshTreeNumbers) -> tuple[Part, ...]:
-    answers = numbers.answers
-    counts = 0 if numbers.joint else answers
-    parts = [Part(2, 1, numbers.count_odds, bit, 1) for bit in range(counts)]
-    if numbers.randomizer == "djw":
-        parts += [Part(2, 1, numbers.vector_odds, counts + bit, 1) for bit in range(answers)]
+def _lsh_parts(parameters: LshTreeParameters) -> tuple[Part, ...]:
+    answers = parameters.answers
+    counts = 0 if parameters.joint else answers
+    parts = [Part(2, 1, parameters.count_odds, bit, 1) for bit in range(counts)]
+    if parameters.randomizer == "djw":
+        parts += [Part(2, 1, parameters.vector_odds, counts + bit, 1) for bit in range(answers)]
     else:
-        start = 8 * numbers.bit_bytes
-        parts += [Part(CODEWORDS, numbers.cap, numbers.vector_odds, start + 8 * i, 8) for i in range(answers)]
+        start = 8 * parameters.bit_bytes
+        parts += [
+            Part(CODEWORDS, parameters.cap, parameters.vector_odds, start + 8 * i, 8) for i in range(answers)
+        ]
     return tuple(parts)
 
 

@@ -18,7 +18,7 @@ from coterie.encode.codeword import CodewordEncoder
 from coterie.encode.vector_sums import MOST_BYTES
 from coterie.errors import CoterieError, SettingError
 from coterie.plan import Plan
-from coterie.plan.shares import ShareNumbers
+from coterie.plan.shares import ShareParameters
 from coterie.wire.kernels import kernels_of
 
 _QUICK_SAMPLES = 20_000
@@ -78,15 +78,15 @@ def audit(
 
 def _checks(plan: Plan, command: str | None, quick: bool, say: Callable[[str], None]) -> Iterator[Check]:
     finite = laws.parts_of(plan) is not None
-    numbers: object = plan.numbers
-    if not finite and not isinstance(numbers, ShareNumbers):
+    parameters: object = plan.parameters
+    if not finite and not isinstance(parameters, ShareParameters):
         raise SettingError(f"the audit knows no law of reports of protocol {plan.protocol}")
     local = plan.local_epsilon
     if command is None:
         say("exact laws")
         if finite:
             yield from _exact(plan, local)
-        if isinstance(numbers, ShareNumbers):
+        if isinstance(parameters, ShareParameters):
             yield sums.check_noise_law(plan)
             if plan.model == "shuffle":
                 yield sums.check_mixing()
@@ -113,8 +113,10 @@ def _checks(plan: Plan, command: str | None, quick: bool, say: Callable[[str], N
 
 def _too_long(plan: Plan) -> bool:
     """Tell whether the plan's shares can only be simulated."""
-    numbers: object = plan.numbers
-    return isinstance(numbers, ShareNumbers) and plan.model == "shuffle" and plan.report_width > MOST_BYTES
+    parameters: object = plan.parameters
+    return (
+        isinstance(parameters, ShareParameters) and plan.model == "shuffle" and plan.report_width > MOST_BYTES
+    )
 
 
 def _exact(plan: Plan, claim: float) -> Iterator[Check]:

@@ -55,7 +55,7 @@ class Reading:
             raise TypeError(f"reports of protocol {plan.protocol} have no finite law")
         self.plan, self.parts = plan, parts
         self._encoder: Any = ENCODERS[plan.protocol](plan)
-        self._stream = PublicStream(plan.public_key())
+        self._stream = PublicStream(plan.randomness_key())
 
     def values(self, reports: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Return the sent value of each part: (n, width) -> (n, parts)."""
@@ -102,7 +102,7 @@ class Reading:
             packed = CodewordTreeStream(self.plan).chosen(ids, indices)
             vectors = self._encoder.signed_vectors(points, ids)
         else:
-            width = self.plan.numbers.embedding // 128  # type: ignore[attr-defined]
+            width = self.plan.parameters.embedding // 128  # type: ignore[attr-defined]
             counters = (1 + indices * width)[:, None] + np.arange(width)
             packed = self._stream.blocks_at(ids, counters).reshape(len(ids), -1)
             vectors = self._encoder.signed_vectors(points, ids)

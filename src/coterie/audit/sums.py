@@ -29,7 +29,7 @@ from coterie.encode.net_tree_sums import NetTreeSumEncoder
 from coterie.encode.vector_sums import MOST_BYTES, VectorSumEncoder
 from coterie.plan import Plan
 from coterie.plan.codeword import ID_BYTES
-from coterie.plan.shares import ShareNumbers
+from coterie.plan.shares import ShareParameters
 from coterie.privacy.renyi import exact_delta
 from coterie.randomizers.split_and_mix import security_of
 from coterie.randomizers.vector_sums import from_big_endian
@@ -88,11 +88,11 @@ def check_mixing() -> Check:
 
 def check_noise_law(plan: Plan) -> Check:
     """Compare the promise with the exact law of one coordinate, which it must cover."""
-    numbers = _numbers(plan)
-    influence, adders = numbers.influence(), 1
-    if numbers.noise == "everyone":
-        adders = numbers.group if numbers.by_column else numbers.minimum_batch
-    square = numbers.noise_scale**2 * adders
+    parameters = _parameters(plan)
+    influence, adders = parameters.influence(), 1
+    if parameters.noise == "everyone":
+        adders = parameters.group if parameters.by_column else parameters.minimum_batch
+    square = parameters.noise_scale**2 * adders
     # In units of the influence: shift 64 against a scale in the same units, rounded down (less noise).
     unit = Fraction(math.isqrt(influence.squared) + 1, 64)
     scale = Fraction(math.isqrt(int(square / unit**2 * 4096)), 64)
@@ -106,12 +106,12 @@ def check_noise_law(plan: Plan) -> Check:
 
 def check_shares(plan: Plan, send: Send, *, draws: int = NOISE_DRAWS, label: str = "") -> list[Check]:
     """Check the noise that a client's shares carry."""
-    numbers = _numbers(plan)
-    if numbers.noise == "curator" or numbers.report_width > MOST_BYTES:
+    parameters = _parameters(plan)
+    if parameters.noise == "curator" or parameters.report_width > MOST_BYTES:
         return []
     noise, uniform = _noise_of(plan, send, draws)
     alpha = FALSE_ALARM / LIMITS_PER_AUDIT
-    scale = float(numbers.noise_scale)
+    scale = float(parameters.noise_scale)
     edges = np.unique(np.rint(stats.norm.ppf(np.linspace(0, 1, _BINS + 1)[1:-1]) * scale)) + 0.5
     seen = np.bincount(np.searchsorted(edges, noise), minlength=len(edges) + 1)
     reach = math.ceil(40 * scale)
@@ -141,12 +141,12 @@ def check_shares(plan: Plan, send: Send, *, draws: int = NOISE_DRAWS, label: str
 
 def _sum_check(plan: Plan, noise: NDArray[np.int64], label: str) -> Check:
     """Tell a moved sum from an unmoved one by a threshold; the lower limit of ε must not exceed the claim."""
-    numbers = _numbers(plan)
-    adders = numbers.group if numbers.by_column else numbers.minimum_batch
+    parameters = _parameters(plan)
+    adders = parameters.group if parameters.by_column else parameters.minimum_batch
     people = min(adders, max(1, len(noise) // 2000))
     total = noise[: len(noise) // people * people].reshape(-1, people).sum(axis=1)
     # Fewer people's noise is smaller by a root; a person's influence is made smaller alike, rounded down.
-    shift = math.isqrt(numbers.influence().squared * people // adders)
+    shift = math.isqrt(parameters.influence().squared * people // adders)
     half = len(total) // 2
     train, test = total[:half], total[half:]
     alpha = FALSE_ALARM / LIMITS_PER_AUDIT
@@ -171,10 +171,10 @@ def _loss(sums: NDArray[np.int64], shift: int, threshold: float, delta: float, a
 
 def _noise_of(plan: Plan, send: Send, draws: int) -> tuple[NDArray[np.int64], float]:
     """Return the noise that reports carry, and the p-value of uniform single shares."""
-    numbers = _numbers(plan)
-    encoder = VectorSumEncoder(plan) if plan.protocol == "shuffle" else NetTreeSumEncoder(plan)
-    sums = numbers.sums()
-    entries = numbers.rows_served * numbers.coordinates
+    parameters = _parameters(plan)
+    encoder = VectorSumEncoder(plan) if plan.protocol == "vector-sums" else NetTreeSumEncoder(plan)
+    sums = parameters.sums()
+    entries = parameters.rows_served * parameters.coordinates
     people = max(40, -(-draws // entries))
     point = np.zeros(plan.dimension) if plan.center is None else np.asarray(plan.center)
     collected, counts = [], np.zeros(64, dtype=np.int64)
@@ -187,22 +187,22 @@ def _noise_of(plan: Plan, send: Send, draws: int) -> tuple[NDArray[np.int64], fl
             else np.frombuffer(b"".join(sent), np.uint8).reshape(len(sent), -1)
         )
         written = np.ascontiguousarray(rows[:, ID_BYTES:]).reshape(-1, sums.mixer.share_bytes)
-        shares = from_big_endian(written).reshape(len(rows), -1, numbers.coordinates, numbers.shares)
-        counts += np.bincount((shares[..., 0].ravel() * 64) // numbers.modulus, minlength=64)[:64]
-        values = sums.centered(shares.sum(axis=-1) % numbers.modulus)  # (n, rows served, D)
+        shares = from_big_endian(written).reshape(len(rows), -1, parameters.coordinates, parameters.shares)
+        counts += np.bincount((shares[..., 0].ravel() * 64) // parameters.modulus, minlength=64)[:64]
+        values = sums.centered(shares.sum(axis=-1) % parameters.modulus)  # (n, rows served, D)
         own, vectors, _ = encoder.contributions(points, np.ascontiguousarray(rows[:, :ID_BYTES]))
-        served = np.zeros(len(rows), dtype=np.int64) if numbers.by_column else own
+        served = np.zeros(len(rows), dtype=np.int64) if parameters.by_column else own
         # A person's vector is added to one row or, over a tree, to one row of each level.
         values[np.arange(len(rows))[:, None], served.reshape(len(rows), -1)] -= vectors[:, None]
         collected.append(values.ravel())
     return np.concatenate(collected), float(stats.chisquare(counts).pvalue)
 
 
-def _numbers(plan: Plan) -> ShareNumbers:
-    numbers: object = plan.numbers
-    if not isinstance(numbers, ShareNumbers):
+def _parameters(plan: Plan) -> ShareParameters:
+    parameters: object = plan.parameters
+    if not isinstance(parameters, ShareParameters):
         raise TypeError(f"a plan of protocol {plan.protocol} has no vector sums")
-    return numbers
+    return parameters
 
 
 def _distance(one: list[int], other: list[int], modulus: int, shares: int) -> Fraction:

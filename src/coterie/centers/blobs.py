@@ -131,7 +131,7 @@ class BlobFit:
             shares = self._shares(signs, lifted)
             doubt = np.maximum(np.sqrt(errors / dimension), _CALMER * doubt)
             if turn >= _SIGMA_FROM:
-                tried = [self.chi(centers, shares, spread * f, 0 * doubt) for f in _SIGMA_FACTORS]
+                tried = [self._surprise(centers, shares, spread * f) for f in _SIGMA_FACTORS]
                 spread = max(spread * _SIGMA_FACTORS[int(np.argmin(tried))], 0.25 * float(doubt.mean()))
         return Blobs(
             centers, shares, spread, errors, doubt, self.chi(centers, shares, spread, doubt) - self.rows.size
@@ -151,6 +151,26 @@ class BlobFit:
         """Return chi-square of the rows."""
         miss = self.rows - self.predicted(centers, shares, sigma, unsure)[0]
         return float(np.einsum("ij,ij,i->", miss, miss, self.weights))
+
+    def _surprise(self, centers: NDArray[np.float64], shares: NDArray[np.float64], sigma: float) -> float:
+        """Return -2 times the logarithm of the likelihood of a spread, the centers integrated out (Laplace).
+
+        Chi-square alone prefers too small a spread: sharper signs leave the centers more room to fit noise.
+        """
+        rows, signs, slopes, _ = self.predicted(centers, shares, sigma, np.zeros(len(centers)))
+        miss = self.rows - rows
+        chi = float(np.einsum("ij,ij,i->", miss, miss, self.weights))
+        return chi + centers.shape[1] * float(np.log(self._curvature(shares, signs, slopes)).sum())
+
+    def _curvature(
+        self, shares: NDArray[np.float64], signs: NDArray[np.float64], slopes: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the mean diagonal element of each center's block of the matrix: (k,)."""
+        dimension = self.normals.shape[1]
+        strength = self.view.lift.point**2 * (self.weights @ signs**2)
+        strength += (self.weights * self.lengths) @ slopes**2 / dimension
+        curvature: NDArray[np.float64] = shares**2 * strength + self.prior
+        return curvature
 
     def residual(self, blobs: Blobs, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how much a further small group at each point would explain, in deviations: (n,)."""
@@ -196,9 +216,7 @@ class BlobFit:
         def matrix(moves: NDArray[np.float64]) -> NDArray[np.float64]:
             return backward(forward(moves) * self.weights[:, None]) + prior * moves
 
-        strength = point**2 * (self.weights @ signs**2)
-        strength += (self.weights * self.lengths) @ slopes**2 / dimension
-        scale = 1 / (shares**2 * strength + prior)
+        scale = 1 / self._curvature(shares, signs, slopes)
         right = np.concatenate([backward(miss[None]) - prior * (centers - self.middle), probes])
         solved = _conjugate_gradients(matrix, right, scale[:, None])
         errors = np.maximum(np.einsum("ckd,ckd->k", probes, solved[1:]) / len(probes), 1e-9)

@@ -38,7 +38,7 @@ def _of_the_plan(decoder: Callable[..., Result]) -> Decoder:
 DECODERS: Final[dict[str, Decoder]] = {
     "codeword": decode_codeword,
     "net-tree": _of_the_plan(decode_net_tree),
-    "shuffle": decode_vector_sums,
+    "vector-sums": decode_vector_sums,
     "lsh-tree": _of_the_plan(decode_lsh_tree),
     "net-tree-sums": _of_the_plan(decode_net_tree),
 }

@@ -38,7 +38,7 @@ def amounts(leaves: Leaves, directions: NDArray[np.float64], clear: float = CLEA
     """
     deviations = np.sqrt(leaves.variances)
     alone = leaves.vectors @ directions.T  # amounts if each cluster had the cell to itself
-    found = np.zeros_like(alone)
+    holdings = np.zeros_like(alone)
     members = alone > clear * deviations[:, None]
     cells = np.flatnonzero(members.any(axis=1))  # those not settled yet
     members = members[cells]
@@ -52,25 +52,25 @@ def amounts(leaves: Leaves, directions: NDArray[np.float64], clear: float = CLEA
         clearness = np.where(members, here / noise, np.inf)
         weakest = clearness.argmin(axis=1)
         done = clearness[np.arange(len(cells)), weakest] >= clear
-        found[cells[done]] = np.where(members[done], here[done], 0.0)
+        holdings[cells[done]] = np.where(members[done], here[done], 0.0)
         members[np.arange(len(cells)), weakest] = False
         going_on = ~done & members.any(axis=1)
         cells, members = cells[going_on], members[going_on]
-    return found
+    return holdings
 
 
 def directions_of(
-    leaves: Leaves, found: NDArray[np.float64]
+    leaves: Leaves, holdings: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the directions for given amounts and the variance of their coordinates: (k, D), (k,).
 
     Weighted least squares; a cluster that no cell holds gets a zero direction and infinite variance.
     """
-    weighted = found / leaves.variances[:, None]
-    gram = found.T @ weighted
+    weighted = holdings / leaves.variances[:, None]
+    gram = holdings.T @ weighted
     alive = np.diag(gram) > 0
-    directions = np.zeros((found.shape[1], leaves.vectors.shape[1]))
-    variances = np.full(found.shape[1], np.inf)
+    directions = np.zeros((holdings.shape[1], leaves.vectors.shape[1]))
+    variances = np.full(holdings.shape[1], np.inf)
     inverse = np.linalg.pinv(gram[np.ix_(alive, alive)], hermitian=True)
     directions[alive] = inverse @ (weighted[:, alive].T @ leaves.vectors)
     variances[alive] = np.diag(inverse)
@@ -83,13 +83,13 @@ def directions_of(
 
 
 def unexplained(
-    leaves: Leaves, directions: NDArray[np.float64], found: NDArray[np.float64]
+    leaves: Leaves, directions: NDArray[np.float64], holdings: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the energy of each cell that its amounts leave over, in units of its noise: (cells,).
 
     Every amount costs as much as the least clear one could explain, so that sums can be compared.
     """
-    rest = leaves.vectors - found @ directions
+    rest = leaves.vectors - holdings @ directions
     energy = np.einsum("ij,ij->i", rest, rest) / leaves.variances
-    total: NDArray[np.float64] = energy + CLEAR**2 * (found > 0).sum(axis=1)
+    total: NDArray[np.float64] = energy + CLEAR**2 * (holdings > 0).sum(axis=1)
     return total

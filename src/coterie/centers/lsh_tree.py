@@ -23,7 +23,7 @@ from coterie.coreset.cost import nearest
 from coterie.oracles.lsh_levels import LevelSums, level_sums
 from coterie.plan import Plan
 from coterie.tree.lsh_tree import lsh_leaves
-from coterie.wire.lsh_tree import lsh_tree_numbers
+from coterie.wire.lsh_tree import lsh_tree_parameters
 
 _CLEAR: Final = 2.0  # standard deviations by which a center's weight must stand out to be supported
 
@@ -63,7 +63,7 @@ def decode_lsh_tree(
 
 def branch_threshold(plan: Plan, count: int) -> float:
     """Return the frequency from which on a node is branched: 1.5·⌊n/k⌋ in the paper."""
-    return lsh_tree_numbers(plan).threshold * (count // plan.clusters)
+    return lsh_tree_parameters(plan).threshold * (count // plan.clusters)
 
 
 def leaves_of(levels: list[LevelSums], threshold: float) -> LshLeaves:

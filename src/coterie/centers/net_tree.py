@@ -28,13 +28,13 @@ from coterie.oracles.signs import PathMasks
 from coterie.oracles.tree_sums import TreeSums
 from coterie.plan import Plan
 from coterie.plan.codeword import ID_BYTES
-from coterie.plan.net_tree_codeword import CodewordTreeNumbers
+from coterie.plan.net_tree_codeword import CodewordTreeParameters
 from coterie.plan.tree_shape import TreeShape, shape_of
 from coterie.privacy import Guarantee
 from coterie.randomizers.sphere import djw_norm
 from coterie.tree.build import BuildParameters
-from coterie.wire.net_tree import NetTreeStream, net_tree_numbers, unpack_answers
-from coterie.wire.net_tree_codeword import CodewordTreeStream, codeword_tree_numbers
+from coterie.wire.net_tree import NetTreeStream, net_tree_parameters, unpack_answers
+from coterie.wire.net_tree_codeword import CodewordTreeStream, codeword_tree_parameters
 
 _REPORTS_AT_A_TIME: Final = 1 << 16
 _CLEAR: Final = 2.0  # standard deviations by which a part must stand out to be supported
@@ -50,27 +50,27 @@ class TreeVectorOracle(VectorSumOracle, Protocol):
 
 def shape_of_plan(plan: Plan) -> TreeShape:
     """Return the shape of the plan's tree."""
-    return shape_of(plan.numbers, plan.protocol)
+    return shape_of(plan.parameters, plan.protocol)
 
 
 def nets_of(plan: Plan) -> NetFamily:
     """Return the plan's nets, the same that its encoder uses."""
     shape = shape_of_plan(plan)
-    return NetFamily.from_key(plan.public_key("net"), shape.projected, shape.levels, shape.ratio)
+    return NetFamily.from_key(plan.randomness_key("net"), shape.projected, shape.levels, shape.ratio)
 
 
 def projection_of(plan: Plan) -> Projection:
     """Return the plan's public subspace, the same that its encoder uses."""
     shape = shape_of_plan(plan)
-    return Projection.from_key(plan.public_key("subspace"), plan.dimension, shape.projected, shape.scale)
+    return Projection.from_key(plan.randomness_key("subspace"), plan.dimension, shape.projected, shape.scale)
 
 
 def oracles_of(table: NetTreeTable) -> tuple[ExplicitHist, ExplicitHistVector]:
     """Return the two oracles of the reports in a table."""
     plan = table.plan
-    numbers = net_tree_numbers(plan)
+    parameters = net_tree_parameters(plan)
     reports = table.reports
-    people, levels = len(reports), numbers.levels
+    people, levels = len(reports), parameters.levels
     stream = NetTreeStream(plan)
     ids = np.ascontiguousarray(reports[:, :ID_BYTES])
     counts = np.empty((levels, people), dtype=np.int8)
@@ -83,13 +83,13 @@ def oracles_of(table: NetTreeTable) -> tuple[ExplicitHist, ExplicitHistVector]:
         counts[:, piece] = (answers[:, :levels] * choices.count_signs).T
         vectors[:, piece] = (answers[:, levels:] * choices.vector_signs).T
         masks.root[piece], masks.digits[piece] = choices.root_masks, choices.digit_masks
-    digit_bits = (numbers.ratio**numbers.projected - 1).bit_length()
+    digit_bits = (parameters.ratio**parameters.projected - 1).bit_length()
     return (
-        ExplicitHist(counts, masks, numbers.count_response, digit_bits),
+        ExplicitHist(counts, masks, parameters.count_response, digit_bits),
         ExplicitHistVector(
             vectors,
             masks,
-            djw_norm(stream.lifted, numbers.vector_response.scale),
+            djw_norm(stream.lifted, parameters.vector_response.scale),
             lambda piece, level: stream.directions(ids[piece], level),
             digit_bits,
             plan.dimension,
@@ -102,12 +102,12 @@ def codeword_oracle(table: NetTreeTable) -> CodewordLevels:
     plan, reports = table.plan, table.reports
     stream = CodewordTreeStream(plan)
     ids = np.ascontiguousarray(reports[:, :ID_BYTES])
-    numbers = codeword_tree_numbers(plan)
+    parameters = codeword_tree_parameters(plan)
     people = len(reports)
     levels = np.empty(people, dtype=np.int64)
     signs = np.empty(people, dtype=np.int8)
     masks = PathMasks(
-        np.empty(people, dtype=np.int64), np.empty((people, numbers.levels), dtype=np.int64, order="F")
+        np.empty(people, dtype=np.int64), np.empty((people, parameters.levels), dtype=np.int64, order="F")
     )
     for start in range(0, people, _REPORTS_AT_A_TIME):
         piece = slice(start, start + _REPORTS_AT_A_TIME)
@@ -119,13 +119,13 @@ def codeword_oracle(table: NetTreeTable) -> CodewordLevels:
     def turned(chosen: NDArray[np.int64]) -> NDArray[np.float64]:
         return stream.turned_back(ids[chosen], indices[chosen]) * signs[chosen, None]
 
-    return CodewordLevels(numbers, plan.dimension, levels, masks, turned)
+    return CodewordLevels(parameters, plan.dimension, levels, masks, turned)
 
 
 def tree_oracles(table: Table) -> tuple[FrequencyOracle, TreeVectorOracle]:
     """Return f̃ and ṽ of a table of a protocol over a net tree, as its plan's decoder sees them."""
     if isinstance(table, NetTreeTable):
-        if isinstance(table.plan.numbers, CodewordTreeNumbers):
+        if isinstance(table.plan.parameters, CodewordTreeParameters):
             oracle = codeword_oracle(table)
             return oracle, oracle
         return oracles_of(table)

@@ -31,8 +31,8 @@ _NO_IDEA: Final = 1e12  # variance of a center that no cell holds
 class State:
     """Centers, and the amounts of the cells they were pooled from."""
 
-    found: NDArray[np.float64]  # (cells, k)
-    raw: NDArray[np.float64]  # (k, d), pooled means; zero for a cluster that no cell holds
+    holdings: NDArray[np.float64]  # (cells, k)
+    pooled: NDArray[np.float64]  # (k, d), means of what each holds; zero for a cluster that no cell holds
     variances: NDArray[np.float64]  # (k,), of each coordinate of them
     energies: NDArray[np.float64]  # (k,), squared length over noise, less what noise alone would have
     centers: NDArray[np.float64]  # (k, d), shrunk and inside the ball
@@ -47,14 +47,17 @@ class Problem:
     target: NDArray[np.float64]  # (d,)
     basis: NDArray[np.float64] | None  # (d, r)
 
-    def state_of(self, found: NDArray[np.float64]) -> State:
+    def state_of(self, holdings: NDArray[np.float64]) -> State:
         """Pool the centers of given amounts, and shrink them."""
-        raw, variances = directions_of(self.leaves, found)
+        pooled, variances = directions_of(self.leaves, holdings)
         energies = 1 / variances  # of unit vectors
         scale = self.leaves.looseness * self.lift.point
-        raw, variances = raw[:, : self.lift.dimension] / scale, np.minimum(variances / scale**2, _NO_IDEA)
-        centers = into_ball(shrink_in_blocks(raw, variances, self.target, self.basis))
-        return State(found, raw, variances, energies, centers)
+        pooled, variances = (
+            pooled[:, : self.lift.dimension] / scale,
+            np.minimum(variances / scale**2, _NO_IDEA),
+        )
+        centers = into_ball(shrink_in_blocks(pooled, variances, self.target, self.basis))
+        return State(holdings, pooled, variances, energies, centers)
 
     def settle(self, state: State, rounds: int = _ROUNDS) -> State:
         """Alternate between amounts and centers while the centers are good enough to tell cells apart."""
@@ -64,7 +67,7 @@ class Problem:
                 break
             better = amounts(self.leaves, directions)
             lost = ~(better > 0).any(axis=0)
-            better[:, lost] = state.found[:, lost]
+            better[:, lost] = state.holdings[:, lost]
             state = self.state_of(better)
         return state
 
@@ -77,7 +80,7 @@ class Problem:
             directions = self.lift.of(state.centers)
             if len(directions) > _TRIALS or not _can_tell_apart(directions, state.variances):
                 break
-            energies = unexplained(self.leaves, directions, state.found)
+            energies = unexplained(self.leaves, directions, state.holdings)
             worst = np.argsort(-energies[kept], kind="stable")[: min(_PLACES, _TRIALS // len(directions))]
             trials = []
             for place in self.lift.of(points[worst]):
@@ -94,7 +97,7 @@ class Problem:
 
     def cost(self, state: State) -> float:
         """Return the energy that a state leaves unexplained."""
-        return float(unexplained(self.leaves, self.lift.of(state.centers), state.found).sum())
+        return float(unexplained(self.leaves, self.lift.of(state.centers), state.holdings).sum())
 
 
 def _can_tell_apart(directions: NDArray[np.float64], variances: NDArray[np.float64]) -> bool:

@@ -57,27 +57,27 @@ def solve(
     # A view with few people counts like the others: it may be the one that tells two clusters apart.
     labels = weighted_kmeans(points, np.maximum(shares * confidence, 1e-12), clusters, rng)
 
-    found = np.zeros((len(leaves.vectors), clusters))
-    found[kept, labels] = leaves.lengths[kept]
+    holdings = np.zeros((len(leaves.vectors), clusters))
+    holdings[kept, labels] = leaves.lengths[kept]
     problem = Problem(leaves, lift, target, basis)
-    state = problem.swap(problem.settle(problem.state_of(found)), kept, points)
+    state = problem.swap(problem.settle(problem.state_of(holdings)), kept, points)
     if unmix:
         pool, whole = pure_directions(leaves, lift)
         if len(pool) >= clusters:
             start = amounts(leaves, explaining(leaves, pool, whole, clusters))
             other = problem.swap(problem.settle(problem.state_of(start)), kept, points)
             state = min(state, other, key=problem.cost)
-    held = np.maximum((state.found * leaves.people[:, None]).sum(axis=0), 1e-12)
-    groups = groups_worth_keeping(state.raw, state.variances, held)
+    held = np.maximum((state.holdings * leaves.people[:, None]).sum(axis=0), 1e-12)
+    groups = groups_worth_keeping(state.pooled, state.variances, held)
     if len(np.unique(groups)) < clusters:
-        merged = np.zeros_like(state.found)
-        np.add.at(merged.T, groups, state.found.T)
+        merged = np.zeros_like(state.holdings)
+        np.add.at(merged.T, groups, state.holdings.T)
         state = problem.state_of(merged)
         held = np.maximum((merged * leaves.people[:, None]).sum(axis=0), 1e-12)
 
-    supported = stands_clear(state.energies, leaves, state.found)
+    supported = stands_clear(state.energies, leaves, state.holdings)
     everybody = mean_of_everybody(views, lift)
-    errors = np.sqrt(np.minimum(error_in_blocks(state.raw, state.variances, target, basis), 1.0))
+    errors = np.sqrt(np.minimum(error_in_blocks(state.pooled, state.variances, target, basis), 1.0))
     return Solution(
         centers=np.where(supported[:, None], state.centers, everybody),
         shares=held / held.sum(),

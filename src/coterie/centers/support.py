@@ -63,7 +63,7 @@ def groups_worth_keeping(
 
 
 def stands_clear(
-    energies: NDArray[np.float64], leaves: Leaves, found: NDArray[np.float64]
+    energies: NDArray[np.float64], leaves: Leaves, holdings: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
     """Say of each center whether noise alone is an unlikely cause: (k,), Leaves, (cells, k) -> (k,).
 
@@ -73,14 +73,14 @@ def stands_clear(
         Of the pooled centers, less what noise alone would have.
     leaves : Leaves
         The cells.
-    found : ndarray, shape (cells, k)
+    holdings : ndarray, shape (cells, k)
         Which cells hold each center.
     """
     from scipy.stats import chi2
 
     cells, size = leaves.vectors.shape
     unlikely = chi2.isf(_FALSE_SUPPORT / cells, size)
-    holds = found > 0
+    holds = holdings > 0
     strongest = np.where(holds, leaves.energies[:, None], 0.0).max(axis=0)
     witnesses = (holds & leaves.standing[:, None]).sum(axis=0)
     clear: NDArray[np.bool_] = (energies + size > unlikely) & ((strongest > unlikely) | (witnesses >= 2))

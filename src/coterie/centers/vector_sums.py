@@ -1,4 +1,4 @@
-"""The decoder of `shuffle`: weighted k-means on cells whose sums are nearly exact.
+"""The decoder of `vector-sums`: weighted k-means on cells whose sums are nearly exact.
 
 With all cells at hand and little noise, each cell is a point (its mean) with a weight (its count), and a
 cluster's center is the sum of its cells' vectors over the sum of their counts: the paper's kMeansDecoder,
@@ -33,14 +33,14 @@ _SUPPORTED = 5.0  # deviations by which a cluster's count must stand above noise
 
 
 def decode_vector_sums(aggregate: Aggregate, clusters: int, rng: np.random.Generator) -> Result:
-    """Find the centers of a `shuffle` aggregate."""
+    """Find the centers of a `vector-sums` aggregate."""
     table, plan = aggregate.table, aggregate.plan
     if not isinstance(table, VectorSumTable):
         raise DecodeError(f"this decoder needs a table of vector sums, got {type(table).__name__}")
-    weight = table.numbers.count_weight
+    weight = table.parameters.count_weight
     lift = Lift(point_weight(weight), weight / SCALE, plan.dimension)
     views = mixed_leaf_sums(table)
-    if table.numbers.layout == "column":
+    if table.parameters.layout == "column":
         return result_of(solve(views, None, lift, clusters, rng, unmix=True), aggregate)
     leaves = significant_leaves(views, lift, at_least=clusters)
     return result_of(pooled_centers(leaves, lift, clusters, rng), aggregate)

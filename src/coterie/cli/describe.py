@@ -7,7 +7,7 @@ from typing import Any
 from rich.table import Table
 
 from coterie.plan import Plan
-from coterie.plan.shares import ShareNumbers
+from coterie.plan.shares import ShareParameters
 
 _SHOWN_COORDINATES = 4
 
@@ -38,10 +38,10 @@ def _plan_rows(plan: Plan) -> list[tuple[str, str]]:
 
 
 def _report_words(plan: Plan) -> str:
-    if isinstance(plan.numbers, ShareNumbers):
+    if isinstance(plan.parameters, ShareParameters):
         if plan.model == "central":
             return "the point itself, to a trusted curator"
-        cost = plan.numbers.cost
+        cost = plan.parameters.cost
         return f"{cost.messages:,} messages, {cost.bytes:,} bytes in all, whatever the point"
     return f"{plan.report_width} bytes, whatever the point"
 

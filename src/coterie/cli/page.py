@@ -10,7 +10,7 @@ from string import Template
 from coterie import __version__
 from coterie.cli.picture import View, draw
 from coterie.cli.simulation import Study
-from coterie.plan.codeword import ID_BYTES, CodewordNumbers
+from coterie.plan.codeword import ID_BYTES, CodewordParameters
 
 _WORK = ("encode", "aggregate", "decode")  # the stages that a real study has, too
 
@@ -114,17 +114,17 @@ def _reports(study: Study) -> str:
 
 
 def _reports_words(study: Study) -> str:
-    numbers = study.plan.numbers
+    parameters = study.plan.parameters
     words = (
         f"{study.result.count:,} lines like these, and nothing else: no point, no group. The first "
         f"{ID_BYTES} bytes of a line are random. The rest is the private answer."
     )
-    if isinstance(numbers, CodewordNumbers):
+    if isinstance(parameters, CodewordParameters):
         words += (
-            f" It names one of {numbers.codewords} codewords that the random bytes spell out in public. The "
-            f"person's point decides which {numbers.cap} of them are likelier than the others, by a factor "
-            f"of e<sup>{study.plan.epsilon:g}</sup> ≈ {math.exp(study.plan.epsilon):.3g} at most; then "
-            "chance picks. Any answer may come from any person."
+            f" It names one of {parameters.codewords} codewords that the random bytes spell out in public. "
+            f"The person's point decides which {parameters.cap} of them are likelier than the others, by a "
+            f"factor of e<sup>{study.plan.epsilon:g}</sup> ≈ {math.exp(study.plan.epsilon):.3g} at most; "
+            "then chance picks. Any answer may come from any person."
         )
     return words
 

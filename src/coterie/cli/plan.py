@@ -49,7 +49,7 @@ def run(
     local_cap: Annotated[
         float | None, typer.Option(help="Shuffle, codeword: the largest epsilon of a single report.")
     ] = None,
-    layout: Annotated[str | None, typer.Option(help="Protocol shuffle: cells, column or hashed.")] = None,
+    layout: Annotated[str | None, typer.Option(help="Protocol vector-sums: cells, column or hashed.")] = None,
     option: Annotated[
         list[str] | None,
         typer.Option(
@@ -92,7 +92,7 @@ def run(
         "local_cap": local_cap,
         "layout": layout,
         "radius": radius,
-        "center": None if center is None else _numbers(center),
+        "center": None if center is None else _parameters(center),
     }
     options = _options(option or [])
     if own := [name for name in options if name in given or name in ("seed", "after")]:
@@ -144,7 +144,7 @@ def _found(path: Path, random_state: int | None) -> tuple[Plan | None, Populatio
         return table.plan, decode(table, random_state=random_state).population
 
 
-def _numbers(text: str) -> list[float]:
+def _parameters(text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES, CodewordNumbers
-from coterie.plan.lsh_tree import LshTreeNumbers
-from coterie.plan.net_tree import NetTreeNumbers
-from coterie.plan.shares import ShareNumbers
+from coterie.plan.codeword import ID_BYTES, CodewordParameters
+from coterie.plan.lsh_tree import LshTreeParameters
+from coterie.plan.net_tree import NetTreeParameters
+from coterie.plan.shares import ShareParameters
 from coterie.randomizers.vector_sums import from_big_endian
 
 SHOWN_PLACES: Final = 3  # of the reports left out for one reason
@@ -55,13 +55,13 @@ class Skips:
         self._counts: dict[str, int] = {}
         self._places: dict[str, list[str]] = {}
 
-    def note(self, reason: str, numbers: NDArray[np.integer], place: Callable[[int], str]) -> None:
+    def note(self, reason: str, parameters: NDArray[np.integer], place: Callable[[int], str]) -> None:
         """Count the reports with these numbers; `place` says where a number stands."""
-        if not len(numbers):
+        if not len(parameters):
             return
-        self._counts[reason] = self._counts.get(reason, 0) + len(numbers)
+        self._counts[reason] = self._counts.get(reason, 0) + len(parameters)
         places = self._places.setdefault(reason, [])
-        places.extend(place(int(number)) for number in numbers[: SHOWN_PLACES - len(places)])
+        places.extend(place(int(number)) for number in parameters[: SHOWN_PLACES - len(places)])
 
     @property
     def total(self) -> int:
@@ -86,15 +86,15 @@ def form_of(plan: Plan) -> tuple[Foreign, str]:
     >>> foreign(np.array([[0] * 12 + [16], [0] * 12 + [1]], dtype=np.uint8)).tolist(), reason
     ([False, True], 'a bit is set after the last answer')
     """
-    numbers: object = plan.numbers
-    if isinstance(numbers, CodewordNumbers):
-        return _beyond_codewords(numbers), f"the index is not below {numbers.codewords}"
-    if isinstance(numbers, ShareNumbers):
-        return _outside_field(numbers), f"a share is not below {numbers.modulus}"
-    if isinstance(numbers, NetTreeNumbers):
-        return _padding(numbers.answer_bytes, 2 * numbers.levels), "a bit is set after the last answer"
-    if isinstance(numbers, LshTreeNumbers):
-        return _padding(numbers.bit_bytes, numbers.bits), "a bit is set after the last answer"
+    parameters: object = plan.parameters
+    if isinstance(parameters, CodewordParameters):
+        return _beyond_codewords(parameters), f"the index is not below {parameters.codewords}"
+    if isinstance(parameters, ShareParameters):
+        return _outside_field(parameters), f"a share is not below {parameters.modulus}"
+    if isinstance(parameters, NetTreeParameters):
+        return _padding(parameters.answer_bytes, 2 * parameters.levels), "a bit is set after the last answer"
+    if isinstance(parameters, LshTreeParameters):
+        return _padding(parameters.bit_bytes, parameters.bits), "a bit is set after the last answer"
     # A codeword of a tree is one of 256, so any byte; of a protocol from outside only its table knows more.
     return _anything, "it has another form"
 
@@ -108,22 +108,22 @@ def place_in(path: str | os.PathLike[str], header: int, width: int) -> Callable[
     return lambda number: f"{os.fspath(path)}, report {number} (byte {header + number * width})"
 
 
-def _beyond_codewords(numbers: CodewordNumbers) -> Foreign:
+def _beyond_codewords(parameters: CodewordParameters) -> Foreign:
     def foreign(rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
         indices = rows[:, ID_BYTES].astype(np.int64)
-        if numbers.index_bytes == 2:
+        if parameters.index_bytes == 2:
             indices = (indices << 8) | rows[:, ID_BYTES + 1]
-        return np.asarray(indices >= numbers.codewords)
+        return np.asarray(indices >= parameters.codewords)
 
     return foreign
 
 
-def _outside_field(numbers: ShareNumbers) -> Foreign:
-    size = numbers.sums().mixer.share_bytes
+def _outside_field(parameters: ShareParameters) -> Foreign:
+    size = parameters.sums().mixer.share_bytes
 
     def foreign(rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
         shares = from_big_endian(np.ascontiguousarray(rows[:, ID_BYTES:]).reshape(-1, size))
-        return np.asarray((shares >= numbers.modulus).reshape(len(rows), -1).any(axis=1))
+        return np.asarray((shares >= parameters.modulus).reshape(len(rows), -1).any(axis=1))
 
     return foreign
 

@@ -31,8 +31,8 @@ from coterie.collect.released import open_released
 from coterie.errors import PlanError, ReportError
 from coterie.plan import Plan
 from coterie.plan.codeword import ID_BYTES
-from coterie.plan.shares import ShareNumbers
-from coterie.plan.vector_sums import VectorSumNumbers
+from coterie.plan.shares import ShareParameters
+from coterie.plan.vector_sums import VectorSumParameters
 from coterie.privacy import Guarantee
 from coterie.randomizers.vector_sums import VectorSums, from_big_endian
 from coterie.wire.report_file import HEADER, ReportFile, write_reports
@@ -103,7 +103,7 @@ def shuffle_files(
                 batch = _digest(plan, rows)
         if len(rows) < plan.minimum_batch:
             raise ReportError(_too_few(plan, len(rows), skipped))
-        if isinstance(plan.numbers, ShareNumbers):
+        if isinstance(plan.parameters, ShareParameters):
             for messages in mixed_messages(plan, rows):
                 writer.append(messages)
         else:
@@ -145,7 +145,7 @@ def mixed_messages(plan: Plan, reports: NDArray[np.uint8]) -> Iterator[NDArray[n
     Parameters
     ----------
     plan : Plan
-        A plan of protocol `shuffle` or `net-tree-sums` in the shuffle model.
+        A plan of protocol `vector-sums` or `net-tree-sums` in the shuffle model.
     reports : ndarray of uint8, shape (n, width)
         All reports of one batch, each id once.
 
@@ -154,19 +154,19 @@ def mixed_messages(plan: Plan, reports: NDArray[np.uint8]) -> Iterator[NDArray[n
     ReportError
         If a share lies outside the field, or a row has too few people to mix.
     """
-    numbers: object = plan.numbers
-    if not isinstance(numbers, ShareNumbers):
+    parameters: object = plan.parameters
+    if not isinstance(parameters, ShareParameters):
         raise PlanError(f"reports of protocol {plan.protocol} are not made of shares")
-    sums = numbers.sums()
+    sums = parameters.sums()
     size = sums.mixer.share_bytes
-    if isinstance(numbers, VectorSumNumbers) and numbers.by_column:
-        rows, _ = PublicStream(plan.public_key()).choices(reports[:, :ID_BYTES], Rows.of(numbers))
-        _check_groups(rows, numbers)
+    if isinstance(parameters, VectorSumParameters) and parameters.by_column:
+        rows, _ = PublicStream(plan.randomness_key()).choices(reports[:, :ID_BYTES], Rows.of(parameters))
+        _check_groups(rows, parameters)
         for row in np.unique(rows).tolist():
             yield _sorted_messages(sums, row, reports[rows == row, ID_BYTES:], size)
         return
-    width = numbers.coordinates * numbers.shares * size
-    for row in range(numbers.rows):
+    width = parameters.coordinates * parameters.shares * size
+    for row in range(parameters.rows):
         start = ID_BYTES + row * width
         yield _sorted_messages(sums, row, reports[:, start : start + width], size)
 
@@ -185,12 +185,12 @@ def _sorted_messages(sums: VectorSums, row: int, written: NDArray[np.uint8], siz
     return sums.messages(np.array([row]), mixed[None])
 
 
-def _check_groups(rows: NDArray[np.int64], numbers: VectorSumNumbers) -> None:
-    smallest = int(np.bincount(rows, minlength=numbers.rows).min())
-    if smallest < numbers.group:
+def _check_groups(rows: NDArray[np.int64], parameters: VectorSumParameters) -> None:
+    smallest = int(np.bincount(rows, minlength=parameters.rows).min())
+    if smallest < parameters.group:
         raise ReportError(
-            f"a row of this batch has {smallest} people, the plan needs {numbers.group} in each to mix and "
-            "to add noise; nothing was released. Wait for more reports"
+            f"a row of this batch has {smallest} people, the plan needs {parameters.group} in each to mix "
+            "and to add noise; nothing was released. Wait for more reports"
         )
 
 

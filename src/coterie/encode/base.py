@@ -16,7 +16,7 @@ from coterie.encode.net_tree_codeword import CodewordTreeEncoder
 from coterie.encode.net_tree_sums import NetTreeSumEncoder
 from coterie.encode.vector_sums import VectorSumEncoder
 from coterie.plan import Plan
-from coterie.plan.net_tree_codeword import CodewordTreeNumbers
+from coterie.plan.net_tree_codeword import CodewordTreeParameters
 
 
 class Encoder(Protocol):
@@ -31,7 +31,7 @@ class Encoder(Protocol):
 
 def net_tree_encoder(plan: Plan) -> Encoder:
     """Return the encoder of a `net-tree` plan: of bits, or of codewords."""
-    if isinstance(plan.numbers, CodewordTreeNumbers):
+    if isinstance(plan.parameters, CodewordTreeParameters):
         return CodewordTreeEncoder(plan)
     return NetTreeEncoder(plan)
 
@@ -39,7 +39,7 @@ def net_tree_encoder(plan: Plan) -> Encoder:
 ENCODERS: Final[dict[str, Callable[[Plan], Encoder]]] = {
     "codeword": CodewordEncoder,
     "net-tree": net_tree_encoder,
-    "shuffle": VectorSumEncoder,
+    "vector-sums": VectorSumEncoder,
     "lsh-tree": LshTreeEncoder,
     "net-tree-sums": NetTreeSumEncoder,
 }

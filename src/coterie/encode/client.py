@@ -68,7 +68,7 @@ class Client:
             raise PlanError(f"a client needs a Plan, got {type(plan).__name__}; Plan.load reads one")
         if not isinstance(policy, Policy | None):
             raise PolicyError(f"a client's policy is a Policy, got {type(policy).__name__}")
-        plan.numbers.check_odds(plan.epsilon)
+        plan.parameters.check_odds(plan.epsilon)
         self._plan = plan
         self._policy = policy or Policy()
         self.clipped = 0

@@ -22,7 +22,7 @@ from coterie.errors import PlanError, ReportError
 from coterie.geometry.ball import as_points, quantize
 from coterie.geometry.lift import lift
 from coterie.geometry.rotation import Rotation
-from coterie.plan.codeword import ID_BYTES, CodewordNumbers
+from coterie.plan.codeword import ID_BYTES, CodewordParameters
 from coterie.plan.plan import Plan
 from coterie.wire.kernels import Kernels, kernels_of
 from coterie.wire.stream import PublicStream
@@ -55,19 +55,19 @@ class CodewordEncoder:
     """
 
     def __init__(self, plan: Plan, *, kernels: Kernels | None = None, workers: int | None = None) -> None:
-        numbers = plan.numbers
-        if not isinstance(numbers, CodewordNumbers):
+        parameters = plan.parameters
+        if not isinstance(parameters, CodewordParameters):
             raise PlanError(f"this encoder needs a plan of protocol codeword, got {plan.protocol}")
         self._plan = plan
-        self._numbers = numbers
+        self._parameters = parameters
         self._kernels = kernels
         self._workers = default_workers() if workers is None else workers
-        self._randomizer = numbers.randomizer
-        self._signs = ViewSigns(plan, numbers)
-        self._stream = PublicStream(plan.public_key())
-        embedding = Rotation.from_key(plan.public_key("embedding"), numbers.embedding)
+        self._randomizer = parameters.randomizer
+        self._signs = ViewSigns(plan, parameters)
+        self._stream = PublicStream(plan.randomness_key())
+        embedding = Rotation.from_key(plan.randomness_key("embedding"), parameters.embedding)
         self._embed = embedding.for_width(plan.dimension + 2)
-        self._shift = rounding_shift(numbers.embedding)
+        self._shift = rounding_shift(parameters.embedding)
 
     def encode(self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins) -> NDArray[np.uint8]:
         """Return one report a point: (n, d), (n, 12) -> (n, width).
@@ -96,7 +96,7 @@ class CodewordEncoder:
             )
         ranks = self._randomizer.ranks(coins.below_many(self._randomizer.total, people))
         heavy = kernels_of("coterie.encode", self._kernels, people)
-        count, size = self._numbers.codewords, self._numbers.embedding
+        count, size = self._parameters.codewords, self._parameters.embedding
         step = min(max(1, _SIGNS_AT_A_TIME // (count * size)), _MOST_PEOPLE)
         indices = np.empty(people, dtype=np.int64)
 
@@ -121,7 +121,7 @@ class CodewordEncoder:
         quantized, clipped = quantize(points, self._plan.center, self._plan.radius)
         rows, flips = self._stream.choices(ids, self._signs.rows)
         odd = self._signs.odd(quantized, rows) ^ flips
-        rotated = self._embed(lift(quantized, self._numbers.count_weight))  # y, (n, P)
+        rotated = self._embed(lift(quantized, self._parameters.count_weight))  # y, (n, P)
         # r = ⌊(y + 2^(h-1)) / 2^h⌋: a sum below 2^53 and a power of two, so the doubles are exact
         rotated += 1 << (self._shift - 1)
         rotated *= 0.5**self._shift
@@ -138,9 +138,9 @@ class CodewordEncoder:
 
     def _reports(self, ids: NDArray[np.uint8], indices: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Join id and big-endian index: (n, 12), (n,) -> (n, width)."""
-        reports = np.empty((len(ids), self._numbers.report_width), dtype=np.uint8)
+        reports = np.empty((len(ids), self._parameters.report_width), dtype=np.uint8)
         reports[:, :ID_BYTES] = ids
-        index_bytes = self._numbers.index_bytes
+        index_bytes = self._parameters.index_bytes
         reports[:, ID_BYTES:] = indices.astype(">u2").view(np.uint8).reshape(-1, 2)[:, 2 - index_bytes :]
         return reports
 

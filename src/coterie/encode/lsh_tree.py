@@ -30,7 +30,7 @@ from coterie.plan.codeword import ID_BYTES
 from coterie.plan.design import CODEWORDS
 from coterie.randomizers.sphere import lifted
 from coterie.wire.kernels import kernels_of
-from coterie.wire.lsh_tree import LshChoices, LshTreeStream, lsh_tree_numbers, pack_reports
+from coterie.wire.lsh_tree import LshChoices, LshTreeStream, lsh_tree_parameters, pack_reports
 
 _NORMALS_AT_A_TIME: Final = 1 << 19  # coordinates of directions held at a time: 4 MB in float64
 _CODEWORDS_AT_A_TIME: Final = 256  # people whose codewords are held at a time
@@ -54,15 +54,15 @@ class LshTreeEncoder:
     """
 
     def __init__(self, plan: Plan) -> None:
-        numbers = lsh_tree_numbers(plan)
+        parameters = lsh_tree_parameters(plan)
         self._plan = plan
-        self._numbers = numbers
+        self._parameters = parameters
         self._stream = LshTreeStream(plan)
-        self._hashes = SimHash.from_key(plan.public_key("hyperplanes"), plan.dimension, numbers.levels)
-        if numbers.randomizer == "privunit":
-            rotation = Rotation.from_key(plan.public_key("embedding"), numbers.embedding)
+        self._hashes = SimHash.from_key(plan.randomness_key("hyperplanes"), plan.dimension, parameters.levels)
+        if parameters.randomizer == "privunit":
+            rotation = Rotation.from_key(plan.randomness_key("embedding"), parameters.embedding)
             self._embed = rotation.for_width(self._stream.lifted)
-            self._shift = rounding_shift(numbers.embedding)
+            self._shift = rounding_shift(parameters.embedding)
 
     def encode(self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins) -> NDArray[np.uint8]:
         """Return one report a point: (n, d), (n, 12) -> (n, width)."""
@@ -73,7 +73,7 @@ class LshTreeEncoder:
     ) -> tuple[NDArray[np.uint8], int]:
         """Return what `encode` does, and how many points were clipped. The count is not private."""
         points = as_points(points, self._plan.dimension)
-        numbers, people = self._numbers, len(points)
+        parameters, people = self._parameters, len(points)
         if ids.dtype != np.uint8 or ids.shape != (people, ID_BYTES):
             raise ReportError(
                 f"ids must be uint8 of shape ({people}, {ID_BYTES}), one row a point, "
@@ -84,10 +84,12 @@ class LshTreeEncoder:
         counts = np.empty(count_flips.shape, dtype=np.bool_)
         vectors = np.empty(vector_flips.shape, dtype=np.bool_)
         indices = np.empty(ranks.shape, dtype=np.uint8)
-        by_codeword = numbers.randomizer == "privunit"
+        by_codeword = parameters.randomizer == "privunit"
         step = _CODEWORDS_AT_A_TIME if by_codeword else max(1, _NORMALS_AT_A_TIME // self._stream.lifted)
         heavy = kernels_of("coterie.encode", None, people)
-        choose: Any = heavy.Chooser(min(step, people), CODEWORDS, numbers.embedding) if by_codeword else None
+        choose: Any = (
+            heavy.Chooser(min(step, people), CODEWORDS, parameters.embedding) if by_codeword else None
+        )
         clipped = 0
         for start in range(0, people, step):
             piece = slice(start, start + step)
@@ -95,10 +97,10 @@ class LshTreeEncoder:
             clipped += outside
             codes, body = self._hashes.codes(quantized), self._lift(quantized)
             scored = self._scored(body) if by_codeword else body
-            for answer in range(numbers.answers):
+            for answer in range(parameters.answers):
                 choices = self._stream.choices(ids[piece], answer)
                 signs = self._signs(codes, choices)
-                if not numbers.joint:
+                if not parameters.joint:
                     counts[piece, answer] = signs * choices.count_signs > 0
                 signs *= choices.vector_signs
                 if by_codeword:
@@ -124,21 +126,23 @@ class LshTreeEncoder:
         self, people: int, coins: Coins
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.int64]]:
         """Draw all secret coins: flips of histogram bits, flips of vector bits, places of codewords."""
-        numbers = self._numbers
-        shape, none = (people, numbers.answers), (people, 0)
-        counts = np.zeros(none, np.bool_) if numbers.joint else numbers.count_response.flips(shape, coins)
-        if numbers.randomizer == "djw":
-            return counts, numbers.vector_response.flips(shape, coins), np.zeros(none, np.int64)
-        law = numbers.codeword_response
-        ranks = law.ranks(coins.below_many(law.total, people * numbers.answers)).reshape(shape)
+        parameters = self._parameters
+        shape, none = (people, parameters.answers), (people, 0)
+        counts = (
+            np.zeros(none, np.bool_) if parameters.joint else parameters.count_response.flips(shape, coins)
+        )
+        if parameters.randomizer == "djw":
+            return counts, parameters.vector_response.flips(shape, coins), np.zeros(none, np.int64)
+        law = parameters.codeword_response
+        ranks = law.ranks(coins.below_many(law.total, people * parameters.answers)).reshape(shape)
         return counts, np.zeros(none, np.bool_), ranks
 
     def _lift(self, quantized: NDArray[np.float64]) -> NDArray[np.float64]:  # (n, d) -> (n, D)
-        return lift(quantized, self._numbers.count_weight) if self._numbers.joint else lifted(quantized)
+        return lift(quantized, self._parameters.count_weight) if self._parameters.joint else lifted(quantized)
 
     def _signs(self, codes: NDArray[np.int64], choices: LshChoices) -> NDArray[np.int8]:
         """Return (-1)^popcount(code & mask) at each report's level: (n,) -> (n,)."""
-        parity = np.bitwise_count((codes >> (self._numbers.levels - choices.levels)) & choices.masks) & 1
+        parity = np.bitwise_count((codes >> (self._parameters.levels - choices.levels)) & choices.masks) & 1
         signs: NDArray[np.int8] = 1 - 2 * parity.astype(np.int8)
         return signs
 

@@ -25,7 +25,7 @@ from coterie.geometry.projection import Projection
 from coterie.plan import Plan
 from coterie.plan.codeword import ID_BYTES
 from coterie.randomizers.sphere import lifted
-from coterie.wire.net_tree import NetTreeStream, net_tree_numbers, pack_reports
+from coterie.wire.net_tree import NetTreeStream, net_tree_parameters, pack_reports
 
 _NORMALS_AT_A_TIME: Final = 1 << 19  # coordinates of directions held at a time: 4 MB in float64
 
@@ -49,15 +49,15 @@ class NetTreeEncoder:
     """
 
     def __init__(self, plan: Plan) -> None:
-        numbers = net_tree_numbers(plan)
+        parameters = net_tree_parameters(plan)
         self._plan = plan
-        self._numbers = numbers
+        self._parameters = parameters
         self._stream = NetTreeStream(plan)
         self._nets = NetFamily.from_key(
-            plan.public_key("net"), numbers.projected, numbers.levels, numbers.ratio
+            plan.randomness_key("net"), parameters.projected, parameters.levels, parameters.ratio
         )
         self._projection = Projection.from_key(
-            plan.public_key("subspace"), plan.dimension, numbers.projected, numbers.scale
+            plan.randomness_key("subspace"), plan.dimension, parameters.projected, parameters.scale
         )
 
     def encode(self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins) -> NDArray[np.uint8]:
@@ -69,7 +69,7 @@ class NetTreeEncoder:
     ) -> tuple[NDArray[np.uint8], int]:
         """Return what `encode` does, and how many points were clipped. The count is not private."""
         points = as_points(points, self._plan.dimension)
-        people, levels = len(points), self._numbers.levels
+        people, levels = len(points), self._parameters.levels
         if ids.dtype != np.uint8 or ids.shape != (people, ID_BYTES):
             raise ReportError(
                 f"ids must be uint8 of shape ({people}, {ID_BYTES}), one row a point, "
@@ -78,8 +78,8 @@ class NetTreeEncoder:
         # All coins first: what they decide does not depend on how the work is cut.
         flips = np.concatenate(
             [
-                self._numbers.count_response.flips((people, levels), coins),
-                self._numbers.vector_response.flips((people, levels), coins),
+                self._parameters.count_response.flips((people, levels), coins),
+                self._parameters.vector_response.flips((people, levels), coins),
             ],
             axis=1,
         )

@@ -26,7 +26,7 @@ from coterie.plan import Plan
 from coterie.plan.codeword import ID_BYTES
 from coterie.plan.design import CODEWORDS
 from coterie.wire.kernels import kernels_of
-from coterie.wire.net_tree_codeword import CodewordTreeStream, codeword_tree_numbers
+from coterie.wire.net_tree_codeword import CodewordTreeStream, codeword_tree_parameters
 from coterie.wire.workers import default_workers, in_shares
 
 _PEOPLE_AT_A_TIME: Final = 256
@@ -50,17 +50,17 @@ class CodewordTreeEncoder:
     """
 
     def __init__(self, plan: Plan) -> None:
-        numbers = codeword_tree_numbers(plan)
+        parameters = codeword_tree_parameters(plan)
         self._plan = plan
-        self._numbers = numbers
-        self._randomizer = numbers.randomizer
+        self._parameters = parameters
+        self._randomizer = parameters.randomizer
         self._stream = CodewordTreeStream(plan)
-        self._shift = rounding_shift(numbers.embedding)
+        self._shift = rounding_shift(parameters.embedding)
         self._nets = NetFamily.from_key(
-            plan.public_key("net"), numbers.projected, numbers.levels, numbers.ratio
+            plan.randomness_key("net"), parameters.projected, parameters.levels, parameters.ratio
         )
         self._projection = Projection.from_key(
-            plan.public_key("subspace"), plan.dimension, numbers.projected, numbers.scale
+            plan.randomness_key("subspace"), plan.dimension, parameters.projected, parameters.scale
         )
 
     def encode(self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins) -> NDArray[np.uint8]:
@@ -81,11 +81,11 @@ class CodewordTreeEncoder:
         # All coins first: what they decide does not depend on how the work is cut.
         ranks = self._randomizer.ranks(coins.below_many(self._randomizer.total, people))
         heavy = kernels_of("coterie.encode", None, people)
-        reports = np.empty((people, self._numbers.report_width), dtype=np.uint8)
+        reports = np.empty((people, self._parameters.report_width), dtype=np.uint8)
         reports[:, :ID_BYTES] = ids
 
         def encode_share(starts: Iterable[int]) -> int:
-            choose = heavy.Chooser(min(_PEOPLE_AT_A_TIME, people), CODEWORDS, self._numbers.embedding)
+            choose = heavy.Chooser(min(_PEOPLE_AT_A_TIME, people), CODEWORDS, self._parameters.embedding)
             clipped = 0
             for start in starts:
                 piece = slice(start, start + _PEOPLE_AT_A_TIME)
@@ -117,6 +117,6 @@ class CodewordTreeEncoder:
         parity[:, 0] ^= np.bitwise_count(choices.root_masks & paths[:, 0])
         upto = np.bitwise_xor.accumulate(parity, axis=1)[np.arange(len(ids)), choices.levels - 1]
         signs = (1 - 2 * (upto & 1).astype(np.int8)) * choices.signs
-        turned = self._stream.rotated(ids, lift(quantized, self._numbers.count_weight))
+        turned = self._stream.rotated(ids, lift(quantized, self._parameters.count_weight))
         rounded = np.floor((turned + (1 << (self._shift - 1))) * 0.5**self._shift)
         return np.asarray(rounded * signs[:, None])

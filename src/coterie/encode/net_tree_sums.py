@@ -3,9 +3,9 @@
     quantize -> project -> representatives of all levels -> hash each path into its level's buckets
     -> (a·x, b) on the grid -> add noise to every entry -> split into shares -> id ‖ shares
 
-(docs/theory/net-tree-sums.md.) The report's layout is that of `shuffle` over T·s rows: level i, bucket h is
-row (i-1)·s + h. Unmixed, the shares of one report add up to the person's vectors: a report of this protocol
-is private only when it is mixed.
+(docs/theory/net-tree-sums.md.) The report's layout is that of `vector-sums` over T·s rows: level i, bucket h
+is row (i-1)·s + h. Unmixed, the shares of one report add up to the person's vectors: a report of this
+protocol is private only when it is mixed.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from coterie.geometry.lift import lift
 from coterie.geometry.nets import NetFamily
 from coterie.geometry.projection import Projection
 from coterie.plan.codeword import ID_BYTES
-from coterie.plan.net_tree_sums import NetTreeSumNumbers
+from coterie.plan.net_tree_sums import NetTreeSumParameters
 from coterie.plan.plan import Plan
-from coterie.plan.shares import ShareNumbers
+from coterie.plan.shares import ShareParameters
 from coterie.randomizers.vector_sums import big_endian
 
 MOST_BYTES: Final = (1 << 16) - 1  # of a report; what its file's header can say
@@ -53,20 +53,20 @@ class NetTreeSumEncoder:
     """
 
     def __init__(self, plan: Plan) -> None:
-        numbers = plan.numbers
-        if not isinstance(numbers, NetTreeSumNumbers):
+        parameters = plan.parameters
+        if not isinstance(parameters, NetTreeSumParameters):
             raise PlanError(f"this encoder needs a plan of protocol net-tree-sums, got {plan.protocol}")
         self._plan = plan
-        self._numbers = numbers
+        self._parameters = parameters
         self._nets = NetFamily.from_key(
-            plan.public_key("net"), numbers.projected, numbers.levels, numbers.ratio
+            plan.randomness_key("net"), parameters.projected, parameters.levels, parameters.ratio
         )
         self._projection = Projection.from_key(
-            plan.public_key("subspace"), plan.dimension, numbers.projected, numbers.scale
+            plan.randomness_key("subspace"), plan.dimension, parameters.projected, parameters.scale
         )
         self._hashes = [
-            PathHash.from_key(plan.public_key(), numbers.buckets, level)
-            for level in range(1, numbers.levels + 1)
+            PathHash.from_key(plan.randomness_key(), parameters.buckets, level)
+            for level in range(1, parameters.levels + 1)
         ]
 
     def encode(self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins) -> NDArray[np.uint8]:
@@ -77,13 +77,13 @@ class NetTreeSumEncoder:
         self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins
     ) -> tuple[NDArray[np.uint8], int]:
         """Return what `encode` does, and how many points were clipped. The count is not private."""
-        numbers = self._numbers
-        check_sendable(numbers)
+        parameters = self._parameters
+        check_sendable(parameters)
         rows, vectors, clipped = self.contributions(points, ids)
-        sums = numbers.sums()
-        reports = np.empty((len(ids), numbers.report_width), dtype=np.uint8)
+        sums = parameters.sums()
+        reports = np.empty((len(ids), parameters.report_width), dtype=np.uint8)
         reports[:, :ID_BYTES] = ids
-        step = max(1, _SHARES_AT_A_TIME // numbers.cost.messages)
+        step = max(1, _SHARES_AT_A_TIME // parameters.cost.messages)
         for start in range(0, len(ids), step):
             piece = slice(start, start + step)
             shares = sums.split_all(rows[piece], vectors[piece], coins)  # (n', T·s, D, m)
@@ -109,28 +109,28 @@ class NetTreeSumEncoder:
         paths = self._nets.paths(self._nets.representatives(places))  # (n, T+1)
         rows = np.stack(
             [
-                level * self._numbers.buckets + hashed.of(paths[:, : level + 2])
+                level * self._parameters.buckets + hashed.of(paths[:, : level + 2])
                 for level, hashed in enumerate(self._hashes)
             ],
             axis=1,
         )
-        lifted = lift(quantized, self._numbers.count_weight)[:, :-1]  # nothing needs the length to be 1
+        lifted = lift(quantized, self._parameters.count_weight)[:, :-1]  # nothing needs the length to be 1
         # A power of two, so the division is exact; towards 0, so that no length grows.
-        vectors = np.trunc(lifted * (self._numbers.grid / SCALE)).astype(np.int64)
+        vectors = np.trunc(lifted * (self._parameters.grid / SCALE)).astype(np.int64)
         return rows, vectors, clipped
 
 
-def check_sendable(numbers: ShareNumbers) -> None:
+def check_sendable(parameters: ShareParameters) -> None:
     """Raise PlanError where nobody sends reports, or where they would be too long."""
-    if numbers.noise == "curator":
+    if parameters.noise == "curator":
         raise PlanError(
             "a central plan has no private reports: its curator sees the points; "
             "coterie.engines.vector_sums plays that part"
         )
-    cost = numbers.cost
-    if numbers.report_width > MOST_BYTES:
+    cost = parameters.cost
+    if parameters.report_width > MOST_BYTES:
         raise PlanError(
-            f"under this plan a person sends {cost.messages:,} messages of {numbers.message_width} bytes "
+            f"under this plan a person sends {cost.messages:,} messages of {parameters.message_width} bytes "
             f"({cost.bytes:,} bytes in all; at most {MOST_BYTES:,} bytes of shares are sent): take fewer "
             "buckets or levels, or simulate the sums (coterie.engines.vector_sums)"
         )

@@ -29,23 +29,23 @@ class ViewSigns:
     ----------
     plan : Plan
         Gives the keys of the views.
-    numbers : HasViews
-        The plan's numbers.
+    parameters : HasViews
+        The plan's parameters.
 
     Examples
     --------
     >>> plan = Plan.design(dimension=3, clusters=2, epsilon=1.0, expected_users=1000)
-    >>> ViewSigns(plan, plan.numbers).odd(np.zeros((2, 3)), np.array([0, 0])).tolist()
+    >>> ViewSigns(plan, plan.parameters).odd(np.zeros((2, 3)), np.array([0, 0])).tolist()
     [0, 0]
     """
 
     __slots__ = ("_views", "rows")
 
-    def __init__(self, plan: Plan, numbers: HasViews) -> None:
-        self.rows = Rows.of(numbers)
+    def __init__(self, plan: Plan, parameters: HasViews) -> None:
+        self.rows = Rows.of(parameters)
         self._views: list[Signs] = [
-            view.geometry(plan.public_key, number, plan.dimension)
-            for number, view in enumerate(numbers.views)
+            view.geometry(plan.randomness_key, number, plan.dimension)
+            for number, view in enumerate(parameters.views)
         ]
 
     def odd(self, quantized: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.uint8]:

@@ -1,4 +1,4 @@
-"""The `shuffle` encoder: a point in, shares of one vector by row out (docs/theory/shuffle.md).
+"""The `vector-sums` encoder: a point in, shares of one vector by row out (docs/theory/shuffle.md).
 
     quantize -> cell or sign -> row -> lift -> coarser grid -> add noise -> split into shares -> id ‖ shares
 
@@ -24,7 +24,7 @@ from coterie.geometry.hashing import PairwiseHash
 from coterie.geometry.lift import lift
 from coterie.plan.codeword import ID_BYTES
 from coterie.plan.plan import Plan
-from coterie.plan.vector_sums import VectorSumNumbers
+from coterie.plan.vector_sums import VectorSumParameters
 from coterie.plan.views import Halfspaces
 from coterie.randomizers.vector_sums import big_endian
 from coterie.wire.stream import PublicStream
@@ -33,17 +33,17 @@ MOST_BYTES: Final = (1 << 16) - 1  # of a report; what its file's header can say
 
 
 class VectorSumEncoder:
-    """Encodes points under one plan of protocol `shuffle`. Holds no secret and no state.
+    """Encodes points under one plan of protocol `vector-sums`. Holds no secret and no state.
 
     Parameters
     ----------
     plan : Plan
-        A plan of the `shuffle` protocol.
+        A plan of the `vector-sums` protocol.
 
     Examples
     --------
     >>> from coterie.coins import SimulationCoins
-    >>> plan = Plan.design(2, 2, 1.0, 100, protocol="shuffle", model="shuffle", delta=1e-6, cells=4)
+    >>> plan = Plan.design(2, 2, 1.0, 100, protocol="vector-sums", model="shuffle", delta=1e-6, cells=4)
     >>> encoder = VectorSumEncoder(plan)
     >>> ids = np.zeros((3, 12), dtype=np.uint8)  # a real client's ids are random
     >>> reports = encoder.encode(np.zeros((3, 2)), ids, SimulationCoins(0))
@@ -52,16 +52,16 @@ class VectorSumEncoder:
     """
 
     def __init__(self, plan: Plan) -> None:
-        numbers = plan.numbers
-        if not isinstance(numbers, VectorSumNumbers):
-            raise PlanError(f"this encoder needs a plan of protocol shuffle, got {plan.protocol}")
+        parameters = plan.parameters
+        if not isinstance(parameters, VectorSumParameters):
+            raise PlanError(f"this encoder needs a plan of protocol vector-sums, got {plan.protocol}")
         self._plan = plan
-        self._numbers = numbers
-        self._stream = PublicStream(plan.public_key())
-        self._signs = ViewSigns(plan, numbers)
-        view = numbers.views[0]
+        self._parameters = parameters
+        self._stream = PublicStream(plan.randomness_key())
+        self._signs = ViewSigns(plan, parameters)
+        view = parameters.views[0]
         self._cells: Cells | None = (
-            None if isinstance(view, Halfspaces) else view.geometry(plan.public_key, 0, plan.dimension)
+            None if isinstance(view, Halfspaces) else view.geometry(plan.randomness_key, 0, plan.dimension)
         )
 
     def encode(self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins) -> NDArray[np.uint8]:
@@ -72,26 +72,27 @@ class VectorSumEncoder:
         self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins
     ) -> tuple[NDArray[np.uint8], int]:
         """Return what `encode` does, and how many points were clipped. The count is not private."""
-        numbers = self._numbers
-        if numbers.noise == "curator":
+        parameters = self._parameters
+        if parameters.noise == "curator":
             raise PlanError(
                 "a central plan has no private reports: its curator sees the points; "
                 "coterie.engines.vector_sums plays that part"
             )
-        cost = numbers.cost
-        if numbers.report_width > MOST_BYTES:
+        cost = parameters.cost
+        if parameters.report_width > MOST_BYTES:
             raise PlanError(
-                f"under this plan a person sends {cost.messages:,} messages of {numbers.message_width} bytes "
-                f"({cost.bytes:,} bytes in all; at most {MOST_BYTES:,} bytes of shares are sent): take fewer "
-                "cells, layout='column', or simulate the sums (coterie.engines.vector_sums)"
+                f"under this plan a person sends {cost.messages:,} messages of "
+                f"{parameters.message_width} bytes ({cost.bytes:,} bytes in all; "
+                f"at most {MOST_BYTES:,} bytes of shares are sent): take fewer cells, "
+                "layout='column', or simulate the sums (coterie.engines.vector_sums)"
             )
         rows, vectors, clipped = self.contributions(points, ids)
-        sums = numbers.sums()
-        if numbers.layout == "column":
+        sums = parameters.sums()
+        if parameters.layout == "column":
             shares = sums.split_own(vectors, coins)  # (n, D, m)
         else:
             shares = sums.split_all(rows, vectors, coins)  # (n, rows, D, m)
-        reports = np.empty((len(ids), numbers.report_width), dtype=np.uint8)
+        reports = np.empty((len(ids), parameters.report_width), dtype=np.uint8)
         reports[:, :ID_BYTES] = ids
         reports[:, ID_BYTES:] = big_endian(shares.ravel(), sums.mixer.share_bytes).reshape(len(ids), -1)
         return reports, clipped
@@ -115,16 +116,16 @@ class VectorSumEncoder:
                 f"got {ids.dtype} of shape {ids.shape}"
             )
         quantized, clipped = quantize(points, self._plan.center, self._plan.radius)
-        lifted = lift(quantized, self._numbers.count_weight)
+        lifted = lift(quantized, self._parameters.count_weight)
         # A power of two, so the division is exact; towards 0, so that no length grows.
-        vectors = np.trunc(lifted * (self._numbers.grid / SCALE)).astype(np.int64)
-        if self._numbers.layout == "column":
+        vectors = np.trunc(lifted * (self._parameters.grid / SCALE)).astype(np.int64)
+        if self._parameters.layout == "column":
             rows, _ = self._stream.choices(ids, self._signs.rows)
             vectors *= (1 - 2 * self._signs.odd(quantized, rows).astype(np.int64))[:, None]
             return rows, vectors, clipped
         cells = self._cells_of(quantized)
-        if self._numbers.layout == "hashed":
-            cells = PairwiseHash.from_key(self._plan.public_key(), self._numbers.buckets).of(cells)
+        if self._parameters.layout == "hashed":
+            cells = PairwiseHash.from_key(self._plan.randomness_key(), self._parameters.buckets).of(cells)
         return cells, vectors, clipped
 
     def _cells_of(self, quantized: NDArray[np.float64]) -> NDArray[np.int64]:

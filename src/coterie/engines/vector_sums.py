@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from coterie.aggregate import Aggregate
-from coterie.aggregate.vector_sums import VectorSumTable, numbers_of
+from coterie.aggregate.vector_sums import VectorSumTable, parameters_of
 from coterie.coins import Coins
 from coterie.collect.shuffler import mixed_messages
 from coterie.encode.net_tree_sums import NetTreeSumEncoder
@@ -44,14 +44,14 @@ def drawn_table(plan: Plan, points: NDArray[Any], coins: Coins) -> tuple[Aggrega
     Examples
     --------
     >>> from coterie.coins import SystemCoins
-    >>> plan = Plan.design(2, 2, 1.0, 100, protocol="shuffle", model="central", delta=1e-6)
+    >>> plan = Plan.design(2, 2, 1.0, 100, protocol="vector-sums", model="central", delta=1e-6)
     >>> drawn_table(plan, np.zeros((100, 2)), SystemCoins())[0].count
     100
     """
-    numbers = numbers_of(plan)
-    encoder = VectorSumEncoder(plan) if plan.protocol == "shuffle" else NetTreeSumEncoder(plan)
-    sums = np.zeros((numbers.rows, numbers.coordinates), dtype=np.int64)
-    people = np.zeros(numbers.rows, dtype=np.int64)
+    parameters = parameters_of(plan)
+    encoder = VectorSumEncoder(plan) if plan.protocol == "vector-sums" else NetTreeSumEncoder(plan)
+    sums = np.zeros((parameters.rows, parameters.coordinates), dtype=np.int64)
+    people = np.zeros(parameters.rows, dtype=np.int64)
     clipped = 0
     for start in range(0, len(points), _CHUNK):
         chunk = points[start : start + _CHUNK]
@@ -60,19 +60,19 @@ def drawn_table(plan: Plan, points: NDArray[Any], coins: Coins) -> tuple[Aggrega
         served = rows.reshape(len(chunk), -1)  # one row a person, or one a level
         person = np.repeat(np.arange(len(chunk)), served.shape[1])
         members = (np.ones(served.size, dtype=np.int64), (served.ravel(), person))
-        sums += np.asarray(csr_array(members, shape=(numbers.rows, len(chunk))) @ vectors, dtype=np.int64)
-        people += np.bincount(served.ravel(), minlength=numbers.rows)
+        sums += np.asarray(csr_array(members, shape=(parameters.rows, len(chunk))) @ vectors, dtype=np.int64)
+        people += np.bincount(served.ravel(), minlength=parameters.rows)
         clipped += outside
-    if not numbers.by_column:
+    if not parameters.by_column:
         people[:] = len(points)
     for count in np.unique(people):
         chosen = np.flatnonzero(people == count)
-        noise = _noise(numbers.noise_scale, int(count) if numbers.noise == "everyone" else 1)
-        drawn = noise.sample(len(chosen) * numbers.coordinates, coins) if noise else np.zeros(1, np.int64)
-        sums[chosen] += drawn.reshape(-1, numbers.coordinates) if noise else 0
-    if numbers.modulus:
-        sums %= numbers.modulus
-    messages = np.repeat(people[:, None] * max(numbers.shares, 1), numbers.coordinates, axis=1)
+        noise = _noise(parameters.noise_scale, int(count) if parameters.noise == "everyone" else 1)
+        drawn = noise.sample(len(chosen) * parameters.coordinates, coins) if noise else np.zeros(1, np.int64)
+        sums[chosen] += drawn.reshape(-1, parameters.coordinates) if noise else 0
+    if parameters.modulus:
+        sums %= parameters.modulus
+    messages = np.repeat(people[:, None] * max(parameters.shares, 1), parameters.coordinates, axis=1)
     aggregate = Aggregate(plan)
     aggregate.table = VectorSumTable(plan, sums, messages)
     return aggregate, clipped

@@ -57,7 +57,7 @@ from coterie.geometry.ball import refuse_masked
 from coterie.metrics import distances, nearest
 from coterie.plan import Plan
 from coterie.plan.canonical import SAFE_INTEGER
-from coterie.plan.protocols import NUMBERS
+from coterie.plan.protocols import PARAMETERS
 from coterie.privacy import MAX_EPSILON
 
 _FLOATS: Final = (np.float64, np.float32)  # taken as they are; everything else becomes float64
@@ -139,7 +139,7 @@ class LocalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({AUTO})],
         "epsilon": [Interval(Real, 0, MAX_EPSILON, closed="right")],
-        "protocol": [StrOptions({name for name in NUMBERS if "local" in NUMBERS[name].models})],
+        "protocol": [StrOptions({name for name in PARAMETERS if "local" in PARAMETERS[name].models})],
         "protocol_options": [dict, None],
         "solver": [HasMethods("fit"), None],
         "radius": [Interval(Real, 0, None, closed="neither"), None],

@@ -22,7 +22,7 @@ from coterie.engines.vector_sums import drawn_table, sent_table
 from coterie.estimators.local import LocalKMeans
 from coterie.plan import Plan
 from coterie.plan.design_shuffle import LOCAL_CAP
-from coterie.plan.shares import ShareNumbers
+from coterie.plan.shares import ShareParameters
 from coterie.privacy import MAX_EPSILON
 
 MOST_SENT_PEOPLE: Final = 2000  # up to here shares are really sent, mixed and added up
@@ -30,9 +30,9 @@ MOST_SENT_MESSAGES: Final = 1 << 24
 
 _VARIANTS: Final = {
     "amplified": {"protocol": "codeword", "model": "shuffle"},
-    "split-and-mix": {"protocol": "shuffle", "model": "shuffle"},
+    "split-and-mix": {"protocol": "vector-sums", "model": "shuffle"},
     "net-tree": {"protocol": "net-tree-sums", "model": "shuffle"},
-    "central": {"protocol": "shuffle", "model": "central"},
+    "central": {"protocol": "vector-sums", "model": "central"},
     "central-net-tree": {"protocol": "net-tree-sums", "model": "central"},
 }
 
@@ -144,13 +144,13 @@ class ShuffleKMeans(LocalKMeans):
         )
 
     def _collect(self, plan: Plan, points: NDArray[Any], coins: Coins) -> tuple[Aggregate, int]:
-        numbers = plan.numbers
+        parameters = plan.parameters
         self.sums_drawn_ = False
-        if not isinstance(numbers, ShareNumbers):
+        if not isinstance(parameters, ShareParameters):
             return super()._collect(plan, points, coins)
-        sent = len(points) * numbers.cost.messages
+        sent = len(points) * parameters.cost.messages
         few = len(points) <= MOST_SENT_PEOPLE and sent <= MOST_SENT_MESSAGES
-        if plan.model == "shuffle" and few and numbers.report_width <= MOST_BYTES:
+        if plan.model == "shuffle" and few and parameters.report_width <= MOST_BYTES:
             chunks = list(encode_in_chunks(plan, points, coins))
             reports = np.concatenate([chunk.reports for chunk in chunks])
             return sent_table(plan, reports), sum(chunk.clipped for chunk in chunks)

@@ -25,7 +25,7 @@ from coterie.geometry.hadamard import fwht
 from coterie.oracles.explicit_hist_vector import gains_of
 from coterie.oracles.signs import Family, PathMasks
 from coterie.plan.codeword import EXTRA_COORDINATES
-from coterie.plan.net_tree_codeword import CodewordTreeNumbers
+from coterie.plan.net_tree_codeword import CodewordTreeParameters
 
 _PIECE: Final = 1 << 14  # reports at a time
 
@@ -35,7 +35,7 @@ class CodewordLevels:
 
     Parameters
     ----------
-    numbers : CodewordTreeNumbers
+    parameters : CodewordTreeParameters
         The plan's.
     dimension : int
         d.
@@ -49,40 +49,41 @@ class CodewordLevels:
 
     def __init__(
         self,
-        numbers: CodewordTreeNumbers,
+        parameters: CodewordTreeParameters,
         dimension: int,
         levels: NDArray[np.int64],
         masks: PathMasks,
         turned: Callable[[NDArray[np.int64]], NDArray[np.float64]],
     ) -> None:
         self.reports = len(levels)
-        self._numbers, self._dimension, self._masks, self._turned = numbers, dimension, masks, turned
-        self._family = Family((numbers.ratio**numbers.projected - 1).bit_length())
-        gain = numbers.randomizer.gain(numbers.embedding)  # κ
-        self._count_unit = numbers.levels / (gain * numbers.count_weight / SCALE)  # T/(κb)
-        self._unit = numbers.levels / gain  # T/κ
-        self._members = [np.flatnonzero(levels == level) for level in range(1, numbers.levels + 1)]
+        self._parameters, self._dimension, self._masks, self._turned = parameters, dimension, masks, turned
+        self._family = Family((parameters.ratio**parameters.projected - 1).bit_length())
+        gain = parameters.randomizer.gain(parameters.embedding)  # κ
+        self._count_unit = parameters.levels / (gain * parameters.count_weight / SCALE)  # T/(κb)
+        self._unit = parameters.levels / gain  # T/κ
+        self._members = [np.flatnonzero(levels == level) for level in range(1, parameters.levels + 1)]
         self._heights = [
             np.concatenate([np.empty(0), *(turned(part)[:, dimension] for part in _pieces(members))])
             for members in self._members
         ]  # the counting coordinate of every report
         self._deviations = [
-            math.sqrt(numbers.levels * self.reports * variance) for variance in numbers.variances(dimension)
+            math.sqrt(parameters.levels * self.reports * variance)
+            for variance in parameters.variances(dimension)
         ]
 
     @property
     def lifted_deviation(self) -> float:
         """Standard deviation of a coordinate of an empty node's lifted sum, across the people's vectors."""
-        return self._unit * math.sqrt(self.reports / self._numbers.levels)
+        return self._unit * math.sqrt(self.reports / self._parameters.levels)
 
     def lifted_mean(self, sums: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the points that lifted sums of these lengths speak of: (k, D), (k,) -> (k, d)."""
-        body = sums[:, : self._dimension] / self._numbers.point_weight
+        body = sums[:, : self._dimension] / self._parameters.point_weight
         return np.asarray(body / np.maximum(lengths, 1.0)[:, None])
 
     def lifted_counts(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how many people lifted sums count by their counting coordinate: (k, D) -> (k,)."""
-        return np.asarray(sums[:, self._dimension] * SCALE / self._numbers.count_weight)
+        return np.asarray(sums[:, self._dimension] * SCALE / self._parameters.count_weight)
 
     def frequencies(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return unclamped frequencies of nodes of one level: (m, level+1) -> (m,)."""
@@ -110,7 +111,7 @@ class CodewordLevels:
     ) -> NDArray[np.float64]:
         """Return, for each of `count` parts, the sum over its nodes: (m, level+1), (m,) -> (count, d)."""
         lifted = self.lifted_part_sums(level, paths, parts, count)
-        return np.asarray(lifted[:, : self._dimension] / self._numbers.point_weight)
+        return np.asarray(lifted[:, : self._dimension] / self._parameters.point_weight)
 
     def lifted_part_sums(
         self, level: int, paths: NDArray[np.int64], parts: NDArray[np.int64], count: int

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from coterie.aggregate.codeword import CodewordTable
 from coterie.geometry.hadamard import fwht
 from coterie.geometry.rotation import Rotation
-from coterie.plan.codeword import EXTRA_COORDINATES, CodewordNumbers
+from coterie.plan.codeword import EXTRA_COORDINATES, CodewordParameters
 from coterie.plan.plan import Plan
 from coterie.plan.views import Halfspaces
 from coterie.wire.rows import Rows
@@ -48,12 +48,12 @@ def leaf_sums(table: CodewordTable) -> tuple[LeafSums, ...]:
     >>> [view.vectors.shape[1] for view in leaf_sums(table)][0]  # d + 2
     5
     """
-    numbers = table.numbers
-    gain = numbers.randomizer.gain(numbers.embedding)  # κ
-    back = embedding_matrix(table.plan, numbers)  # R, (P, D)
-    spread = 1 + numbers.randomizer.second_gain(numbers.embedding) / back.shape[1]
+    parameters = table.parameters
+    gain = parameters.randomizer.gain(parameters.embedding)  # κ
+    back = embedding_matrix(table.plan, parameters)  # R, (P, D)
+    spread = 1 + parameters.randomizer.second_gain(parameters.embedding) / back.shape[1]
     views = []
-    for view, rows in zip(numbers.views, Rows.of(numbers).parts, strict=True):
+    for view, rows in zip(parameters.views, Rows.of(parameters).parts, strict=True):
         people = int(table.counts[rows].sum())
         if people and not isinstance(view, Halfspaces):
             sums = fwht(table.sums[rows].T.astype(np.float64)).T  # (M, P)
@@ -61,7 +61,7 @@ def leaf_sums(table: CodewordTable) -> tuple[LeafSums, ...]:
     return tuple(views)
 
 
-def direction_variance(numbers: CodewordNumbers, people: int, share: float) -> float:
+def direction_variance(parameters: CodewordParameters, people: int, share: float) -> float:
     """Return the variance of Y along a unit vector u, for E⟨w,u⟩² = share over the people's vectors w.
 
     (1 + c₂·share)/(κ²n), up to terms that fall with P. The mean share of D orthogonal directions is 1/D, and
@@ -69,17 +69,17 @@ def direction_variance(numbers: CodewordNumbers, people: int, share: float) -> f
 
     Examples
     --------
-    >>> numbers = Plan.design(dimension=100, clusters=8, epsilon=4.0, expected_users=10**6).numbers
-    >>> along, mean = (direction_variance(numbers, 1000, share) for share in (1.0, 1 / 102))
+    >>> parameters = Plan.design(dimension=100, clusters=8, epsilon=4.0, expected_users=10**6).parameters
+    >>> along, mean = (direction_variance(parameters, 1000, share) for share in (1.0, 1 / 102))
     >>> round(along / mean, 1)
     3.2
     """
-    randomizer = numbers.randomizer
-    spread = 1 + randomizer.second_gain(numbers.embedding) * share
-    return spread / (randomizer.gain(numbers.embedding) ** 2 * people)
+    randomizer = parameters.randomizer
+    spread = 1 + randomizer.second_gain(parameters.embedding) * share
+    return spread / (randomizer.gain(parameters.embedding) ** 2 * people)
 
 
-def embedding_matrix(plan: Plan, numbers: CodewordNumbers) -> NDArray[np.float64]:
+def embedding_matrix(plan: Plan, parameters: CodewordParameters) -> NDArray[np.float64]:
     """Return R, (P, D) with orthonormal columns: the public embedding of lifted vectors."""
-    rotation = Rotation.from_key(plan.public_key("embedding"), numbers.embedding)
-    return rotation.matrix(plan.dimension + EXTRA_COORDINATES) / numbers.embedding
+    rotation = Rotation.from_key(plan.randomness_key("embedding"), parameters.embedding)
+    return rotation.matrix(plan.dimension + EXTRA_COORDINATES) / parameters.embedding

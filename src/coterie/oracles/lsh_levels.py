@@ -48,11 +48,11 @@ def level_sums(table: LshTreeTable) -> list[LevelSums]:
     >>> [level.vectors.shape for level in level_sums(table)]
     [(2, 2), (4, 2), (8, 2), (16, 2)]
     """
-    numbers = table.numbers
-    if numbers.split != "deepest":
-        return [_answered(table, level) for level in numbers.answered_levels]
-    levels = [_answered(table, numbers.levels)]
-    for _ in range(numbers.levels - 1):
+    parameters = table.parameters
+    if parameters.split != "deepest":
+        return [_answered(table, level) for level in parameters.answered_levels]
+    levels = [_answered(table, parameters.levels)]
+    for _ in range(parameters.levels - 1):
         below = levels[0]
         levels.insert(
             0,
@@ -67,31 +67,31 @@ def level_sums(table: LshTreeTable) -> list[LevelSums]:
 
 
 def _answered(table: LshTreeTable, level: int) -> LevelSums:
-    numbers, dimension = table.numbers, table.plan.dimension
-    rows = slice(numbers.first_row(level), numbers.first_row(level) + (1 << level))
+    parameters, dimension = table.parameters, table.plan.dimension
+    rows = slice(parameters.first_row(level), parameters.first_row(level) + (1 << level))
     people = max(int(table.reports[rows].sum()), 1)  # n_i
     scale = table.count / people
-    size = numbers.lifted(dimension)  # D
+    size = parameters.lifted(dimension)  # D
     sums = fwht(table.sums[rows].T.astype(np.float64)).T  # (2^i, D) or (2^i, P)
-    if numbers.randomizer == "privunit":
-        gain = numbers.codeword_response.gain(numbers.embedding)
-        rotation = Rotation.from_key(table.plan.public_key("embedding"), numbers.embedding)
-        sums = sums @ rotation.matrix(size) / (numbers.embedding * gain)
+    if parameters.randomizer == "privunit":
+        gain = parameters.codeword_response.gain(parameters.embedding)
+        rotation = Rotation.from_key(table.plan.randomness_key("embedding"), parameters.embedding)
+        sums = sums @ rotation.matrix(size) / (parameters.embedding * gain)
         coordinate = 1 / gain  # standard deviation of one coordinate of one person's vector
     else:
-        norm = djw_norm(size, numbers.vector_response.scale)  # B
+        norm = djw_norm(size, parameters.vector_response.scale)  # B
         sums = sums * (norm / LENGTH)
         coordinate = norm / size**0.5
     noise = scale * people**0.5  # of a sum of signs
     vectors = scale * sums
-    if numbers.joint:
-        weight = numbers.count_weight / SCALE  # b
+    if parameters.joint:
+        weight = parameters.count_weight / SCALE  # b
         frequencies, deviation = vectors[:, dimension] / weight, noise * coordinate / weight
     else:
-        response = numbers.count_response.scale
+        response = parameters.count_response.scale
         frequencies = scale * response * fwht(table.counts[rows].astype(np.float64))
         deviation = noise * response
-    point = point_weight(numbers.count_weight)  # a; 1 without a counting coordinate
+    point = point_weight(parameters.count_weight)  # a; 1 without a counting coordinate
     return LevelSums(
         frequencies, vectors[:, :dimension] / point, deviation, noise * coordinate * dimension**0.5 / point
     )

@@ -1,4 +1,4 @@
-"""Vector sums of every cell, read off a `shuffle` table: nearly those of a trusted curator.
+"""Vector sums of every cell, read off a `vector-sums` table: nearly those of a trusted curator.
 
 Center each residue and divide by G·n: a row of layout "cells" is then Y_l = (1/n)·Σ_{people in cell l} w, and
 each coordinate carries noise of variance (total scale / G·n)², whatever the cell.
@@ -21,7 +21,7 @@ from coterie.errors import DecodeError
 from coterie.geometry.hadamard import fwht
 from coterie.geometry.hashing import PairwiseHash
 from coterie.oracles.leaf_sums import LeafSums
-from coterie.plan.vector_sums import VectorSumNumbers
+from coterie.plan.vector_sums import VectorSumParameters
 from coterie.plan.views import Halfspaces
 from coterie.wire.rows import Rows
 
@@ -34,38 +34,38 @@ def mixed_leaf_sums(table: VectorSumTable) -> tuple[LeafSums, ...]:
     DecodeError
         If shares are missing or doubled.
     """
-    numbers = table.numbers
-    if not isinstance(numbers, VectorSumNumbers):
-        raise DecodeError(f"cells are read off a table of protocol shuffle, got {table.plan.protocol}")
+    parameters = table.parameters
+    if not isinstance(parameters, VectorSumParameters):
+        raise DecodeError(f"cells are read off a table of protocol vector-sums, got {table.plan.protocol}")
     people = people_by_row(table)  # (rows,)
-    sums = (numbers.sums().centered(table.sums) if numbers.modulus else table.sums).astype(np.float64)
-    per_person = float(numbers.noise_scale) ** 2
-    if numbers.layout != "column":
+    sums = (parameters.sums().centered(table.sums) if parameters.modulus else table.sums).astype(np.float64)
+    per_person = float(parameters.noise_scale) ** 2
+    if parameters.layout != "column":
         everyone = int(people[0])
-        total = per_person * (everyone if numbers.noise == "everyone" else 1)
-        if numbers.layout == "hashed":
-            cells = np.arange(numbers.views[0].rows)
-            sums = sums[PairwiseHash.from_key(table.plan.public_key(), numbers.buckets).of(cells)]
-        scale = numbers.grid * everyone
+        total = per_person * (everyone if parameters.noise == "everyone" else 1)
+        if parameters.layout == "hashed":
+            cells = np.arange(parameters.views[0].rows)
+            sums = sums[PairwiseHash.from_key(table.plan.randomness_key(), parameters.buckets).of(cells)]
+        scale = parameters.grid * everyone
         return (LeafSums(sums / scale, total / scale**2, everyone),)
     views = []
-    for view, rows in zip(numbers.views, Rows.of(numbers).parts, strict=True):
+    for view, rows in zip(parameters.views, Rows.of(parameters).parts, strict=True):
         here = int(people[rows].sum())
         if here and not isinstance(view, Halfspaces):
-            adders = here if numbers.noise == "everyone" else rows.stop - rows.start
-            signs = here * numbers.grid**2 / numbers.coordinates  # the others' random signs
-            variance = (per_person * adders + signs) / (numbers.grid * here) ** 2
-            views.append(LeafSums(fwht(sums[rows].T).T / (numbers.grid * here), variance, here))
+            adders = here if parameters.noise == "everyone" else rows.stop - rows.start
+            signs = here * parameters.grid**2 / parameters.coordinates  # the others' random signs
+            variance = (per_person * adders + signs) / (parameters.grid * here) ** 2
+            views.append(LeafSums(fwht(sums[rows].T).T / (parameters.grid * here), variance, here))
     return tuple(views)
 
 
 def people_by_row(table: VectorSumTable) -> NDArray[np.int64]:
     """Return how many people each row heard from, (rows,), or say where shares are missing or doubled."""
-    numbers = table.numbers
-    shares = max(numbers.shares, 1)
+    parameters = table.parameters
+    shares = max(parameters.shares, 1)
     people = table.messages[:, :1] // shares
     wrong = table.messages != people * shares
-    if not numbers.by_column:
+    if not parameters.by_column:
         wrong |= table.messages != table.messages[0, 0]
     if wrong.any():
         row, coordinate = (int(place) for place in np.argwhere(wrong)[0])

@@ -134,19 +134,19 @@ def rows_of(table: CodewordTable, frame: Plan | None = None) -> tuple[ViewRows, 
     >>> {view.vectors.shape[1] for view in rows_of(table)}  # d + 2
     {5}
     """
-    plan, numbers = table.plan, table.numbers
-    gain = numbers.randomizer.gain(numbers.embedding)  # κ
-    back = embedding_matrix(plan, numbers)  # R, (P, D)
-    spread = np.sqrt(1 + numbers.randomizer.second_gain(numbers.embedding) / back.shape[1]) / gain
-    lift = Lift.from_count_weight(numbers.count_weight, plan.dimension)
+    plan, parameters = table.plan, table.parameters
+    gain = parameters.randomizer.gain(parameters.embedding)  # κ
+    back = embedding_matrix(plan, parameters)  # R, (P, D)
+    spread = np.sqrt(1 + parameters.randomizer.second_gain(parameters.embedding) / back.shape[1]) / gain
+    lift = Lift.from_count_weight(parameters.count_weight, plan.dimension)
     place = frame_of(plan, frame or plan)
     views = []
-    for number, (view, rows) in enumerate(zip(numbers.views, Rows.of(numbers).parts, strict=True)):
+    for number, (view, rows) in enumerate(zip(parameters.views, Rows.of(parameters).parts, strict=True)):
         counts = table.counts[rows]
         people = int(counts.sum())
         if not people:
             continue
-        geometry = view.geometry(plan.public_key, number, plan.dimension)
+        geometry = view.geometry(plan.randomness_key, number, plan.dimension)
         sums = table.sums[rows].astype(np.float64)
         if isinstance(view, Halfspaces):
             kept = np.flatnonzero(counts)

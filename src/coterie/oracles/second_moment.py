@@ -36,13 +36,13 @@ def second_moment(table: CodewordTable) -> SecondMoment | None:
     """Return the second moment of the lifted vectors, or None where the plan's table keeps none."""
     if table.second is None or table.count == 0:
         return None
-    numbers = table.numbers
-    gain = numbers.randomizer.second_gain(numbers.embedding)  # c₂
-    embed = embedding_matrix(table.plan, numbers)  # R, (P, D)
-    excess = table.second / table.count - np.eye(numbers.embedding)
+    parameters = table.parameters
+    gain = parameters.randomizer.second_gain(parameters.embedding)  # c₂
+    embed = embedding_matrix(table.plan, parameters)  # R, (P, D)
+    excess = table.second / table.count - np.eye(parameters.embedding)
     hollow = embed.T @ excess @ embed / gain  # G
     span = embed @ embed.T
     known = np.einsum("pi,pi->p", embed @ hollow, embed)  # diag(R·G·Rᵀ)
-    diagonal = np.linalg.solve(np.eye(numbers.embedding) - span * span, known)  # t
+    diagonal = np.linalg.solve(np.eye(parameters.embedding) - span * span, known)  # t
     matrix = hollow + embed.T @ (diagonal[:, None] * embed)
     return SecondMoment((matrix + matrix.T) / 2, 1 / (gain * np.sqrt(table.count)))

@@ -82,13 +82,13 @@ def suspicions(table: CodewordTable) -> tuple[Suspicion, ...]:
     >>> from coterie.plan import Plan
     >>> plan = Plan.design(dimension=3, clusters=2, epsilon=1.0, expected_users=1000)
     >>> table = CodewordTable.zero(plan)
-    >>> table.add(np.random.default_rng(1).integers(0, 256, (3000, 13), dtype=np.uint8))
+    >>> table.add(np.random.default_rng(1).integers(0, 256, (300, 13), dtype=np.uint8))
     >>> suspicions(table)[0].note is None
     True
     """
     if table.count == 0:
         return ()
-    embed = embedding_matrix(table.plan, table.numbers)  # R, (P, D)
+    embed = embedding_matrix(table.plan, table.parameters)  # R, (P, D)
     seen = [*_moments(table, embed), *_cells(table), *_rows(table)]
     parts = sum(_PARTS.get(one.test, 1) for one in seen)
     found = [one.judged(FALSE_ALARM * _PARTS.get(one.test, 1) / parts) for one in seen]
@@ -127,17 +127,17 @@ def _moments(table: CodewordTable, embed: NDArray[np.float64]) -> list[_Seen]:
     """Return the tests of energy, count and direction, where the table keeps a second moment."""
     if table.second is None:
         return []
-    numbers, people = table.numbers, table.count
+    parameters, people = table.parameters, table.count
     size = embed.shape[1]  # D
-    length = numbers.embedding  # P
+    length = parameters.embedding  # P
     # E[v_i·v_j] is c·w'_i·w'_j with E⟨v,w'⟩² - 1 = c·(1 - Σw'_i⁴): the sum is 3/(P+2) for a rotated vector in
     # the mean, and anything from 1/P to some 8/P for one point.
-    gain = numbers.randomizer.second_gain(length) / (1 - 3 / (length + 2))
+    gain = parameters.randomizer.second_gain(length) / (1 - 3 / (length + 2))
     excess = table.second / people - np.eye(length)  # S - I, (P, P), its diagonal 0
     place = size - EXTRA_COORDINATES  # of b
-    counted = (numbers.count_weight / SCALE) ** 2  # b²
+    counted = (parameters.count_weight / SCALE) ** 2  # b²
     energy, count = _functional(embed, None), _functional(embed, place)
-    square = numbers.randomizer.fourth_moment() - (1 + gain) ** 2  # variance of ⟨v,w'⟩²
+    square = parameters.randomizer.fourth_moment() - (1 + gain) ** 2  # variance of ⟨v,w'⟩²
 
     def linear(test: str, functional: NDArray[np.float64], center: float, reach: float) -> _Seen:
         """Return a test of ⟨A, S - I⟩/c₂, of mean `center` = wᵀAw and with |Aw|² = `reach` for all w.
@@ -181,7 +181,7 @@ def _functional(embed: NDArray[np.float64], place: int | None) -> NDArray[np.flo
 
 def _cells(table: CodewordTable) -> list[_Seen]:
     """Return the tests of mass and cone, each of the view that shows most."""
-    weight = table.numbers.count_weight / SCALE  # b
+    weight = table.parameters.count_weight / SCALE  # b
     tests: dict[str, list[_Seen]] = {}
     for view in leaf_sums(table):
         for one in _cells_of(view, weight):
@@ -219,7 +219,7 @@ def _cells_of(view: LeafSums, weight: float) -> list[_Seen]:
 def _rows(table: CodewordTable) -> list[_Seen]:
     """Return a test of uniform rows for each view with several."""
     found: list[_Seen] = []
-    for rows in Rows.of(table.numbers).parts:
+    for rows in Rows.of(table.parameters).parts:
         counts = table.counts[rows].astype(np.float64)
         if len(counts) > 1 and counts.sum() > 5 * len(counts):
             mean, freedom = counts.mean(), len(counts) - 1

@@ -22,7 +22,7 @@ from coterie.geometry.ball import SCALE
 from coterie.geometry.hashing import PathHash
 from coterie.geometry.lift import point_weight
 from coterie.oracles.mixed_sums import people_by_row
-from coterie.plan.net_tree_sums import NetTreeSumNumbers
+from coterie.plan.net_tree_sums import NetTreeSumParameters
 
 
 class TreeSums:
@@ -35,19 +35,19 @@ class TreeSums:
     """
 
     def __init__(self, table: VectorSumTable) -> None:
-        numbers = table.numbers
-        if not isinstance(numbers, NetTreeSumNumbers):
+        parameters = table.parameters
+        if not isinstance(parameters, NetTreeSumParameters):
             raise DecodeError(f"this needs a table of protocol net-tree-sums, got {table.plan.protocol}")
         self.reports = int(people_by_row(table)[0])
         self._dimension = table.plan.dimension
-        self._buckets = numbers.buckets
-        self._sums = numbers.sums().centered(table.sums) if numbers.modulus else table.sums
-        self._count_unit = numbers.grid * numbers.count_weight / SCALE  # G·b
-        self._point_unit = numbers.grid * point_weight(numbers.count_weight)  # G·a
-        self._noise = numbers.total_noise(self.reports) * numbers.grid  # σ, grid steps
+        self._buckets = parameters.buckets
+        self._sums = parameters.sums().centered(table.sums) if parameters.modulus else table.sums
+        self._count_unit = parameters.grid * parameters.count_weight / SCALE  # G·b
+        self._point_unit = parameters.grid * point_weight(parameters.count_weight)  # G·a
+        self._noise = parameters.total_noise(self.reports) * parameters.grid  # σ, grid steps
         self._hashes = [
-            PathHash.from_key(table.plan.public_key(), numbers.buckets, level)
-            for level in range(1, numbers.levels + 1)
+            PathHash.from_key(table.plan.randomness_key(), parameters.buckets, level)
+            for level in range(1, parameters.levels + 1)
         ]
 
     def frequencies(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:

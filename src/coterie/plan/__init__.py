@@ -1,4 +1,4 @@
-"""The public contract of a study: what is asked, of how many, how privately, with which numbers.
+"""The public contract of a study: what is asked, of how many, how privately, with which parameters.
 
 A `Plan` is frozen, has one canonical JSON, and is named by the SHA-256 of it. Clients and server share
 nothing else. `theory_constants` are those of the paper's theorems; `design_options` lists what a protocol's

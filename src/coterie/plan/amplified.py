@@ -1,4 +1,4 @@
-"""The numbers of `codeword` in the shuffle model: reports with a large local ε₀, hidden among each other.
+"""The parameters of `codeword` in the shuffle model: reports with a large local ε₀, hidden among each other.
 
 Each report by itself is ε₀-private; a shuffled batch of at least `minimum_batch` honest reports is
 (ε, δ)-private by `coterie.privacy.amplification`. Both are promises of the plan: the second needs a shuffler
@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, Self
 
 from coterie.errors import PlanError
 from coterie.plan.checks import checked_fields, checked_integer, checked_real
-from coterie.plan.codeword import CodewordNumbers
+from coterie.plan.codeword import CodewordParameters
 from coterie.privacy import MAX_EPSILON, Guarantee
 from coterie.privacy.amplification import MAX_BATCH, amplified_delta, amplified_epsilon
 from coterie.privacy.guarantee import CONDITIONS
@@ -32,8 +32,8 @@ KEPT_REPORT: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class AmplifiedNumbers(CodewordNumbers):
-    """The numbers of a codeword plan whose reports are shuffled.
+class AmplifiedParameters(CodewordParameters):
+    """The parameters of a codeword plan whose reports are shuffled.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class AmplifiedNumbers(CodewordNumbers):
     --------
     >>> from coterie.plan import Plan
     >>> plan = Plan.design(100, 8, epsilon=1.0, expected_users=100_000, model="shuffle", delta=1e-6)
-    >>> plan.numbers.minimum_batch, round(plan.numbers.local_epsilon, 2)
+    >>> plan.parameters.minimum_batch, round(plan.parameters.local_epsilon, 2)
     (90000, 7.66)
     """
 
@@ -56,7 +56,7 @@ class AmplifiedNumbers(CodewordNumbers):
     models: ClassVar[frozenset[str]] = frozenset({"shuffle"})
 
     def __post_init__(self) -> None:
-        CodewordNumbers.__post_init__(self)
+        CodewordParameters.__post_init__(self)
         local = checked_real("local_epsilon", self.local_epsilon, 0.0, MAX_EPSILON)
         object.__setattr__(self, "local_epsilon", local)
         batch = checked_integer("minimum_batch", self.minimum_batch, 1, MAX_BATCH)
@@ -65,7 +65,7 @@ class AmplifiedNumbers(CodewordNumbers):
     def check_odds(self, epsilon: float) -> None:
         """Raise PlanError unless A ≤ e^ε₀·2^24, in exact arithmetic; `check_promise` is about ε itself."""
         del epsilon
-        CodewordNumbers.check_odds(self, self.local_epsilon)
+        CodewordParameters.check_odds(self, self.local_epsilon)
 
     def check_promise(self, *, model: str, epsilon: float, delta: float) -> None:
         """Raise PlanError unless the smallest batch allowed is (ε, δ)-private after shuffling."""
@@ -92,7 +92,7 @@ class AmplifiedNumbers(CodewordNumbers):
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
         return {
-            **CodewordNumbers.to_dict(self),
+            **CodewordParameters.to_dict(self),
             "local_epsilon": self.local_epsilon,
             "minimum_batch": self.minimum_batch,
         }
@@ -103,7 +103,7 @@ class AmplifiedNumbers(CodewordNumbers):
         own = ("local_epsilon", "minimum_batch")
         base = data if isinstance(data, dict) else {}
         rest = {name: value for name, value in base.items() if name not in own}
-        codeword = CodewordNumbers.from_dict(rest if isinstance(data, dict) else data)
-        fields = checked_fields("numbers", data, (*CodewordNumbers.to_dict(codeword), *own))
-        shared = {name: getattr(codeword, name) for name in CodewordNumbers.__slots__}
+        codeword = CodewordParameters.from_dict(rest if isinstance(data, dict) else data)
+        fields = checked_fields("parameters", data, (*CodewordParameters.to_dict(codeword), *own))
+        shared = {name: getattr(codeword, name) for name in CodewordParameters.__slots__}
         return cls(**shared, **{name: fields[name] for name in own})

@@ -74,12 +74,12 @@ def approximation(
     solver_ratio: float = 1.0,
     nodes: float | None = None,
 ) -> Approximation:
-    """Compute the guarantee of Theorem 22 for a plan's numbers.
+    """Compute the guarantee of Theorem 22 for a plan's parameters.
 
     Parameters
     ----------
     shape : TreeShape
-        The plan's numbers.
+        The plan's parameters.
     dimension, clusters, people : int
         d, k and n.
     failure : float
@@ -95,8 +95,8 @@ def approximation(
     --------
     >>> from coterie.plan import Plan
     >>> plan = Plan.design(2, 4, 1.0, 200_000, protocol="net-tree", constants="theory")
-    >>> found = approximation(plan.numbers, dimension=2, clusters=4, people=200_000)
-    >>> round(found.ratio, 3), found.additive > 1e11
+    >>> promise = approximation(plan.parameters, dimension=2, clusters=4, people=200_000)
+    >>> round(promise.ratio, 3), promise.additive > 1e11
     (1.103, True)
     """
     failure = checked_real("failure", failure, 1e-12, 0.999999)

@@ -1,4 +1,4 @@
-"""What a protocol adds to a plan: its own frozen numbers, behind one small interface."""
+"""What a protocol adds to a plan: its own frozen parameters, behind one small interface."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 from coterie.privacy import Guarantee
 
 
-class Numbers(Protocol):
-    """The numbers of one protocol. Frozen, hashable, valid by itself once built.
+class Parameters(Protocol):
+    """The parameters of one protocol. Frozen, hashable, valid by itself once built.
 
-    A plan holds one such object in its field `numbers`; the plan's `protocol` says which class it is.
+    A plan holds one such object in its field `parameters`; the plan's `protocol` says which class it is.
     """
 
     models: ClassVar[frozenset[str]]  # the trust models in which the protocol can run
@@ -21,7 +21,7 @@ class Numbers(Protocol):
         ...
 
     def check_plan(self, *, dimension: int, epsilon: float) -> None:
-        """Raise PlanError unless the numbers fit the plan around them and keep its promise."""
+        """Raise PlanError unless the parameters fit the plan around them and keep its promise."""
         ...
 
     def check_odds(self, epsilon: float) -> None:
@@ -43,8 +43,8 @@ class Numbers(Protocol):
 
 
 @runtime_checkable
-class MixedNumbers(Protocol):
-    """What the numbers add where the promise is made by mixing or by a curator, and has a δ."""
+class MixedParameters(Protocol):
+    """What the parameters add where the promise is made by mixing or by a curator, and has a δ."""
 
     def check_promise(self, *, model: str, epsilon: float, delta: float) -> None:
         """Raise PlanError unless the smallest batch allowed is (ε, δ)-private in the plan's model."""

@@ -22,7 +22,7 @@ import rfc8785
 from coterie.errors import PlanError
 
 MAX_BYTES: Final = 4 << 20  # a plan with the largest allowed net stays below this
-MAX_DEPTH: Final = 8  # a plan has six levels: plan, numbers, views, view, points, point
+MAX_DEPTH: Final = 8  # a plan has six levels: plan, parameters, views, view, points, point
 MAX_NUMBER_LENGTH: Final = 32  # characters; the longest canonical double has 25
 SAFE_INTEGER: Final = (1 << 53) - 1  # integers up to here are doubles too
 

@@ -1,4 +1,4 @@
-"""The numbers of the `codeword` protocol: how many codewords, how large a cap, which odds, which cells.
+"""The parameters of the `codeword` protocol: how many codewords, how large a cap, which odds, which cells.
 
 A report is an index among N public codewords of P signs. The m best-scoring codewords (the cap) have odds A
 each, the others B = 2^24 each. Any index then has probability A/T or B/T, T = m·A + (N-m)·B, whatever the
@@ -29,8 +29,8 @@ MAX_EMBEDDING: Final = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
-class CodewordNumbers:
-    """The numbers of a codeword plan.
+class CodewordParameters:
+    """The parameters of a codeword plan.
 
     Attributes
     ----------
@@ -50,8 +50,8 @@ class CodewordNumbers:
     Examples
     --------
     >>> from coterie.plan.views import CrossPolytope
-    >>> numbers = CodewordNumbers(256, 89, 45605201, 128, 419430, (CrossPolytope(128),))
-    >>> numbers.rows, numbers.report_width
+    >>> parameters = CodewordParameters(256, 89, 45605201, 128, 419430, (CrossPolytope(128),))
+    >>> parameters.rows, parameters.report_width
     (256, 13)
     """
 
@@ -114,7 +114,7 @@ class CodewordNumbers:
             )
 
     def check_plan(self, *, dimension: int, epsilon: float) -> None:
-        """Raise PlanError unless the numbers fit a plan of this dimension and keep its promise."""
+        """Raise PlanError unless the parameters fit a plan of this dimension and keep its promise."""
         self.check_odds(epsilon)
         if self.embedding < dimension + EXTRA_COORDINATES:
             raise PlanError(
@@ -137,5 +137,5 @@ class CodewordNumbers:
     def from_dict(cls, data: object) -> Self:
         """Read the JSON form; PlanError for anything unknown, missing or out of range."""
         names = ("codewords", "cap", "odds", "embedding", "count_weight", "views")
-        fields = checked_fields("numbers", data, names)
+        fields = checked_fields("parameters", data, names)
         return cls(**{**fields, "views": views_from_list(fields["views"])})

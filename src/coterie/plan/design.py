@@ -1,4 +1,4 @@
-"""The design of a codeword plan: numbers chosen from dimension, clusters, ε and expected users alone.
+"""The design of a codeword plan: parameters chosen from dimension, clusters, ε and expected users alone.
 
 *Cap.* The m with the largest gain κ, hence the smallest variance (`coterie.randomizers.codeword`).
 
@@ -30,7 +30,7 @@ from coterie.plan.codeword import (
     EXTRA_COORDINATES,
     MAX_EMBEDDING,
     MIN_EMBEDDING,
-    CodewordNumbers,
+    CodewordParameters,
 )
 from coterie.plan.net import spread_points
 from coterie.plan.views import CrossPolytope, Halfspaces, Net, View
@@ -64,8 +64,8 @@ def design_codeword(
     expected_users: int,
     seed: int,
     shape: str = "broad",
-) -> CodewordNumbers:
-    """Choose the numbers of a codeword plan.
+) -> CodewordParameters:
+    """Choose the parameters of a codeword plan.
 
     Parameters
     ----------
@@ -77,8 +77,8 @@ def design_codeword(
 
     Examples
     --------
-    >>> numbers = design_codeword(dimension=100, clusters=8, epsilon=1.0, expected_users=10**6, seed=0)
-    >>> numbers.codewords, numbers.cap, numbers.embedding
+    >>> parameters = design_codeword(dimension=100, clusters=8, epsilon=1.0, expected_users=10**6, seed=0)
+    >>> parameters.codewords, parameters.cap, parameters.embedding
     (256, 89, 128)
     """
     checked_choice("shape", shape, SHAPES)
@@ -95,7 +95,7 @@ def design_codeword(
         clusters=clusters,
         expected_users=expected_users,
     )
-    return CodewordNumbers(
+    return CodewordParameters(
         codewords=CODEWORDS,
         cap=cap,
         odds=odds,

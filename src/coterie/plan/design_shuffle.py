@@ -23,20 +23,20 @@ from typing import Final, TypeVar
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
-from coterie.plan.amplified import AmplifiedNumbers
+from coterie.plan.amplified import AmplifiedParameters
 from coterie.plan.codeword import EXTRA_COORDINATES
 from coterie.plan.design import NET_DIMENSION, design_codeword
 from coterie.plan.net import spread_points
 from coterie.plan.net_tree_design import TreeOptions, design_tree, fewest_levels
-from coterie.plan.net_tree_sums import COUNTING, NetTreeSumNumbers
+from coterie.plan.net_tree_sums import COUNTING, NetTreeSumParameters
 from coterie.plan.shares import (
     MAX_GRID_BITS,
     MAX_MODULUS,
     SCALE_PARTS,
     SMALLEST_LOCAL_SCALE,
-    ShareNumbers,
+    ShareParameters,
 )
-from coterie.plan.vector_sums import GROUP_SLACK, VectorSumNumbers, likely_group
+from coterie.plan.vector_sums import GROUP_SLACK, VectorSumParameters, likely_group
 from coterie.plan.views import CrossPolytope, Net, View
 from coterie.privacy.amplification import largest_local_epsilon
 from coterie.privacy.renyi import Curve, Influence, distributed_curve, gaussian_curve, least_scale
@@ -52,7 +52,7 @@ TABLE_ENTRIES: Final = 5_000_000  # of a tree's table, by default
 TREE_SHRINK: Final = 2.0  # c of Λ = √(d/d')/c: at d' = 6 one point in 2,000 falls outside, and T is deep
 DEEP_DIGITS: Final = 24  # d'·T of a practical tree of sums: more are too many children to look at
 
-Draft = TypeVar("Draft", bound=ShareNumbers)
+Draft = TypeVar("Draft", bound=ShareParameters)
 
 # So many cells are rarely shared, and what shares one in the first view does not in the second.
 _AMPLIFIED_VIEWS: Final = (CrossPolytope(MANY_CELLS // 2, 3), CrossPolytope(MANY_CELLS // 2, 1))
@@ -75,8 +75,8 @@ def design_amplified(
     seed: int,
     minimum_batch: int | None = None,
     local_cap: float = LOCAL_CAP,
-) -> AmplifiedNumbers:
-    """Choose the numbers of a codeword plan in the shuffle model.
+) -> AmplifiedParameters:
+    """Choose the parameters of a codeword plan in the shuffle model.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def design_amplified(
     )
     views = base.views if dimension <= NET_DIMENSION else _AMPLIFIED_VIEWS
     shared = {field.name: getattr(base, field.name) for field in dataclasses.fields(base)}
-    return AmplifiedNumbers(**{**shared, "views": views}, local_epsilon=local, minimum_batch=batch)
+    return AmplifiedParameters(**{**shared, "views": views}, local_epsilon=local, minimum_batch=batch)
 
 
 def design_vector_sums(
@@ -110,8 +110,8 @@ def design_vector_sums(
     cells: int | None = None,
     minimum_batch: int | None = None,
     failure: float = 0.1,
-) -> VectorSumNumbers:
-    """Choose the numbers of a plan of vector sums.
+) -> VectorSumParameters:
+    """Choose the parameters of a plan of vector sums.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def design_vector_sums(
             f"{SMALLEST_GROUP} or more: plan for more people, fewer cells, or the layout cells"
         )
     count_share = _COLUMN_COUNT_SHARE if layout == "column" else _CELL_COUNT_SHARE
-    draft = VectorSumNumbers(
+    draft = VectorSumParameters(
         layout=layout,
         coordinates=dimension + EXTRA_COORDINATES,
         views=views,
@@ -184,8 +184,8 @@ def design_net_tree_sums(
     strays: float | None = None,
     buckets: int | None = None,
     minimum_batch: int | None = None,
-) -> NetTreeSumNumbers:
-    """Choose the numbers of a plan of vector sums over a net tree.
+) -> NetTreeSumParameters:
+    """Choose the parameters of a plan of vector sums over a net tree.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def design_net_tree_sums(
     if buckets is None:
         room = TABLE_ENTRIES // (shape["levels"] * width)
         buckets = max(min(math.ceil(2 * expected_users / beta), room), 1)
-    draft = NetTreeSumNumbers(
+    draft = NetTreeSumParameters(
         **shape,
         buckets=buckets,
         coordinates=width,
@@ -262,7 +262,7 @@ def _changed(draft: Draft, **fields: int) -> Draft:
     return dataclasses.replace(draft, **fields)  # type: ignore[type-var]  # both are frozen dataclasses
 
 
-def _curves(draft: ShareNumbers) -> Callable[[Fraction], Curve]:
+def _curves(draft: ShareParameters) -> Callable[[Fraction], Curve]:
     """Return the Rényi curve of the draft's table as a function of the noise's scale."""
     influence = draft.influence()
     if draft.noise == "curator":

@@ -23,7 +23,7 @@ HELD: Final = 0.99  # share of the population that the ball holds
 MARGIN: Final = 1.1  # the population is known up to noise
 
 
-class Found(Protocol):
+class Population(Protocol):
     """What a study found, as far as a follow-up needs it: a population."""
 
     @property
@@ -47,31 +47,31 @@ class Found(Protocol):
         """Ids of the plans that were answered."""
 
 
-def found_in(after: Any) -> Found | None:
+def population_in(after: Any) -> Population | None:
     """Return the population of a result, or a population itself; None for anything else."""
-    found = getattr(after, "population", after)
+    population = getattr(after, "population", after)
     names = ("points", "weights", "scatter", "study_id", "plan_ids")
-    return found if all(hasattr(found, name) for name in names) else None
+    return population if all(hasattr(population, name) for name in names) else None
 
 
-def ball_after(found: Found) -> tuple[list[float], float]:
+def ball_after(population: Population) -> tuple[list[float], float]:
     """Return center and radius of a ball that holds nearly all of a population.
 
     Examples
     --------
     >>> from types import SimpleNamespace
     >>> points = np.array([[1.0, 0.0], [3.0, 0.0]])
-    >>> found = SimpleNamespace(points=points, weights=np.ones(2), scatter=3.0, study_id="", plan_ids=())
-    >>> ball_after(found)  # 1.1 times √(1 + 3)
+    >>> population = SimpleNamespace(points=points, weights=np.ones(2), scatter=3.0, study_id="", plan_ids=())
+    >>> ball_after(population)  # 1.1 times √(1 + 3)
     ([2.0, 0.0], 2.2)
     """
-    points = np.asarray(found.points, dtype=np.float64)
-    weights = np.asarray(found.weights, dtype=np.float64)
+    points = np.asarray(population.points, dtype=np.float64)
+    weights = np.asarray(population.weights, dtype=np.float64)
     total = float(weights.sum())
     if points.ndim != 2 or weights.shape != (len(points),) or not total > 0:
         raise PlanError("a population needs points (m, d) and weights (m,) that are not all 0")
     center = weights @ points / total
-    distances = np.sqrt(((points - center) ** 2).sum(axis=1) + found.scatter)
+    distances = np.sqrt(((points - center) ** 2).sum(axis=1) + population.scatter)
     order = np.argsort(distances, kind="stable")
     reached = np.searchsorted(np.cumsum(weights[order]), HELD * total)
     radius = MARGIN * float(distances[order[min(int(reached), len(order) - 1)]])

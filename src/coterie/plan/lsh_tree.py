@@ -1,4 +1,4 @@
-"""The numbers of the `lsh-tree` protocol: the algorithm of the paper's experiments (Section 5).
+"""The parameters of the `lsh-tree` protocol: the algorithm of the paper's experiments (Section 5).
 
 A tree of T SimHash levels; a report answers for S of them, S = 1 where the users are split over the levels.
 An answer is one bit of a histogram and a randomized vector, each with its own odds against B = 2^24, drawn
@@ -44,8 +44,8 @@ _JOINT_COUNT_SHARE: Final = 0.3  # b, as in protocol codeword
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LshTreeNumbers:
-    """The numbers of an lsh-tree plan.
+class LshTreeParameters:
+    """The parameters of an lsh-tree plan.
 
     Attributes
     ----------
@@ -68,8 +68,8 @@ class LshTreeNumbers:
 
     Examples
     --------
-    >>> numbers = design_lsh_tree(dimension=100, clusters=8, epsilon=1.0, expected_users=10**6)
-    >>> numbers.levels, numbers.report_width, numbers.spent_epsilon() <= 1.0
+    >>> parameters = design_lsh_tree(dimension=100, clusters=8, epsilon=1.0, expected_users=10**6)
+    >>> parameters.levels, parameters.report_width, parameters.spent_epsilon() <= 1.0
     (6, 13, True)
     """
 
@@ -184,7 +184,7 @@ class LshTreeNumbers:
             )
 
     def check_plan(self, *, dimension: int, epsilon: float) -> None:
-        """Raise PlanError unless the numbers fit a plan of this dimension and keep its promise."""
+        """Raise PlanError unless the parameters fit a plan of this dimension and keep its promise."""
         self.check_odds(epsilon)
         if self.randomizer == "privunit" and self.embedding < self.lifted(dimension):
             raise PlanError(
@@ -199,7 +199,7 @@ class LshTreeNumbers:
     @classmethod
     def from_dict(cls, data: object) -> Self:
         """Read the JSON form; PlanError for anything unknown, missing or out of range."""
-        return cls(**checked_fields("numbers", data, [item.name for item in fields(cls)]))
+        return cls(**checked_fields("parameters", data, [item.name for item in fields(cls)]))
 
     def _all_odds(self) -> list[int]:
         one = [self.vector_odds] if self.joint else [self.count_odds, self.vector_odds]
@@ -219,17 +219,17 @@ def design_lsh_tree(
     count: str = "histogram",
     histogram_share: float = HISTOGRAM_SHARE,
     threshold: float = THRESHOLD,
-) -> LshTreeNumbers:
-    """Choose the numbers of an lsh-tree plan; by default every one is the paper's.
+) -> LshTreeParameters:
+    """Choose the parameters of an lsh-tree plan; by default every one is the paper's.
 
     Parameters
     ----------
     dimension, clusters, epsilon, expected_users, seed
-        The public facts of the study; users and seed play no part in the numbers.
+        The public facts of the study; users and seed play no part in the parameters.
     levels : int, optional
         T; ⌈log₂k⌉ + 3 where None.
     split, randomizer, threshold
-        As in `LshTreeNumbers`.
+        As in `LshTreeParameters`.
     count : {"histogram", "joint"}
         How people are counted; "joint" spends all of ε on the vector.
     histogram_share : float
@@ -262,7 +262,7 @@ def design_lsh_tree(
     while not product_allowed(([] if joint else [count_odds] * answers) + [vector_odds] * answers, epsilon):
         vector_odds -= 1
     codewords = randomizer == "privunit"
-    return LshTreeNumbers(
+    return LshTreeParameters(
         levels=chosen,
         split=split,
         randomizer=randomizer,

@@ -1,4 +1,4 @@
-"""The numbers of the `net-tree` protocol: the paper's one-round local k-means.
+"""The parameters of the `net-tree` protocol: the paper's one-round local k-means.
 
 A report is its id and 2T bits: for each level of the net tree one bit of a count and one bit of a vector sum,
 each through binary randomized response with its own odds against B = 2^24. Bits are drawn independently, so a
@@ -30,8 +30,8 @@ MAX_ODDS: Final = 1 << 48
 _ID_BYTES: Final = 12
 
 
-class LocalTreeNumbers:
-    """The numbers of a `net-tree` plan, whatever a report is made of: its layout says which class."""
+class LocalTreeParameters:
+    """The parameters of a `net-tree` plan, whatever a report is made of: its layout says which class."""
 
     __slots__ = ()
 
@@ -42,7 +42,9 @@ class LocalTreeNumbers:
     def from_dict(cls, data: object) -> Any:
         """Read the JSON form of either layout; PlanError for anything unknown, missing or out of range."""
         layout = data.get("layout") if isinstance(data, Mapping) else None
-        return cls.layouts.get(layout if isinstance(layout, int) else LAYOUT, NetTreeNumbers).from_dict(data)
+        return cls.layouts.get(layout if isinstance(layout, int) else LAYOUT, NetTreeParameters).from_dict(
+            data
+        )
 
     def shared_chance(self, *, people: int, nodes: float) -> float:
         """Return 0: every node has its own signs."""
@@ -51,8 +53,8 @@ class LocalTreeNumbers:
 
 
 @dataclass(frozen=True, slots=True)
-class NetTreeNumbers(LocalTreeNumbers):
-    """The numbers of a net-tree plan.
+class NetTreeParameters(LocalTreeParameters):
+    """The parameters of a net-tree plan.
 
     Attributes
     ----------
@@ -74,8 +76,8 @@ class NetTreeNumbers(LocalTreeNumbers):
 
     Examples
     --------
-    >>> numbers = NetTreeNumbers(3, 2, 2, 1.0, 19819927, 19819927, 1, 18, 0.5)
-    >>> numbers.report_width, numbers.spent_epsilon() <= 1.0
+    >>> parameters = NetTreeParameters(3, 2, 2, 1.0, 19819927, 19819927, 1, 18, 0.5)
+    >>> parameters.report_width, parameters.spent_epsilon() <= 1.0
     (13, True)
     """
 
@@ -133,7 +135,7 @@ class NetTreeNumbers(LocalTreeNumbers):
             )
 
     def check_plan(self, *, dimension: int, epsilon: float) -> None:
-        """Raise PlanError unless the numbers fit a plan of this dimension and keep its promise."""
+        """Raise PlanError unless the parameters fit a plan of this dimension and keep its promise."""
         self.check_odds(epsilon)
         check_fits(self, dimension)
 
@@ -159,10 +161,10 @@ class NetTreeNumbers(LocalTreeNumbers):
     @classmethod
     def from_dict(cls, data: object) -> Self:
         """Read the JSON form; PlanError for anything unknown, missing or out of range."""
-        return cls(**checked_fields("numbers", data, [item.name for item in fields(cls)]))
+        return cls(**checked_fields("parameters", data, [item.name for item in fields(cls)]))
 
     def _all_odds(self) -> list[int]:
         return [self.count_odds] * self.levels + [self.vector_odds] * self.levels
 
 
-LocalTreeNumbers.layouts[LAYOUT] = NetTreeNumbers
+LocalTreeParameters.layouts[LAYOUT] = NetTreeParameters

@@ -1,4 +1,4 @@
-"""The numbers of `net-tree` with `randomizer="codeword"`: one codeword of 256 for one level of the tree.
+"""The parameters of `net-tree` with `randomizer="codeword"`: one codeword of 256 for one level of the tree.
 
 A report's id names a level; the person lifts the point to w = (a·x, b, rest), turns it by the public sign of
 the level's representative and by the report's own public rotation, and names one of 256 public codewords, as
@@ -25,7 +25,7 @@ from coterie.geometry.ball import SCALE
 from coterie.plan.checks import checked_fields, checked_integer, checked_power_of_two
 from coterie.plan.codeword import EXTRA_COORDINATES, ID_BYTES, MAX_EMBEDDING, MIN_EMBEDDING
 from coterie.plan.design import CODEWORDS
-from coterie.plan.net_tree import LocalTreeNumbers
+from coterie.plan.net_tree import LocalTreeParameters
 from coterie.plan.tree_shape import check_fits, checked_shape
 from coterie.privacy.odds import BASE_ODDS, odds_allowed, spent_epsilon
 from coterie.randomizers.codeword import CodewordRandomizer
@@ -35,15 +35,15 @@ BIAS: Final = 0.005  # of E[z] - w, in lengths of w, for ε up to 4; measured, w
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CodewordTreeNumbers(LocalTreeNumbers):
-    """The numbers of a net-tree plan whose reports are codewords.
+class CodewordTreeParameters(LocalTreeParameters):
+    """The parameters of a net-tree plan whose reports are codewords.
 
     Attributes
     ----------
     levels, ratio, projected, scale, expansion, rounds, strays
-        The tree and its decoder, as in `NetTreeNumbers`.
+        The tree and its decoder, as in `NetTreeParameters`.
     odds, cap, embedding : int
-        A, m and P of the codewords, as in `CodewordNumbers`.
+        A, m and P of the codewords, as in `CodewordParameters`.
     count_weight : int
         b·2^20.
 
@@ -51,7 +51,7 @@ class CodewordTreeNumbers(LocalTreeNumbers):
     --------
     >>> from coterie.plan import Plan
     >>> plan = Plan.design(100, 8, 1.0, 10**6, protocol="net-tree", randomizer="codeword")
-    >>> plan.report_width, plan.numbers.embedding, plan.guarantee.spent <= 1.0
+    >>> plan.report_width, plan.parameters.embedding, plan.guarantee.spent <= 1.0
     (13, 128, True)
     """
 
@@ -112,7 +112,7 @@ class CodewordTreeNumbers(LocalTreeNumbers):
             )
 
     def check_plan(self, *, dimension: int, epsilon: float) -> None:
-        """Raise PlanError unless the numbers fit a plan of this dimension and keep its promise."""
+        """Raise PlanError unless the parameters fit a plan of this dimension and keep its promise."""
         self.check_odds(epsilon)
         check_fits(self, dimension)
         if self.embedding < dimension + EXTRA_COORDINATES:
@@ -159,7 +159,7 @@ class CodewordTreeNumbers(LocalTreeNumbers):
     @classmethod
     def from_dict(cls, data: object) -> Self:
         """Read the JSON form; PlanError for anything unknown, missing or out of range."""
-        return cls(**checked_fields("numbers", data, [item.name for item in fields(cls)]))
+        return cls(**checked_fields("parameters", data, [item.name for item in fields(cls)]))
 
 
-LocalTreeNumbers.layouts[LAYOUT] = CodewordTreeNumbers
+LocalTreeParameters.layouts[LAYOUT] = CodewordTreeParameters

@@ -38,8 +38,8 @@ from coterie.geometry.ball import SCALE
 from coterie.geometry.nets import MAX_LEVELS, MAX_NET_DIMENSION, RATIOS
 from coterie.plan.checks import checked_choice, checked_integer, checked_real
 from coterie.plan.design import CODEWORDS, choose_embedding
-from coterie.plan.net_tree import NetTreeNumbers
-from coterie.plan.net_tree_codeword import CodewordTreeNumbers
+from coterie.plan.net_tree import NetTreeParameters
+from coterie.plan.net_tree_codeword import CodewordTreeParameters
 from coterie.plan.tree_shape import MAX_EXPANSION, MAX_ROUNDS
 from coterie.privacy.odds import BASE_ODDS, largest_shared_odds
 from coterie.randomizers.codeword import CodewordRandomizer, best_cap
@@ -169,7 +169,7 @@ class TreeOptions:
     alpha, beta, jl_constant : float
         α, β and C of the theory.
     levels, ratio, projected, expansion, rounds, strays
-        As in `NetTreeNumbers`.
+        As in `NetTreeParameters`.
     shrink : float
         c of the practical Λ = √(d/d')/c.
     """
@@ -255,13 +255,13 @@ def design_net_tree(
     rounds: int | None = None,
     strays: float | None = None,
     randomizer: str = "djw",
-) -> NetTreeNumbers | CodewordTreeNumbers:
-    """Choose the numbers of a net-tree plan.
+) -> NetTreeParameters | CodewordTreeParameters:
+    """Choose the parameters of a net-tree plan.
 
     Parameters
     ----------
     dimension, clusters, epsilon, expected_users, seed
-        The public facts of the study; the seed plays no part in the numbers.
+        The public facts of the study; the seed plays no part.
     randomizer : {"djw", "codeword"}
         What a person sends: the paper's 2T bits, or one of 256 codewords for one level.
     constants, alpha, beta, jl_constant, levels, ratio, projected, shrink, expansion, rounds, strays
@@ -274,8 +274,8 @@ def design_net_tree(
 
     Examples
     --------
-    >>> numbers = design_net_tree(dimension=100, clusters=8, epsilon=4.0, expected_users=200_000)
-    >>> numbers.projected, numbers.levels, numbers.report_width
+    >>> parameters = design_net_tree(dimension=100, clusters=8, epsilon=4.0, expected_users=200_000)
+    >>> parameters.projected, parameters.levels, parameters.report_width
     (6, 1, 13)
     """
     del seed
@@ -303,13 +303,13 @@ def design_net_tree(
 
     shape = design_tree(options, depth, dimension=dimension, clusters=clusters, expected_users=expected_users)
     if by_codeword:
-        return CodewordTreeNumbers(**shape, **law)
+        return CodewordTreeParameters(**shape, **law)
     odds = largest_shared_odds(epsilon, 2 * shape["levels"])  # ε/2 for counts, ε/2 for vectors, T parts each
     if odds <= BASE_ODDS:
         raise PlanError(
             f"epsilon {epsilon!r} is too small for {shape['levels']} levels: every bit would be a fair coin"
         )
-    return NetTreeNumbers(**shape, count_odds=odds, vector_odds=odds)
+    return NetTreeParameters(**shape, count_odds=odds, vector_odds=odds)
 
 
 def _center_noise(dimension: int, clusters: int, epsilon: float, users: int, levels: int) -> float:

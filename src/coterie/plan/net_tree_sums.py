@@ -1,4 +1,4 @@
-"""The numbers of `net-tree-sums`: the paper's shuffle theorem over the net tree (Theorem 2).
+"""The parameters of `net-tree-sums`: the paper's shuffle theorem over the net tree (Theorem 2).
 
 A person's point has one potential representative on each of T levels. Each level has a table of s buckets
 (Theorem 35); the representative's path is hashed into one of them by a public pairwise-independent hash, and
@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Final, Self
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE, SCALE_SQUARED
 from coterie.plan.checks import checked_choice, checked_fields, checked_integer
-from coterie.plan.shares import MAX_GRID_BITS, MAX_MODULUS, NOISES, SCALE_PARTS, ShareNumbers
+from coterie.plan.shares import MAX_GRID_BITS, MAX_MODULUS, NOISES, SCALE_PARTS, ShareParameters
 from coterie.plan.tree_shape import check_fits, checked_shape
 from coterie.privacy.renyi import Influence
 
@@ -33,13 +33,13 @@ COUNTING: Final = 1  # coordinates beyond the point's own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NetTreeSumNumbers(ShareNumbers):
-    """The numbers of a net-tree-sums plan.
+class NetTreeSumParameters(ShareParameters):
+    """The parameters of a net-tree-sums plan.
 
     Attributes
     ----------
     levels, ratio, projected, scale, expansion, rounds, strays
-        The tree and its decoder, as in `NetTreeNumbers`.
+        The tree and its decoder, as in `NetTreeParameters`.
     buckets : int
         Rows of each level's table (s).
     coordinates : int
@@ -160,7 +160,7 @@ class NetTreeSumNumbers(ShareNumbers):
         return 0.0
 
     def check_plan(self, *, dimension: int, epsilon: float) -> None:
-        """Raise PlanError unless the numbers fit a plan of this dimension."""
+        """Raise PlanError unless the parameters fit a plan of this dimension."""
         del epsilon
         if self.coordinates != dimension + COUNTING:
             raise PlanError(f"coordinates must be dimension + 1 = {dimension + 1}, got {self.coordinates}")
@@ -174,4 +174,4 @@ class NetTreeSumNumbers(ShareNumbers):
     @classmethod
     def from_dict(cls, data: object) -> Self:
         """Read the JSON form; PlanError for anything unknown, missing or out of range."""
-        return cls(**checked_fields("numbers", data, [item.name for item in fields(cls)]))
+        return cls(**checked_fields("parameters", data, [item.name for item in fields(cls)]))

@@ -20,12 +20,12 @@ from typing import Any, Final, Self
 
 from coterie.errors import PlanError
 from coterie.plan.approximation import Approximation, approximation
-from coterie.plan.base import MixedNumbers, Numbers
+from coterie.plan.base import MixedParameters, Parameters
 from coterie.plan.canonical import MAX_BYTES, canonical_bytes, parse_object, shown
 from coterie.plan.checks import checked_choice, checked_delta, checked_fields, checked_integer, checked_real
 from coterie.plan.files import read_bounded, replacing
-from coterie.plan.follow_up import ball_after, found_in
-from coterie.plan.protocols import NUMBERS, design_numbers, numbers_class
+from coterie.plan.follow_up import ball_after, population_in
+from coterie.plan.protocols import PARAMETERS, design_parameters, parameters_class
 from coterie.plan.public import checked_public_part
 from coterie.plan.tree_shape import shape_of
 from coterie.privacy import MODELS, Guarantee, Spending
@@ -50,7 +50,7 @@ _FIELDS: Final = (
     "ids",
     "study",
     "after",
-    "numbers",
+    "parameters",
 )
 
 
@@ -76,7 +76,7 @@ class Plan:
     delta : float
         0 in the local model.
     expected_users : int
-        How many people are expected to answer; a public guess that the numbers were tuned for.
+        How many people are expected to answer; a public guess that the parameters were tuned for.
     center : tuple of d floats or None
         Center of the public ball; None is the origin.
     radius : float
@@ -91,8 +91,8 @@ class Plan:
         answers one plan of a study, ever. None starts a study.
     after : tuple of str
         Ids of the plans whose results this one was designed from.
-    numbers : Numbers
-        What the protocol adds, here `CodewordNumbers`.
+    parameters : Parameters
+        What the protocol adds, here `CodewordParameters`.
 
     Examples
     --------
@@ -113,11 +113,11 @@ class Plan:
     center: tuple[float, ...] | None
     radius: float
     seed: int
-    numbers: Numbers
+    parameters: Parameters
     ids: str = "random"
     study: str | None = None
     after: tuple[str, ...] = ()
-    id_bytes: bytes = field(init=False, repr=False, compare=False)  # (32 bytes) the raw id
+    id_bytes: bytes = field(init=False, repr=False, compare=False)  # the id as 32 bytes
 
     def __post_init__(self) -> None:
         public = checked_public_part(
@@ -136,22 +136,22 @@ class Plan:
         )
         for name, value in public.items():
             object.__setattr__(self, name, value)
-        if not isinstance(self.numbers, expected := numbers_class(self.protocol, self.model)):
+        if not isinstance(self.parameters, expected := parameters_class(self.protocol, self.model)):
             raise PlanError(
-                f"numbers of protocol {self.protocol} in the {self.model} model are {expected.__name__}, "
-                f"got {shown(self.numbers)}"
+                f"parameters of protocol {self.protocol} in the {self.model} model are {expected.__name__}, "
+                f"got {shown(self.parameters)}"
             )
-        if self.model not in self.numbers.models:
+        if self.model not in self.parameters.models:
             raise PlanError(f"protocol {self.protocol} does not run in the {self.model} model")
         object.__setattr__(self, "delta", checked_delta(self.model, self.delta))
-        self.numbers.check_plan(dimension=self.dimension, epsilon=self.epsilon)
+        self.parameters.check_plan(dimension=self.dimension, epsilon=self.epsilon)
         if self.minimum_batch > self.expected_users:
             raise PlanError(
                 f"minimum_batch {self.minimum_batch} must not exceed expected_users {self.expected_users}: "
                 "no batch could be released"
             )
-        if isinstance(self.numbers, MixedNumbers):
-            self.numbers.check_promise(model=self.model, epsilon=self.epsilon, delta=self.delta)
+        if isinstance(self.parameters, MixedParameters):
+            self.parameters.check_promise(model=self.model, epsilon=self.epsilon, delta=self.delta)
         object.__setattr__(self, "id_bytes", hashlib.sha256(canonical_bytes(self.to_dict())).digest())
 
     @classmethod
@@ -173,7 +173,7 @@ class Plan:
         after: Any = (),
         **options: Any,
     ) -> Self:
-        """Choose the protocol's numbers from the public facts of a study and freeze the plan.
+        """Choose the protocol's parameters from the public facts of a study and freeze the plan.
 
         Parameters
         ----------
@@ -215,10 +215,10 @@ class Plan:
         >>> Plan.design(dimension=2, clusters=3, epsilon=2.0, expected_users=10_000).guarantee.spent <= 2.0
         True
         """
-        if (found := found_in(after)) is not None:
+        if (population := population_in(after)) is not None:
             if center is None and radius is None:
-                center, radius = ball_after(found)
-            study, after = study or found.study_id, found.plan_ids
+                center, radius = ball_after(population)
+            study, after = study or population.study_id, population.plan_ids
         public = checked_public_part(
             protocol=protocol,
             model=model,
@@ -234,7 +234,7 @@ class Plan:
             after=after,
         )
         delta = checked_real("delta", delta, 0.0, 1.0)
-        return cls(**public, delta=delta, numbers=design_numbers(public, delta, options))
+        return cls(**public, delta=delta, parameters=design_parameters(public, delta, options))
 
     def follow_up(self, result: Any, expected_users: int, **changes: Any) -> Self:
         """Design a plan for other people from what this one's people told: a ball where people are.
@@ -270,15 +270,15 @@ class Plan:
         >>> wave.center, round(wave.radius, 6), wave.study_id == plan.id
         ((5.0, 5.0), 2.2, True)
         """
-        found = found_in(result)
-        if found is None:
+        population = population_in(result)
+        if population is None:
             kind = shown(type(result).__name__)
             raise PlanError(f"a follow-up needs the first study's Result or Population, got {kind}")
-        if self.id not in found.plan_ids:
-            raise PlanError("this result is none of this plan's: its population does not name the plan")
+        if self.id not in population.plan_ids:
+            raise PlanError("this result does not come from this plan: its population does not name the plan")
         kept = ("dimension", "clusters", "epsilon", "protocol", "model", "delta", "ids", "seed")
         settings = {**{name: getattr(self, name) for name in kept}, **changes}
-        return type(self).design(**settings, expected_users=expected_users, after=found)
+        return type(self).design(**settings, expected_users=expected_users, after=population)
 
     @property
     def id(self) -> str:
@@ -293,16 +293,16 @@ class Plan:
     @property
     def guarantee(self) -> Guarantee:
         """The privacy promise, in numbers and (as a string) in plain words."""
-        if isinstance(self.numbers, MixedNumbers):
+        if isinstance(self.parameters, MixedParameters):
             return self._about_the_ball(
-                self.numbers.guarantee(model=self.model, epsilon=self.epsilon, delta=self.delta)
+                self.parameters.guarantee(model=self.model, epsilon=self.epsilon, delta=self.delta)
             )
         first = CONDITIONS[:1] if self.ids == "random" else (ISSUED_IDS,)
         return self._about_the_ball(
             Guarantee(
                 epsilon=self.epsilon,
                 delta=self.delta,
-                spent=self.numbers.spent_epsilon(),
+                spent=self.parameters.spent_epsilon(),
                 model=self.model,
                 conditions=(*first, *CONDITIONS[1:]),
             )
@@ -323,9 +323,9 @@ class Plan:
         not add up: people are hidden in their own.
         """
         people = checked_integer("people", people, 1, 1 << 40)
-        if isinstance(self.numbers, MixedNumbers):
+        if isinstance(self.parameters, MixedParameters):
             return self._about_the_ball(
-                self.numbers.guarantee(
+                self.parameters.guarantee(
                     model=self.model, epsilon=self.epsilon, delta=self.delta, people=people
                 )
             )
@@ -349,8 +349,8 @@ class Plan:
         PlanError
             If the protocol states no approximation ratio.
         """
-        found = approximation(
-            shape_of(self.numbers, self.protocol),
+        promise = approximation(
+            shape_of(self.parameters, self.protocol),
             dimension=self.dimension,
             clusters=self.clusters,
             people=self.expected_users if people is None else people,
@@ -359,7 +359,7 @@ class Plan:
             solver_ratio=solver_ratio,
             nodes=nodes,
         )
-        return replace(found, additive=found.additive * self.radius**2)
+        return replace(promise, additive=promise.additive * self.radius**2)
 
     def additive_error(self, **decoder_options: Any) -> float:
         """Return t of the guarantee cost ≤ ratio·OPT + t, or infinity where no ratio is guaranteed.
@@ -375,14 +375,14 @@ class Plan:
         >>> plan.additive_error(failure=0.1) > 200_000  # the theorem says nothing at this n
         True
         """
-        found = self.approximation(**decoder_options)
-        return found.additive if math.isfinite(found.ratio) else math.inf
+        promise = self.approximation(**decoder_options)
+        return promise.additive if math.isfinite(promise.ratio) else math.inf
 
     @property
     def local_epsilon(self) -> float:
         """What one report promises by itself: ε where nothing is mixed; infinity is nothing."""
-        nothing = math.inf if isinstance(self.numbers, MixedNumbers) else self.epsilon
-        return getattr(self.numbers, "local_epsilon", nothing)
+        nothing = math.inf if isinstance(self.parameters, MixedParameters) else self.epsilon
+        return getattr(self.parameters, "local_epsilon", nothing)
 
     @property
     def spending(self) -> Spending:
@@ -392,24 +392,24 @@ class Plan:
     @property
     def minimum_batch(self) -> int:
         """The fewest people whose reports may be released together; 1 where nothing is mixed."""
-        return getattr(self.numbers, "minimum_batch", 1)
+        return getattr(self.parameters, "minimum_batch", 1)
 
     @property
     def message_width(self) -> int:
         """Bytes of one row that a table takes: a report or, where reports are split up, one mixed message."""
-        return getattr(self.numbers, "message_width", self.report_width)
+        return getattr(self.parameters, "message_width", self.report_width)
 
     @property
     def report_width(self) -> int:
         """Bytes of one report, the same for every person and every point."""
-        return self.numbers.report_width
+        return self.parameters.report_width
 
     @property
     def upload_width(self) -> int:
         """Bytes that one person sends: a report and, where ids follow from tokens, the token before it."""
         return self.report_width + (TOKEN_BYTES if self.ids == "token" else 0)
 
-    def public_key(self, label: str = "public") -> bytes:
+    def randomness_key(self, label: str = "public") -> bytes:
         """Return a 16-byte key of public randomness, bound to the plan.
 
         Parameters
@@ -435,7 +435,7 @@ class Plan:
             **{name: getattr(self, name) for name in _FIELDS},
             "center": None if self.center is None else list(self.center),
             "after": list(self.after),
-            "numbers": self.numbers.to_dict(),
+            "parameters": self.parameters.to_dict(),
         }
 
     def to_json(self) -> str:
@@ -462,10 +462,12 @@ class Plan:
                 f"version must be {VERSION}, got {shown(version)}; update coterie to read newer plans"
             )
         fields = checked_fields("plan", data, ("format", "version", *_FIELDS))
-        protocol = checked_choice("protocol", fields["protocol"], NUMBERS)
+        protocol = checked_choice("protocol", fields["protocol"], PARAMETERS)
         model = checked_choice("model", fields["model"], MODELS)
         known = {name: fields[name] for name in _FIELDS}
-        return cls(**{**known, "numbers": numbers_class(protocol, model).from_dict(fields["numbers"])})
+        return cls(
+            **{**known, "parameters": parameters_class(protocol, model).from_dict(fields["parameters"])}
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the canonical JSON to a file, whole or not at all; `sha256sum` of the file is the id."""

@@ -57,8 +57,8 @@ class Cost(NamedTuple):
     bytes: int  # as messages, addresses included
 
 
-class ShareNumbers:
-    """Numbers of a plan whose table is vector sums. Frozen dataclasses inherit from it."""
+class ShareParameters:
+    """Parameters of a plan whose table is vector sums. Frozen dataclasses inherit from it."""
 
     __slots__ = ()
 

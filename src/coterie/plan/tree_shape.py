@@ -19,7 +19,7 @@ MAX_STRAYS: Final = 1000.0
 
 
 class TreeShape(Protocol):
-    """Numbers of a plan over a net tree."""
+    """Parameters of a plan over a net tree."""
 
     @property
     def levels(self) -> int:
@@ -100,11 +100,11 @@ def check_fits(shape: TreeShape, dimension: int) -> None:
         raise PlanError(f"projected must be at most the dimension {dimension}, got {shape.projected}")
 
 
-def shape_of(numbers: object, protocol: str) -> TreeShape:
-    """Return a plan's numbers as the shape of a tree, or say that its protocol has none."""
-    if not hasattr(numbers, "oracle_errors"):
+def shape_of(parameters: object, protocol: str) -> TreeShape:
+    """Return a plan's parameters as the shape of a tree, or say that its protocol has none."""
+    if not hasattr(parameters, "oracle_errors"):
         raise PlanError(
             f"protocol {protocol} has no net tree and states no approximation ratio; net-tree and "
             "net-tree-sums do (docs/theory/guarantees.md)"
         )
-    return cast("TreeShape", numbers)
+    return cast("TreeShape", parameters)

@@ -1,4 +1,4 @@
-"""The numbers of the `shuffle` protocol: private vector sums by cell, from mixed shares or from a curator.
+"""The parameters of `vector-sums`: private vector sums by cell, from mixed shares or from a curator.
 
 Everybody's lifted vector (`coterie.geometry.lift`), on a grid of G = 2^grid_bits steps to a unit, is added
 to a table with one row a cell ("cells"), one row a hashed cell ("hashed", the paper's s = 2n/β buckets), or
@@ -23,7 +23,7 @@ from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE, SCALE_SQUARED
 from coterie.plan.checks import checked_choice, checked_fields, checked_integer
 from coterie.plan.codeword import EXTRA_COORDINATES
-from coterie.plan.shares import MAX_GRID_BITS, MAX_MODULUS, NOISES, SCALE_PARTS, ShareNumbers
+from coterie.plan.shares import MAX_GRID_BITS, MAX_MODULUS, NOISES, SCALE_PARTS, ShareParameters
 from coterie.plan.views import MAX_ROWS, Halfspaces, View, check_dimension, checked_views, views_from_list
 from coterie.privacy.renyi import Influence
 
@@ -46,8 +46,8 @@ def likely_group(people: int, rows: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class VectorSumNumbers(ShareNumbers):
-    """The numbers of a `shuffle` plan.
+class VectorSumParameters(ShareParameters):
+    """The parameters of a `vector-sums` plan.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ class VectorSumNumbers(ShareNumbers):
         return min(self.group, likely_group(people, self.rows) if self.by_column else people)
 
     def check_plan(self, *, dimension: int, epsilon: float) -> None:
-        """Raise PlanError unless the numbers fit a plan of this dimension."""
+        """Raise PlanError unless the parameters fit a plan of this dimension."""
         del epsilon
         if self.coordinates != dimension + EXTRA_COORDINATES:
             raise PlanError(f"coordinates must be dimension + 2 = {dimension + 2}, got {self.coordinates}")
@@ -171,5 +171,5 @@ class VectorSumNumbers(ShareNumbers):
     @classmethod
     def from_dict(cls, data: object) -> Self:
         """Read the JSON form; PlanError for anything unknown, missing or out of range."""
-        known = checked_fields("numbers", data, (field.name for field in fields(cls)))
+        known = checked_fields("parameters", data, (field.name for field in fields(cls)))
         return cls(**{**known, "views": views_from_list(known["views"])})

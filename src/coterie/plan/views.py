@@ -36,7 +36,7 @@ MAX_WEIGHT: Final = 1 << 8  # of all views together: a ticket is one byte
 MAX_NET_COORDINATES: Final = 1 << 18  # over all views of a plan; keeps a plan's JSON below 4 MiB
 MAX_OFFSET: Final = SCALE << 12  # S·2^20 in the largest dimension
 
-KeyOf = Callable[[str], bytes]  # a label's 16-byte key: Plan.public_key
+KeyOf = Callable[[str], bytes]  # a label's 16-byte key: Plan.randomness_key
 
 
 @dataclass(frozen=True, slots=True)

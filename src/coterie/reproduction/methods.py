@@ -26,7 +26,7 @@ from coterie.engines.inline import play
 from coterie.errors import CoterieError, PlanError
 from coterie.plan import Plan
 from coterie.plan.checks import read_value
-from coterie.plan.protocols import NUMBERS
+from coterie.plan.protocols import PARAMETERS
 from coterie.reproduction.simple_decoder import Shrinkage, decode_simply
 from coterie.reproduction.studies import PEERS, Setting
 
@@ -131,8 +131,8 @@ def method_of(name: str) -> Method:
     if name in METHODS:
         return METHODS[name]
     protocol, _, written = name.partition("?")
-    if protocol not in NUMBERS or "local" not in NUMBERS[protocol].models:
-        local = [known for known in NUMBERS if "local" in NUMBERS[known].models]
+    if protocol not in PARAMETERS or "local" not in PARAMETERS[protocol].models:
+        local = [known for known in PARAMETERS if "local" in PARAMETERS[known].models]
         raise PlanError(
             f"there is no method named {name!r}; known: {', '.join(METHODS)}, and every local protocol with "
             f"its options, as in net-tree?levels=2 ({', '.join(local)})"

@@ -31,7 +31,7 @@ def decode_simply(
     table: CodewordTable, generator: np.random.Generator, *, shrinkage: Shrinkage
 ) -> NDArray[np.float64]:
     """Return the centers of a codeword table in the unit ball, (k, d)."""
-    clusters, dimension, weight = table.plan.clusters, table.plan.dimension, table.numbers.count_weight
+    clusters, dimension, weight = table.plan.clusters, table.plan.dimension, table.parameters.count_weight
     lift = Lift(point_weight(weight), weight / SCALE, dimension)
     leaves = significant_leaves(leaf_sums(table), lift, at_least=clusters)
     kept, variances = leaves.kept, leaves.variances[leaves.kept]

@@ -33,7 +33,7 @@ from coterie.errors import PlanError, ReportError
 from coterie.plan import Plan
 from coterie.plan.codeword import ID_BYTES
 from coterie.plan.design import CODEWORDS
-from coterie.plan.lsh_tree import LshTreeNumbers
+from coterie.plan.lsh_tree import LshTreeParameters
 from coterie.randomizers.sphere import directions_of
 from coterie.wire.stream import BLOCK_BITS, PublicStream
 
@@ -62,54 +62,54 @@ class LshTreeStream:
     ((5,), (5, 3))
     """
 
-    __slots__ = ("_numbers", "_stream", "_width", "lifted")
+    __slots__ = ("_parameters", "_stream", "_width", "lifted")
 
     def __init__(self, plan: Plan) -> None:
-        self._numbers = lsh_tree_numbers(plan)
-        self._stream = PublicStream(plan.public_key())
-        self.lifted = self._numbers.lifted(plan.dimension)  # D
+        self._parameters = lsh_tree_parameters(plan)
+        self._stream = PublicStream(plan.randomness_key())
+        self.lifted = self._parameters.lifted(plan.dimension)  # D
         self._width = -(-self.lifted // _WORDS_A_BLOCK)  # blocks of one direction
 
     def choices(self, ids: NDArray[np.uint8], answer: int) -> LshChoices:
         """Return level, mask and flips of one answer: ids (n, 12)."""
         block = self._stream.blocks(ids, answer, 1)[:, 0]  # (n, 16)
         words = np.ascontiguousarray(block[:, :8]).view(">u4").astype(np.int64)  # (n, 2)
-        depth = self._numbers.levels
-        if self._numbers.split == "users":
+        depth = self._parameters.levels
+        if self._parameters.split == "users":
             levels = 1 + words[:, 0] % depth
         else:
-            levels = np.full(len(ids), answer + 1 if self._numbers.split == "budget" else depth)
+            levels = np.full(len(ids), answer + 1 if self._parameters.split == "budget" else depth)
         signs = 1 - 2 * ((block[:, 8, None] >> np.array([0, 1], dtype=np.uint8)) & 1).astype(np.int8)
         return LshChoices(levels, words[:, 1] & ((1 << levels) - 1), signs[:, 0], signs[:, 1])
 
     def directions(self, ids: NDArray[np.uint8], answer: int) -> NDArray[np.int16]:
         """Return each report's public direction: (n, 12) -> (n, D)."""
-        blocks = self._stream.blocks(ids, self._numbers.answers + answer * self._width, self._width)
+        blocks = self._stream.blocks(ids, self._parameters.answers + answer * self._width, self._width)
         words = blocks.reshape(len(ids), -1).view(">u2").astype(np.uint16)
         return directions_of(words[:, : self.lifted])
 
     def codewords(self, ids: NDArray[np.uint8], answer: int) -> NDArray[np.uint8]:
         """Return all codewords of one answer, eight bits a byte: (n, 12) -> (n, N, P/8)."""
-        size = self._numbers.embedding
+        size = self._parameters.embedding
         count = CODEWORDS * size // BLOCK_BITS
-        blocks = self._stream.blocks(ids, self._numbers.answers + answer * count, count)
+        blocks = self._stream.blocks(ids, self._parameters.answers + answer * count, count)
         return blocks.reshape(len(ids), CODEWORDS, size // 8)
 
     def chosen(self, ids: NDArray[np.uint8], answer: int, indices: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Return the one codeword that each report names: (n, 12), (n,) -> (n, P/8)."""
-        size = self._numbers.embedding
+        size = self._parameters.embedding
         width = size // BLOCK_BITS
-        first = self._numbers.answers + answer * CODEWORDS * width
+        first = self._parameters.answers + answer * CODEWORDS * width
         return self._stream.blocks_at(ids, first + (indices * width)[:, None] + np.arange(width)).reshape(
             len(ids), size // 8
         )
 
 
-def lsh_tree_numbers(plan: Plan) -> LshTreeNumbers:
-    """Return the plan's numbers, or say that it is of another protocol."""
-    if not isinstance(plan.numbers, LshTreeNumbers):
+def lsh_tree_parameters(plan: Plan) -> LshTreeParameters:
+    """Return the plan's parameters, or say that it is of another protocol."""
+    if not isinstance(plan.parameters, LshTreeParameters):
         raise PlanError(f"this needs a plan of protocol lsh-tree, got {plan.protocol}")
-    return plan.numbers
+    return plan.parameters
 
 
 def pack_reports(
@@ -119,26 +119,26 @@ def pack_reports(
     return np.concatenate([ids, np.packbits(positive, axis=1), indices], axis=1)
 
 
-def unpack_bits(reports: NDArray[np.uint8], numbers: LshTreeNumbers) -> NDArray[np.int8]:
+def unpack_bits(reports: NDArray[np.uint8], parameters: LshTreeParameters) -> NDArray[np.int8]:
     """Return the single bits of reports as ±1: (n, width) -> (n, bits)."""
-    packed = reports[:, ID_BYTES : ID_BYTES + numbers.bit_bytes]
-    return 2 * np.unpackbits(packed, axis=1, count=numbers.bits).astype(np.int8) - 1
+    packed = reports[:, ID_BYTES : ID_BYTES + parameters.bit_bytes]
+    return 2 * np.unpackbits(packed, axis=1, count=parameters.bits).astype(np.int8) - 1
 
 
-def check_reports(reports: NDArray[np.uint8], numbers: LshTreeNumbers) -> None:
+def check_reports(reports: NDArray[np.uint8], parameters: LshTreeParameters) -> None:
     """Raise ReportError unless every report has the plan's form: its width, and zeros after the last bit."""
-    width = numbers.report_width
+    width = parameters.report_width
     if reports.ndim != 2 or reports.shape[1] != width or reports.dtype != np.uint8:
         raise ReportError(
             f"reports must be uint8 of shape (n, {width}), one report a row, "
             f"got {reports.dtype} of shape {reports.shape}"
         )
-    if not numbers.bits:
+    if not parameters.bits:
         return
-    unused = 8 * numbers.bit_bytes - numbers.bits
-    padded = (reports[:, ID_BYTES + numbers.bit_bytes - 1] & np.uint8((1 << unused) - 1)) != 0
+    unused = 8 * parameters.bit_bytes - parameters.bits
+    padded = (reports[:, ID_BYTES + parameters.bit_bytes - 1] & np.uint8((1 << unused) - 1)) != 0
     if padded.any():
         raise ReportError(
-            f"report {int(padded.argmax())} of {len(reports)} has a bit set after its {numbers.bits} "
+            f"report {int(padded.argmax())} of {len(reports)} has a bit set after its {parameters.bits} "
             "answers; none of these reports was added"
         )

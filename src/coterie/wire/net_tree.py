@@ -1,6 +1,6 @@
 """The `net-tree` report: its layout, and the public choices that its id makes.
 
-Layout 1 (the plan's numbers say which):
+Layout 1 (the plan's parameters say which):
 
     report = id (12 bytes) ‖ 2T bits, most significant first, padded with zeros to whole bytes
              bits 0..T-1: the histogram's answers of levels 1..T; bits T..2T-1: the vector sums'
@@ -34,8 +34,8 @@ from coterie.errors import PlanError, ReportError
 from coterie.geometry.nets import ROOT_BITS
 from coterie.plan import Plan
 from coterie.plan.codeword import ID_BYTES
-from coterie.plan.net_tree import NetTreeNumbers
-from coterie.plan.net_tree_codeword import CodewordTreeNumbers
+from coterie.plan.net_tree import NetTreeParameters
+from coterie.plan.net_tree_codeword import CodewordTreeParameters
 from coterie.randomizers.sphere import directions_of
 from coterie.wire.stream import BLOCK_BITS, PublicStream
 
@@ -67,12 +67,12 @@ class NetTreeStream:
     __slots__ = ("_digit_bits", "_head", "_levels", "_root_bits", "_stream", "_width", "lifted")
 
     def __init__(self, plan: Plan) -> None:
-        numbers = net_tree_numbers(plan)
-        self._stream = PublicStream(plan.public_key())
-        self._levels = numbers.levels
-        self._root_bits = ROOT_BITS * numbers.projected
-        self._digit_bits = (numbers.ratio**numbers.projected - 1).bit_length()
-        bits = (2 + self._digit_bits) * numbers.levels + self._root_bits
+        parameters = net_tree_parameters(plan)
+        self._stream = PublicStream(plan.randomness_key())
+        self._levels = parameters.levels
+        self._root_bits = ROOT_BITS * parameters.projected
+        self._digit_bits = (parameters.ratio**parameters.projected - 1).bit_length()
+        bits = (2 + self._digit_bits) * parameters.levels + self._root_bits
         self._head = -(-bits // BLOCK_BITS)  # blocks of signs and masks
         self.lifted = plan.dimension + 1  # D
         self._width = -(-self.lifted // _WORDS_A_BLOCK)  # blocks of one direction
@@ -104,18 +104,18 @@ class NetTreeStream:
         return directions_of(words[:, :, : self.lifted])
 
 
-def net_tree_numbers(plan: Plan) -> NetTreeNumbers:
-    """Return the plan's numbers, or say that it is of another protocol or layout."""
-    if not isinstance(plan.numbers, NetTreeNumbers):
+def net_tree_parameters(plan: Plan) -> NetTreeParameters:
+    """Return the plan's parameters, or say that it is of another protocol or layout."""
+    if not isinstance(plan.parameters, NetTreeParameters):
         raise PlanError(f"this needs a plan of protocol net-tree with randomizer djw, got {plan.protocol}")
-    return plan.numbers
+    return plan.parameters
 
 
-def local_tree_numbers(plan: Plan) -> NetTreeNumbers | CodewordTreeNumbers:
-    """Return the plan's numbers, whatever its reports are made of, or say that it is of another protocol."""
-    if not isinstance(plan.numbers, NetTreeNumbers | CodewordTreeNumbers):
+def local_tree_parameters(plan: Plan) -> NetTreeParameters | CodewordTreeParameters:
+    """Return a net-tree plan's parameters, whatever its reports are made of; PlanError for another one."""
+    if not isinstance(plan.parameters, NetTreeParameters | CodewordTreeParameters):
         raise PlanError(f"this needs a plan of protocol net-tree, got {plan.protocol}")
-    return plan.numbers
+    return plan.parameters
 
 
 def pack_reports(ids: NDArray[np.uint8], positive: NDArray[np.bool_]) -> NDArray[np.uint8]:
@@ -136,22 +136,22 @@ def unpack_answers(reports: NDArray[np.uint8], levels: int) -> NDArray[np.int8]:
     return 2 * bits.astype(np.int8) - 1
 
 
-def check_reports(reports: NDArray[np.uint8], numbers: NetTreeNumbers | CodewordTreeNumbers) -> None:
+def check_reports(reports: NDArray[np.uint8], parameters: NetTreeParameters | CodewordTreeParameters) -> None:
     """Raise ReportError unless every report has the plan's form: its width, and zeros after the last bit."""
-    width = numbers.report_width
+    width = parameters.report_width
     if reports.ndim != 2 or reports.shape[1] != width or reports.dtype != np.uint8:
         raise ReportError(
             f"reports must be uint8 of shape (n, {width}), one report a row, "
             f"got {reports.dtype} of shape {reports.shape}"
         )
-    if isinstance(numbers, CodewordTreeNumbers):
+    if isinstance(parameters, CodewordTreeParameters):
         return  # every byte is an index
-    unused = 8 * numbers.answer_bytes - 2 * numbers.levels
+    unused = 8 * parameters.answer_bytes - 2 * parameters.levels
     padded = (reports[:, -1] & np.uint8((1 << unused) - 1)) != 0
     if padded.any():
         raise ReportError(
             f"report {int(padded.argmax())} of {len(reports)} has a bit set after its "
-            f"{2 * numbers.levels} answers; none of these reports was added"
+            f"{2 * parameters.levels} answers; none of these reports was added"
         )
 
 

@@ -28,7 +28,7 @@ from coterie.geometry.nets import ROOT_BITS
 from coterie.plan import Plan
 from coterie.plan.codeword import EXTRA_COORDINATES
 from coterie.plan.design import CODEWORDS
-from coterie.plan.net_tree_codeword import CodewordTreeNumbers
+from coterie.plan.net_tree_codeword import CodewordTreeParameters
 from coterie.wire.net_tree import numbers_of_bits
 from coterie.wire.stream import BLOCK_BITS, PublicStream, signs_of
 
@@ -60,14 +60,14 @@ class CodewordTreeStream:
     __slots__ = ("_digit_bits", "_first_word", "_head", "_levels", "_root_bits", "_stream", "lifted", "size")
 
     def __init__(self, plan: Plan) -> None:
-        numbers = codeword_tree_numbers(plan)
-        self._stream = PublicStream(plan.public_key())
-        self._levels = numbers.levels
-        self._root_bits = ROOT_BITS * numbers.projected
-        self._digit_bits = (numbers.ratio**numbers.projected - 1).bit_length()
-        self.size = numbers.embedding  # P
+        parameters = codeword_tree_parameters(plan)
+        self._stream = PublicStream(plan.randomness_key())
+        self._levels = parameters.levels
+        self._root_bits = ROOT_BITS * parameters.projected
+        self._digit_bits = (parameters.ratio**parameters.projected - 1).bit_length()
+        self.size = parameters.embedding  # P
         self.lifted = plan.dimension + EXTRA_COORDINATES  # D
-        bits = _TICKET_BITS + 1 + self._root_bits + numbers.levels * self._digit_bits
+        bits = _TICKET_BITS + 1 + self._root_bits + parameters.levels * self._digit_bits
         self._head = -(-bits // BLOCK_BITS)  # blocks of choices
         self._first_word = self._head + -(-2 * self.size // BLOCK_BITS)  # where codewords begin
 
@@ -115,8 +115,8 @@ class CodewordTreeStream:
         return signs[:, : self.size], signs[:, self.size : 2 * self.size]
 
 
-def codeword_tree_numbers(plan: Plan) -> CodewordTreeNumbers:
-    """Return the plan's numbers, or say that its reports are no codewords of a tree."""
-    if not isinstance(plan.numbers, CodewordTreeNumbers):
+def codeword_tree_parameters(plan: Plan) -> CodewordTreeParameters:
+    """Return the plan's parameters, or say that its reports are no codewords of a tree."""
+    if not isinstance(plan.parameters, CodewordTreeParameters):
         raise PlanError(f"this needs a net-tree plan with randomizer codeword, got protocol {plan.protocol}")
-    return plan.numbers
+    return plan.parameters

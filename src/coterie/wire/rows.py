@@ -20,7 +20,7 @@ from coterie.plan.views import View
 
 
 class HasViews(Protocol):
-    """Numbers of a protocol whose rows are those of public views."""
+    """Parameters of a protocol whose rows are those of public views."""
 
     @property
     def views(self) -> tuple[View, ...]:
@@ -36,7 +36,7 @@ class Rows:
     --------
     >>> from coterie.plan import Plan
     >>> plan = Plan.design(dimension=100, clusters=8, epsilon=1.0, expected_users=10**6)
-    >>> rows = Rows.of(plan.numbers)
+    >>> rows = Rows.of(plan.parameters)
     >>> [(part.start, part.stop) for part in rows.parts]
     [(0, 1024), (1024, 1088)]
     """
@@ -46,10 +46,10 @@ class Rows:
     firsts: NDArray[np.int64]  # (V + 1,): first row of each view, then the number of rows
 
     @classmethod
-    def of(cls, numbers: HasViews) -> Self:
+    def of(cls, parameters: HasViews) -> Self:
         """Lay the rows of a plan's views out, one view after the other."""
-        rows = np.array([view.rows for view in numbers.views], dtype=np.int64)
-        weights = [view.weight for view in numbers.views]
+        rows = np.array([view.rows for view in parameters.views], dtype=np.int64)
+        weights = [view.weight for view in parameters.views]
         return cls(np.repeat(np.arange(len(rows)), weights), rows - 1, np.concatenate([[0], np.cumsum(rows)]))
 
     @property

@@ -15,9 +15,11 @@ from coterie.plan.views import CrossPolytope
 FULL = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
 # Small tables, and fewer codewords than a byte can name.
 PLAN = dataclasses.replace(
-    FULL, numbers=dataclasses.replace(FULL.numbers, codewords=16, cap=5, views=(CrossPolytope(2),))
+    FULL, parameters=dataclasses.replace(FULL.parameters, codewords=16, cap=5, views=(CrossPolytope(2),))
 )
-WIDE = dataclasses.replace(FULL, numbers=dataclasses.replace(FULL.numbers, embedding=512))  # no second moment
+WIDE = dataclasses.replace(
+    FULL, parameters=dataclasses.replace(FULL.parameters, embedding=512)
+)  # no second moment
 ROWS = np.random.default_rng(0).integers(0, 256, size=(50, 13), dtype=np.uint8) & np.uint8(15)
 
 

@@ -27,8 +27,8 @@ KERNELS = [
 BASE = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
 
 
-def changed(**numbers):
-    return dataclasses.replace(BASE, numbers=dataclasses.replace(BASE.numbers, **numbers))
+def changed(**parameters):
+    return dataclasses.replace(BASE, parameters=dataclasses.replace(BASE.parameters, **parameters))
 
 
 PLANS = {
@@ -45,8 +45,8 @@ PLANS = {
 def random_reports(plan, count, seed=0):
     rng = np.random.default_rng(seed)
     ids = rng.integers(0, 256, size=(count, 12), dtype=np.uint8)
-    index = rng.integers(0, plan.numbers.codewords, size=count).astype(">u2").view(np.uint8).reshape(-1, 2)
-    return np.concatenate([ids, index[:, 2 - plan.numbers.index_bytes :]], axis=1)
+    index = rng.integers(0, plan.parameters.codewords, size=count).astype(">u2").view(np.uint8).reshape(-1, 2)
+    return np.concatenate([ids, index[:, 2 - plan.parameters.index_bytes :]], axis=1)
 
 
 def table_of(plan, reports, **options):
@@ -70,7 +70,7 @@ def test_sums_are_those_of_the_reference(plan, kernels):
     assert table.counts.tolist() == counts
     assert table.count == 20
     if table.second is None:
-        assert plan.numbers.embedding == 512
+        assert plan.parameters.embedding == 512
     else:
         assert table.second.tolist() == second
     assert all(array.dtype == np.int64 for array in table.arrays().values())
@@ -132,7 +132,7 @@ def test_one_foreign_index_and_nothing_counts(name, index):
     reports = random_reports(plan, 2000)
     reports[1500, 12:] = index
     table = CodewordTable.zero(plan)
-    with pytest.raises(ReportError, match=f"report 1500 names codeword {plan.numbers.codewords}, but"):
+    with pytest.raises(ReportError, match=f"report 1500 names codeword {plan.parameters.codewords}, but"):
         table.add(reports)
     assert equal(table, CodewordTable.zero(plan))
 

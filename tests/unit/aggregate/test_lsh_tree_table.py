@@ -34,25 +34,25 @@ def reports_of(plan, people=300, seed=0):
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_table_is_what_the_text_says(options):
     plan = plan_of(**options)
-    numbers, stream = plan.numbers, LshTreeStream(plan)
+    parameters, stream = plan.parameters, LshTreeStream(plan)
     reports = reports_of(plan, 40)
     table = LshTreeTable.zero(plan)
     table.add(reports)
     expected = LshTreeTable.zero(plan)
     for report in reports:
-        ids, bits = report[None, :12], unpack_bits(report[None], numbers)[0]
-        for answer in range(numbers.answers):
+        ids, bits = report[None, :12], unpack_bits(report[None], parameters)[0]
+        for answer in range(parameters.answers):
             choices = stream.choices(ids, answer)
-            row = numbers.first_row(int(choices.levels[0])) + int(choices.masks[0])
+            row = parameters.first_row(int(choices.levels[0])) + int(choices.masks[0])
             expected.reports[row] += 1
-            if not numbers.joint:
+            if not parameters.joint:
                 expected.counts[row] += bits[answer] * choices.count_signs[0]
-            if numbers.randomizer == "djw":
+            if parameters.randomizer == "djw":
                 vector = (
-                    scaled_directions(stream.directions(ids, answer))[0] * bits[-numbers.answers + answer]
+                    scaled_directions(stream.directions(ids, answer))[0] * bits[-parameters.answers + answer]
                 )
             else:
-                index = np.array([int(report[12 + numbers.bit_bytes + answer])])
+                index = np.array([int(report[12 + parameters.bit_bytes + answer])])
                 vector = signs_of(stream.chosen(ids, answer, index))[0]
             expected.sums[row] += (vector * choices.vector_signs[0]).astype(np.int64)
     for name, array in table.arrays().items():

@@ -27,11 +27,11 @@ PLANS = {
     "lsh-tree": Plan.design(3, 2, 2.0, 1000, protocol="lsh-tree", split="budget"),
     "privunit": Plan.design(3, 2, 2.0, 1000, protocol="lsh-tree", randomizer="privunit"),
     "amplified": Plan.design(3, 2, 1.0, 1000, model="shuffle", delta=1e-6, center=[1, 2, 3], radius=2.0),
-    "shares": Plan.design(3, 2, 1.0, 200, protocol="shuffle", model="shuffle", delta=1e-6, cells=4),
+    "shares": Plan.design(3, 2, 1.0, 200, protocol="vector-sums", model="shuffle", delta=1e-6, cells=4),
     "column": Plan.design(
-        3, 2, 1.0, 2000, protocol="shuffle", model="shuffle", delta=1e-6, cells=4, layout="column"
+        3, 2, 1.0, 2000, protocol="vector-sums", model="shuffle", delta=1e-6, cells=4, layout="column"
     ),
-    "central": Plan.design(3, 2, 1.0, 200, protocol="shuffle", model="central", delta=1e-6, cells=4),
+    "central": Plan.design(3, 2, 1.0, 200, protocol="vector-sums", model="central", delta=1e-6, cells=4),
 }
 SLOW = {"odds off by 5 % (bytes)"}
 
@@ -85,7 +85,7 @@ def test_a_report_that_only_one_point_can_send_is_seen():
     plan = PLANS["codeword"]
     law = law_of(plan, CodewordEncoder(plan).encode, np.zeros(3), bytes(12))
     (weights,) = law
-    assert sum(weights.values()) == plan.numbers.randomizer.total
+    assert sum(weights.values()) == plan.parameters.randomizer.total
     other = [{value + 1: weight for value, weight in weights.items()}]
     assert largest_ratio(law, other) == np.inf
 
@@ -160,8 +160,10 @@ def test_the_verdict_is_the_exit_code(study, monkeypatch):
     monkeypatch.setattr("coterie.audit.run._exact", lambda plan, claim: [])
     monkeypatch.setattr("coterie.audit.run._QUICK_SAMPLES", 2000)
     assert run("--quick", "--no-canaries").exit_code == 0
-    broken = dataclasses.replace(PLANS["codeword"], numbers=dataclasses.replace(PLANS["codeword"].numbers))
-    object.__setattr__(broken.numbers, "cap", 200)
+    broken = dataclasses.replace(
+        PLANS["codeword"], parameters=dataclasses.replace(PLANS["codeword"].parameters)
+    )
+    object.__setattr__(broken.parameters, "cap", 200)
     monkeypatch.setattr("coterie.audit.run._bulk", lambda plan: canaries._sender(broken))
     done = run("--quick", "--no-canaries")
     assert done.exit_code == 1

@@ -18,9 +18,9 @@ SENT = Plan.design(2, 2, 1.0, 100, model="shuffle", levels=2, buckets=20, **SUMS
 
 def broken(plan, **changes):
     """A plan object that its own checks would refuse."""
-    copy = dataclasses.replace(plan, numbers=dataclasses.replace(plan.numbers))
+    copy = dataclasses.replace(plan, parameters=dataclasses.replace(plan.parameters))
     for name, value in changes.items():
-        object.__setattr__(copy.numbers, name, value)
+        object.__setattr__(copy.parameters, name, value)
     return copy
 
 
@@ -32,14 +32,14 @@ def test_the_packages_own_client_passes(plan):
 
 
 def test_larger_odds_or_a_wider_cap_break_the_law_of_codewords():
-    for change in ({"odds": int(CODEWORDS.numbers.odds * 1.05)}, {"cap": CODEWORDS.numbers.cap + 1}):
+    for change in ({"odds": int(CODEWORDS.parameters.odds * 1.05)}, {"cap": CODEWORDS.parameters.cap + 1}):
         encoder = CodewordTreeEncoder(broken(CODEWORDS, **change))
         assert not check_laws(CODEWORDS, encoder.encode, 2.0, ids=1).passed
 
 
 @pytest.mark.parametrize("share", [0.01, 0.9])
 def test_less_noise_in_the_shares_is_seen(share):
-    quiet = broken(SENT, noise_parts=int(SENT.numbers.noise_parts * share))
+    quiet = broken(SENT, noise_parts=int(SENT.parameters.noise_parts * share))
     assert not all(check.passed for check in check_shares(SENT, _sender(quiet), draws=60_000))
 
 

@@ -51,7 +51,7 @@ def test_without_halfspaces_the_centers_that_stand_clear_are_counted():
     centers = 0.9 * np.linalg.qr(rng.standard_normal((40, 2)))[0].T
     points = centers[np.arange(4000) % 2]
     table = table_of(points, 4, 2.0, shape="tight")
-    assert not any(type(view).__name__ == "Halfspaces" for view in table.plan.numbers.views)
+    assert not any(type(view).__name__ == "Halfspaces" for view in table.plan.parameters.views)
     planned = decode(table, random_state=0)
     assert planned.supported < 4
     assert len(decode(table, clusters="auto", random_state=0).centers) == max(planned.supported, 1)

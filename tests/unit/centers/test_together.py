@@ -107,7 +107,7 @@ def test_a_follow_up_of_something_else_is_refused(first, found):
     with pytest.raises(PlanError, match="needs the first study's Result or Population, got 'str'"):
         first.plan.follow_up("result", 100)
     other = Plan.design(2, 3, 2.0, 10_000, seed=5)
-    with pytest.raises(PlanError, match="this result is none of this plan's"):
+    with pytest.raises(PlanError, match="this result does not come from this plan"):
         other.follow_up(found, 100)
     with pytest.raises(PlanError, match="center must have 3 coordinates"):
         Plan.design(3, 3, 2.0, 100, after=found)

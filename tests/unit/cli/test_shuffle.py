@@ -40,7 +40,7 @@ def test_from_points_to_centers_through_the_shuffler(terminal):
 
 
 def test_shares_go_the_same_way(terminal):
-    make(terminal, "--protocol", "shuffle", "--layout", "column", "--minimum-batch", 1000, users=1000)
+    make(terminal, "--protocol", "vector-sums", "--layout", "column", "--minimum-batch", 1000, users=1000)
     mixed = terminal.json("shuffle", "--plan", "plan.json", "r.coterie", "--out", "s.coterie")
     assert mixed["messages"] % 1000 == 0
     assert mixed["local_epsilon"] is None

@@ -66,12 +66,12 @@ BAD = [  # plan, a report of its form spoilt, the reason
     (Plan.design(2, 2, 1.0, 100, protocol="net-tree", levels=3), "01", "a bit is set after the last answer"),
     (Plan.design(2, 2, 1.0, 100, protocol="lsh-tree"), "ff", "a bit is set after the last answer"),
     (
-        dataclasses.replace(PLAN, numbers=dataclasses.replace(PLAN.numbers, codewords=200)),
+        dataclasses.replace(PLAN, parameters=dataclasses.replace(PLAN.parameters, codewords=200)),
         "c8",
         "the index is not below 200",
     ),
     (
-        dataclasses.replace(PLAN, numbers=dataclasses.replace(PLAN.numbers, codewords=300)),
+        dataclasses.replace(PLAN, parameters=dataclasses.replace(PLAN.parameters, codewords=300)),
         "012c",
         "the index is not below 300",
     ),
@@ -99,7 +99,9 @@ def test_one_bad_report_stops_nobody(plan, tail, reason, tmp_path):
 
 
 def test_uploads_need_an_issued_and_unspent_token_and_its_id():
-    plan = dataclasses.replace(PLAN, ids="token", numbers=dataclasses.replace(PLAN.numbers, codewords=200))
+    plan = dataclasses.replace(
+        PLAN, ids="token", parameters=dataclasses.replace(PLAN.parameters, codewords=200)
+    )
     tokens = [bytes([i]) * 16 for i in range(5)]
     client = Client(plan)
     good = [client.encode([0.1, 0.2], token=token) for token in tokens]

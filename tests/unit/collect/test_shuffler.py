@@ -23,9 +23,9 @@ from coterie.wire.shuffled_file import ShuffledFile
 PEOPLE = 60
 POINTS = np.random.default_rng(0).normal(0, 0.4, (PEOPLE, 2))
 AMPLIFIED = Plan.design(2, 2, 2.0, PEOPLE, model="shuffle", delta=1e-4)  # minimum 54
-SHARES = Plan.design(2, 2, 2.0, PEOPLE, protocol="shuffle", model="shuffle", delta=1e-4, cells=4)
+SHARES = Plan.design(2, 2, 2.0, PEOPLE, protocol="vector-sums", model="shuffle", delta=1e-4, cells=4)
 COLUMN = Plan.design(
-    2, 2, 2.0, 400, protocol="shuffle", model="shuffle", delta=1e-4, cells=2, layout="column"
+    2, 2, 2.0, 400, protocol="vector-sums", model="shuffle", delta=1e-4, cells=2, layout="column"
 )
 
 
@@ -73,7 +73,7 @@ def test_messages_lie_in_the_order_of_their_bytes_and_hold_nothing_else(plan):
     rows = [row.tobytes() for row in file.read_all()]
     assert rows == sorted(rows)
     if plan is SHARES:
-        assert file.count == PEOPLE * plan.numbers.cost.messages
+        assert file.count == PEOPLE * plan.parameters.cost.messages
         ids = {report[:12].tobytes() for report in reports}
         everything = b"".join(rows)
         assert not any(each in everything for each in ids)
@@ -99,9 +99,9 @@ def test_columns_are_mixed_by_row_and_need_their_group(folder):
     from coterie.wire.rows import Rows
     from coterie.wire.stream import PublicStream
 
-    rows, _ = PublicStream(COLUMN.public_key()).choices(reports[:, :12], Rows.of(COLUMN.numbers))
+    rows, _ = PublicStream(COLUMN.randomness_key()).choices(reports[:, :12], Rows.of(COLUMN.parameters))
     more = reports_of(COLUMN, points)
-    others, _ = PublicStream(COLUMN.public_key()).choices(more[:, :12], Rows.of(COLUMN.numbers))
+    others, _ = PublicStream(COLUMN.randomness_key()).choices(more[:, :12], Rows.of(COLUMN.parameters))
     write("b", COLUMN, np.concatenate([reports[rows != 0], more[others != 0]]))  # nobody serves row 0
     with pytest.raises(ReportError, match="a row of this batch has 0 people"):
         shuffle_files(["b"], COLUMN, "other", "elsewhere")
@@ -189,7 +189,7 @@ def test_shares_outside_the_field_are_left_out(folder):
     byte = 64 + 7 * SHARES.report_width
     assert done.people == PEOPLE - 1
     assert [str(each) for each in done.skipped] == [
-        f"1 left out, a share is not below {SHARES.numbers.modulus}: a, report 7 (byte {byte})"
+        f"1 left out, a share is not below {SHARES.parameters.modulus}: a, report 7 (byte {byte})"
     ]
     with pytest.raises(ReportError, match="share outside the field"):  # nor is one mixed past the intake
         list(shuffler.mixed_messages(SHARES, reports))

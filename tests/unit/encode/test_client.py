@@ -51,8 +51,8 @@ def test_the_system_is_the_only_source_of_coins(monkeypatch):
 
 def test_the_client_checks_the_odds_itself():
     """A plan object that got past its own checks is still refused."""
-    plan = dataclasses.replace(PLAN, numbers=dataclasses.replace(PLAN.numbers))
-    object.__setattr__(plan.numbers, "odds", plan.numbers.odds + 1)
+    plan = dataclasses.replace(PLAN, parameters=dataclasses.replace(PLAN.parameters))
+    object.__setattr__(plan.parameters, "odds", plan.parameters.odds + 1)
     with pytest.raises(PlanError, match="do not answer it"):
         Client(plan)
     with pytest.raises(PlanError, match=r"needs a Plan, got str; Plan\.load reads one"):

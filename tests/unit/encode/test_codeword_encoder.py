@@ -13,7 +13,7 @@ from coterie.coins import SimulationCoins
 from coterie.encode.codeword import CodewordEncoder, rounding_shift
 from coterie.errors import PointError, ReportError
 from coterie.plan import Plan
-from coterie.plan.codeword import CodewordNumbers
+from coterie.plan.codeword import CodewordParameters
 from coterie.plan.views import CrossPolytope, Halfspaces, Net
 from coterie.privacy.odds import largest_odds
 
@@ -48,10 +48,10 @@ class FixedCoins:
 
 
 def make_plan(dimension, views, *, embedding=128, codewords=16, cap=5, weight=0.4, center=None, radius=1.0):
-    numbers = CodewordNumbers(codewords, cap, largest_odds(1.0), embedding, int(weight * SCALE), views)
+    parameters = CodewordParameters(codewords, cap, largest_odds(1.0), embedding, int(weight * SCALE), views)
     return Plan(
         protocol="codeword", model="local", dimension=dimension, clusters=2, epsilon=1.0, delta=0.0,
-        expected_users=100, center=center, radius=radius, seed=3, numbers=numbers,
+        expected_users=100, center=center, radius=radius, seed=3, parameters=parameters,
     )  # fmt: skip
 
 
@@ -111,7 +111,7 @@ def test_reports_are_those_of_the_reference(plan, kernels):
     points = extreme_points(plan.dimension)
     rng = np.random.default_rng(1)
     ids = rng.integers(0, 256, size=(len(points), 12), dtype=np.uint8)
-    total, cap, odds = plan.numbers.randomizer.total, plan.numbers.cap, plan.numbers.odds
+    total, cap, odds = plan.parameters.randomizer.total, plan.parameters.cap, plan.parameters.odds
     draws = rng.integers(0, total, size=len(points))
     draws[:4] = [0, cap * odds - 1, cap * odds, total - 1]
     reports = CodewordEncoder(plan, kernels=kernels).encode(points, ids, FixedCoins(draws))
@@ -162,7 +162,7 @@ def test_any_plan_with_halfspaces_gives_the_references_bytes(data):
     ).reshape(-1, 12)
     draws = data.draw(
         st.lists(
-            st.integers(0, plan.numbers.randomizer.total - 1), min_size=len(points), max_size=len(points)
+            st.integers(0, plan.parameters.randomizer.total - 1), min_size=len(points), max_size=len(points)
         )
     )
     reference = Reference(plan.to_json())

@@ -26,14 +26,16 @@ def points_and_ids(count, dimension=8):
 def test_true_answers_are_the_papers_encoder_step_by_step(plan):
     # kMeansEncoder written out for one person at a time.
     points, ids = points_and_ids(40)
-    numbers, nets, stream = plan.numbers, nets_of(plan), NetTreeStream(plan)
-    projection = Projection.from_key(plan.public_key("subspace"), 8, 3, numbers.scale)
+    parameters, nets, stream = plan.parameters, nets_of(plan), NetTreeStream(plan)
+    projection = Projection.from_key(plan.randomness_key("subspace"), 8, 3, parameters.scale)
     quantized, _ = quantize(points, None, 1.0)
     answers = NetTreeEncoder(plan).true_answers(quantized, ids)
     for person in range(40):
         unit = quantized[person] / 2**20
         projected = unit @ projection.basis
-        place = numbers.scale * projected if np.linalg.norm(projected) <= 1 / numbers.scale else np.zeros(3)
+        place = (
+            parameters.scale * projected if np.linalg.norm(projected) <= 1 / parameters.scale else np.zeros(3)
+        )
         name = nets.closest(place[None], 3)  # y^T
         names = {3: name}
         for level in (2, 1):  # y^j: the closest point to y^(j+1)
@@ -66,7 +68,7 @@ def test_answers_are_flipped_as_often_as_the_odds_say(plan):
     quantized, _ = quantize(points, None, 1.0)
     sent = unpack_answers(encoder.encode(points, ids, SimulationCoins(2)), 3) > 0
     lies = (sent != encoder.true_answers(quantized, ids)).mean(axis=0)
-    expected = 1 - plan.numbers.count_odds / plan.numbers.count_response.total
+    expected = 1 - plan.parameters.count_odds / plan.parameters.count_response.total
     assert np.abs(lies - expected).max() < 5.5 * np.sqrt(expected * (1 - expected) / 20_000)
 
 

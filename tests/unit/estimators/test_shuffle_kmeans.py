@@ -61,7 +61,7 @@ def test_few_people_really_send_their_sums_over_a_tree():
         2, epsilon=4.0, variant="net-tree", radius=1.0, protocol_options=options, random_state=0
     ).fit(X[:500])
     assert not model.sums_drawn_
-    assert model.plan_.numbers.buckets == 24
+    assert model.plan_.parameters.buckets == 24
     assert model.result_.tree.tree.nets.levels == 2
 
 

@@ -23,21 +23,21 @@ def study():
     """A table of 40,000 people at three points, at a large ε so that signal and bias both show."""
     plan = Plan.design(dimension=20, clusters=3, epsilon=4.0, expected_users=PEOPLE, seed=3)
     views = (CrossPolytope(32, 3), CrossPolytope(64, 1))
-    plan = dataclasses.replace(plan, numbers=dataclasses.replace(plan.numbers, views=views))
+    plan = dataclasses.replace(plan, parameters=dataclasses.replace(plan.parameters, views=views))
     places = np.random.default_rng(7).normal(size=(3, 20))
     places *= np.array([[0.9], [0.6], [0.3]]) / np.linalg.norm(places, axis=1, keepdims=True)
     shares = np.array([0.5, 0.3, 0.2])
     points = np.repeat(places, (shares * PEOPLE).astype(int), axis=0)
     table = play(plan, points, SimulationCoins(11)).table
     assert isinstance(table, CodewordTable)
-    lifted = lift(quantize(places, None, 1.0)[0], table.numbers.count_weight) / SCALE
+    lifted = lift(quantize(places, None, 1.0)[0], table.parameters.count_weight) / SCALE
     return plan, table, quantize(places, None, 1.0)[0], shares, lifted
 
 
 def true_sums(plan, quantized, shares, lifted, number):
     """Return what the cells of one view hold, as shares of its people: (M, D)."""
-    view = plan.numbers.views[number]
-    cells = CrossPolytopeCells.from_key(plan.public_key(f"view/{number}"), view.size, plan.dimension)
+    view = plan.parameters.views[number]
+    cells = CrossPolytopeCells.from_key(plan.randomness_key(f"view/{number}"), view.size, plan.dimension)
     sums = np.zeros((view.cells, lifted.shape[1]))
     np.add.at(sums, cells.of(quantized), shares[:, None] * lifted)
     return sums
@@ -93,7 +93,7 @@ def test_the_second_moment_is_that_of_the_lifted_vectors(study):
 
 def test_the_embedding_keeps_lengths(study):
     plan, table, *_ = study
-    embed = embedding_matrix(plan, table.numbers)
+    embed = embedding_matrix(plan, table.parameters)
     assert embed.shape == (128, 22)
     np.testing.assert_allclose(embed.T @ embed, np.eye(22), atol=1e-12)
 
@@ -108,7 +108,7 @@ def test_halfspaces_have_no_cells(study):
     plan, _, _, _, _ = study
     views = (Halfspaces(4, (0, 0, 0, 0)), CrossPolytope(8))
     table = CodewordTable.zero(
-        dataclasses.replace(plan, numbers=dataclasses.replace(plan.numbers, views=views))
+        dataclasses.replace(plan, parameters=dataclasses.replace(plan.parameters, views=views))
     )
     table.add(np.random.default_rng(0).integers(0, 256, (1000, 13), dtype=np.uint8))
     (only,) = leaf_sums(table)
@@ -120,14 +120,14 @@ def test_the_diagonal_of_the_second_moment_is_restored():
     """From a table that is exactly its expectation; without the diagonal the matrix is far off."""
     plan = Plan.design(dimension=40, clusters=2, epsilon=4.0, expected_users=10**6, shape="tight")
     table = CodewordTable.zero(plan)
-    numbers = table.numbers
-    embed = embedding_matrix(plan, numbers)
+    parameters = table.parameters
+    embed = embedding_matrix(plan, parameters)
     rng = np.random.default_rng(0)
     lifted = rng.normal(size=(3, 42))
     lifted /= np.linalg.norm(lifted, axis=1, keepdims=True)
     hollow = (lifted @ embed.T).T @ (lifted @ embed.T) / 3
     np.fill_diagonal(hollow, 0)
     table.counts[0] = 10**12
-    gain = numbers.randomizer.second_gain(numbers.embedding)
-    table.second[:] = np.round(10**12 * (np.eye(numbers.embedding) + gain * hollow))
+    gain = parameters.randomizer.second_gain(parameters.embedding)
+    table.second[:] = np.round(10**12 * (np.eye(parameters.embedding) + gain * hollow))
     np.testing.assert_allclose(second_moment(table).matrix, lifted.T @ lifted / 3, atol=1e-6)

@@ -36,7 +36,7 @@ def test_the_errors_are_the_oracles_bounds():
     table.add(np.zeros((1000, plan.report_width), dtype=np.uint8))
     frequencies, vectors = oracles_of(table.table)
     found = plan.approximation(people=1000, failure=0.1)
-    nodes = sum(complete_nodes(plan.numbers))
+    nodes = sum(complete_nodes(plan.parameters))
     assert found.count_error == pytest.approx(frequencies.bound(0.05, nodes))
     assert found.vector_error == pytest.approx(vectors.bound(0.05, nodes))
 
@@ -45,7 +45,7 @@ def test_the_union_is_over_the_complete_tree():
     # BuildTree chooses its nodes by the noise, so the bound must cover all that it could have asked for.
     plan = theory()
     assert plan.approximation(nodes=10).count_error == plan.approximation().count_error
-    shape = plan.numbers
+    shape = plan.parameters
     nets = NetFamily.from_key(bytes(16), 2, 5)
     assert complete_nodes(shape)[0] >= len(nets.roots_children())
 

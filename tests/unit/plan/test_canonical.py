@@ -7,9 +7,9 @@ from coterie.plan.canonical import MAX_BYTES, canonical_bytes, parse_object
 
 
 def test_rfc_8785_numbers_and_order():
-    value = {"numbers": [333333333.33333329, 1e30, 4.50, 2e-3, 1e-27, 1.0, -0.0], "literals": [None, True]}
+    value = {"parameters": [333333333.33333329, 1e30, 4.50, 2e-3, 1e-27, 1.0, -0.0], "literals": [None, True]}
     assert canonical_bytes(value) == (
-        b'{"literals":[null,true],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27,1,0]}'
+        b'{"literals":[null,true],"parameters":[333333333.3333333,1e+30,4.5,0.002,1e-27,1,0]}'
     )
 
 

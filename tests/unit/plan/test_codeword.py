@@ -3,7 +3,7 @@ import dataclasses
 import pytest
 
 from coterie.errors import PlanError
-from coterie.plan.codeword import CodewordNumbers
+from coterie.plan.codeword import CodewordParameters
 from coterie.plan.views import CrossPolytope, Halfspaces, Net
 from coterie.privacy import BASE_ODDS, largest_odds
 
@@ -12,27 +12,27 @@ SQUARE = ((0, 0), (2**20, 0), (0, -(2**20)), (5, 7))
 
 
 @pytest.fixture
-def numbers():
-    return CodewordNumbers(256, 89, ODDS, 128, 419430, (CrossPolytope(128),))
+def parameters():
+    return CodewordParameters(256, 89, ODDS, 128, 419430, (CrossPolytope(128),))
 
 
-def test_what_follows_from_the_numbers(numbers):
-    assert (numbers.rows, numbers.index_bytes, numbers.report_width) == (256, 1, 13)
-    assert numbers.randomizer.total == 89 * ODDS + 167 * BASE_ODDS
-    assert numbers.spent_epsilon() <= 1.0
+def test_what_follows_from_the_parameters(parameters):
+    assert (parameters.rows, parameters.index_bytes, parameters.report_width) == (256, 1, 13)
+    assert parameters.randomizer.total == 89 * ODDS + 167 * BASE_ODDS
+    assert parameters.spent_epsilon() <= 1.0
 
 
 def test_many_codewords_need_two_bytes():
-    numbers = CodewordNumbers(1024, 300, ODDS, 128, 0, (CrossPolytope(4, weight=3), CrossPolytope(8)))
-    assert (numbers.report_width, numbers.rows) == (14, 24)
+    parameters = CodewordParameters(1024, 300, ODDS, 128, 0, (CrossPolytope(4, weight=3), CrossPolytope(8)))
+    assert (parameters.report_width, parameters.rows) == (14, 24)
 
 
 def test_views_of_all_kinds_can_mix():
     views = (CrossPolytope(2), Net(SQUARE), Halfspaces(2, (-3, 9), 2))
-    numbers = CodewordNumbers(16, 5, ODDS, 128, 0, views)
-    assert numbers.rows == 10
-    assert CodewordNumbers.from_dict(numbers.to_dict()) == numbers
-    assert hash(CodewordNumbers.from_dict(numbers.to_dict())) == hash(numbers)
+    parameters = CodewordParameters(16, 5, ODDS, 128, 0, views)
+    assert parameters.rows == 10
+    assert CodewordParameters.from_dict(parameters.to_dict()) == parameters
+    assert hash(CodewordParameters.from_dict(parameters.to_dict())) == hash(parameters)
 
 
 @pytest.mark.parametrize(
@@ -61,21 +61,23 @@ def test_views_of_all_kinds_can_mix():
         ({"views": (Net(((0,) * 300,) * 1024),)}, "at most 262144 coordinates in all, got 307200"),
     ],
 )
-def test_refuses(numbers, changes, message):
+def test_refuses(parameters, changes, message):
     with pytest.raises(PlanError, match=message):
-        dataclasses.replace(numbers, **changes)
+        dataclasses.replace(parameters, **changes)
 
 
-def test_the_plan_around_the_numbers_is_checked(numbers):
-    numbers.check_plan(dimension=126, epsilon=1.0)
+def test_the_plan_around_the_parameters_is_checked(parameters):
+    parameters.check_plan(dimension=126, epsilon=1.0)
     with pytest.raises(PlanError, match=r"embedding must be at least dimension \+ 2 = 129"):
-        numbers.check_plan(dimension=127, epsilon=1.0)
+        parameters.check_plan(dimension=127, epsilon=1.0)
     with pytest.raises(PlanError, match=r"exceed 45605155, the most that epsilon 0\.999999 allows"):
-        numbers.check_plan(dimension=100, epsilon=0.999999)
-    flat = dataclasses.replace(numbers, views=(Net(SQUARE),))
+        parameters.check_plan(dimension=100, epsilon=0.999999)
+    flat = dataclasses.replace(parameters, views=(Net(SQUARE),))
     with pytest.raises(PlanError, match=r"views\[0\]: net points must have dimension 3"):
         flat.check_plan(dimension=3, epsilon=1.0)
-    far = dataclasses.replace(numbers, embedding=256, views=(CrossPolytope(4), Halfspaces(1, (2**27 + 1,))))
+    far = dataclasses.replace(
+        parameters, embedding=256, views=(CrossPolytope(4), Halfspaces(1, (2**27 + 1,)))
+    )
     far.check_plan(dimension=129, epsilon=1.0)  # S = 256
     with pytest.raises(PlanError, match=r"views\[1\]: offset 0 must be in \[-134217728, 134217728\]"):
         far.check_plan(dimension=128, epsilon=1.0)
@@ -84,8 +86,8 @@ def test_the_plan_around_the_numbers_is_checked(numbers):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda data: data.pop("cap"), "numbers lacks the field 'cap'"),
-        (lambda data: data.update(extra=1), "numbers has the unknown field 'extra'"),
+        (lambda data: data.pop("cap"), "parameters lacks the field 'cap'"),
+        (lambda data: data.update(extra=1), "parameters has the unknown field 'extra'"),
         (lambda data: data.update(views=None), "views must be a list"),
         (
             lambda data: data.update(views=[None]),
@@ -103,10 +105,10 @@ def test_the_plan_around_the_numbers_is_checked(numbers):
         ),
     ],
 )
-def test_refuses_json(numbers, change, message):
-    data = numbers.to_dict()
+def test_refuses_json(parameters, change, message):
+    data = parameters.to_dict()
     change(data)
     with pytest.raises(PlanError, match=message):
-        CodewordNumbers.from_dict(data)
-    with pytest.raises(PlanError, match="numbers must be a JSON object"):
-        CodewordNumbers.from_dict([1])
+        CodewordParameters.from_dict(data)
+    with pytest.raises(PlanError, match="parameters must be a JSON object"):
+        CodewordParameters.from_dict([1])

@@ -10,13 +10,13 @@ from coterie.privacy import largest_odds
 
 
 def design(dimension=100, epsilon=1.0, clusters=8, expected_users=10**6, **changes):
-    return Plan.design(dimension, clusters, epsilon, expected_users, **changes).numbers
+    return Plan.design(dimension, clusters, epsilon, expected_users, **changes).parameters
 
 
 @pytest.mark.parametrize(("epsilon", "cap"), [(0.5, 108), (1.0, 89), (2.0, 55), (4.0, 17), (6.0, 4)])
 def test_the_cap_is_the_best_one(epsilon, cap):
-    numbers = design(epsilon=epsilon)
-    assert (numbers.codewords, numbers.cap, numbers.odds) == (256, cap, largest_odds(epsilon))
+    parameters = design(epsilon=epsilon)
+    assert (parameters.codewords, parameters.cap, parameters.odds) == (256, cap, largest_odds(epsilon))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 
 from coterie.errors import PlanError
 from coterie.plan import Plan
-from coterie.plan.lsh_tree import LshTreeNumbers, design_lsh_tree
+from coterie.plan.lsh_tree import LshTreeParameters, design_lsh_tree
 from coterie.privacy.odds import BASE_ODDS, product_allowed
 
 OPTIONS = [
@@ -24,17 +24,22 @@ def design(dimension=100, clusters=8, epsilon=1.0, **options):
 
 
 def test_the_defaults_are_the_paper_s():
-    numbers = design().numbers
-    assert (numbers.levels, numbers.split, numbers.randomizer, numbers.threshold) == (6, "users", "djw", 1.5)
-    assert math.log(numbers.count_odds / BASE_ODDS) == pytest.approx(0.1, rel=1e-5)
-    assert math.log(numbers.vector_odds / BASE_ODDS) == pytest.approx(0.9, rel=1e-5)
+    parameters = design().parameters
+    assert (parameters.levels, parameters.split, parameters.randomizer, parameters.threshold) == (
+        6,
+        "users",
+        "djw",
+        1.5,
+    )
+    assert math.log(parameters.count_odds / BASE_ODDS) == pytest.approx(0.1, rel=1e-5)
+    assert math.log(parameters.vector_odds / BASE_ODDS) == pytest.approx(0.9, rel=1e-5)
 
 
 @pytest.mark.parametrize(
     ("clusters", "levels"), [(1, 3), (2, 4), (5, 6), (8, 6), (9, 7), (32, 8), (4096, 14)]
 )
 def test_levels_are_the_logarithm_and_three(clusters, levels):
-    assert design(clusters=clusters).numbers.levels == levels
+    assert design(clusters=clusters).parameters.levels == levels
 
 
 @pytest.mark.parametrize("options", OPTIONS)
@@ -86,7 +91,7 @@ def test_bad_options_are_refused(options, message):
 @pytest.mark.parametrize("name", ["count_odds", "vector_odds"])
 def test_odds_beyond_the_promise_are_refused(name):
     data = json.loads(design().to_json())
-    data["numbers"][name] += 3
+    data["parameters"][name] += 3
     with pytest.raises(PlanError, match="would not keep its promise"):
         Plan.from_json(json.dumps(data))
 
@@ -102,26 +107,26 @@ def test_odds_beyond_the_promise_are_refused(name):
         ({"more": 1}, "unknown field"),
     ],
 )
-def test_numbers_that_do_not_fit_together_are_refused(changes, message):
+def test_parameters_that_do_not_fit_together_are_refused(changes, message):
     with pytest.raises(PlanError, match=message):
-        LshTreeNumbers.from_dict({**design().numbers.to_dict(), **changes})
+        LshTreeParameters.from_dict({**design().parameters.to_dict(), **changes})
 
 
 def test_codewords_must_hold_the_lifted_point():
-    numbers = design(randomizer="privunit").numbers
+    parameters = design(randomizer="privunit").parameters
     with pytest.raises(PlanError, match="embedding must be at least"):
-        numbers.check_plan(dimension=200, epsilon=1.0)
+        parameters.check_plan(dimension=200, epsilon=1.0)
     with pytest.raises(PlanError, match="power of two"):
-        LshTreeNumbers.from_dict({**numbers.to_dict(), "embedding": 130})
+        LshTreeParameters.from_dict({**parameters.to_dict(), "embedding": 130})
 
 
 def test_rows_of_the_levels_lie_back_to_back():
-    numbers = design_lsh_tree(dimension=3, clusters=2, epsilon=1.0, expected_users=9, levels=3)
-    assert [numbers.first_row(level) for level in (1, 2, 3)] == [0, 2, 6]
-    assert numbers.rows == 14
+    parameters = design_lsh_tree(dimension=3, clusters=2, epsilon=1.0, expected_users=9, levels=3)
+    assert [parameters.first_row(level) for level in (1, 2, 3)] == [0, 2, 6]
+    assert parameters.rows == 14
 
 
 def test_shares_that_round_up_are_taken_back():
     for epsilon in (0.1, 0.3, 0.7, 1.1, 2.3):
-        numbers = design(epsilon=epsilon, histogram_share=0.3).numbers
-        assert product_allowed([numbers.count_odds, numbers.vector_odds], epsilon)
+        parameters = design(epsilon=epsilon, histogram_share=0.3).parameters
+        assert product_allowed([parameters.count_odds, parameters.vector_odds], epsilon)

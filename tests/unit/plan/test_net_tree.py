@@ -6,7 +6,7 @@ import pytest
 
 from coterie.errors import PlanError
 from coterie.plan import Plan
-from coterie.plan.net_tree import NetTreeNumbers
+from coterie.plan.net_tree import NetTreeParameters
 from coterie.plan.net_tree_design import design_net_tree, net_points, theory_constants
 from coterie.privacy.odds import BASE_ODDS
 
@@ -21,16 +21,16 @@ def design(dimension=2, clusters=4, epsilon=1.0, users=200_000, **options):
     ("levels", "width"), [(1, 13), (4, 13), (5, 14), (8, 14), (9, 15), (12, 15), (16, 16), (24, 18)]
 )
 def test_a_report_is_an_id_and_two_bits_a_level(levels, width):
-    numbers = NetTreeNumbers(levels, 2, 2, 1.0, BASE_ODDS + 1, BASE_ODDS + 1, 1, 1, 0.0)
-    assert numbers.report_width == width
+    parameters = NetTreeParameters(levels, 2, 2, 1.0, BASE_ODDS + 1, BASE_ODDS + 1, 1, 1, 0.0)
+    assert parameters.report_width == width
 
 
 def test_a_plan_round_trips_through_json():
     plan = Plan.design(100, 8, 1.0, 10**6, protocol="net-tree", levels=3, ratio=2)
     assert Plan.from_json(plan.to_json()) == plan
     assert plan.guarantee.spent <= 1.0
-    assert plan.numbers.projected == 6
-    assert plan.public_key("net") != plan.public_key("subspace")
+    assert plan.parameters.projected == 6
+    assert plan.randomness_key("net") != plan.randomness_key("subspace")
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_plan_round_trips_through_json():
         ({"ratio": 4, "projected": 12}, "children"),
     ],
 )
-def test_numbers_are_valid_once_built(change, message):
+def test_parameters_are_valid_once_built(change, message):
     with pytest.raises(PlanError, match=message):
         dataclasses.replace(design(), **change)
 
@@ -57,10 +57,10 @@ def test_numbers_are_valid_once_built(change, message):
 def test_unknown_and_missing_fields_are_refused():
     fields = design().to_dict()
     with pytest.raises(PlanError, match="unknown field"):
-        NetTreeNumbers.from_dict({**fields, "floor": 1})
+        NetTreeParameters.from_dict({**fields, "floor": 1})
     fields.pop("levels")
     with pytest.raises(PlanError, match="lacks the field"):
-        NetTreeNumbers.from_dict(fields)
+        NetTreeParameters.from_dict(fields)
 
 
 def test_the_projection_must_fit_the_dimension():
@@ -72,12 +72,12 @@ def test_the_projection_must_fit_the_dimension():
 
 def test_theory_follows_a_given_projection():
     # Λ, γ and a are those of the d' that is played, not of the one the theorem would have liked.
-    numbers = design(dimension=100, constants="theory", projected=3, levels=3)
+    parameters = design(dimension=100, constants="theory", projected=3, levels=3)
     constants = theory_constants(dimension=100, clusters=4, expected_users=200_000, projected=3)
-    assert numbers.scale == constants.scale
-    assert numbers.scale == pytest.approx(math.sqrt(0.01 / math.log(200_000 / 0.1) * 100 / 3))
+    assert parameters.scale == constants.scale
+    assert parameters.scale == pytest.approx(math.sqrt(0.01 / math.log(200_000 / 0.1) * 100 / 3))
     base = 1 + (2 + constants.theta) / math.sqrt(3 / 5)
-    assert numbers.expansion == math.ceil(base**3) == constants.expansion
+    assert parameters.expansion == math.ceil(base**3) == constants.expansion
 
 
 def test_the_depth_grows_with_the_people():
@@ -115,8 +115,13 @@ def test_theory_computes_every_constant():
 
 
 def test_theory_builds_where_it_can_and_refuses_with_the_numbers_where_not():
-    numbers = design(constants="theory", users=20_000)
-    assert (numbers.levels, numbers.rounds, numbers.strays, numbers.expansion) == (8, 15, 0.0, 71736)
+    parameters = design(constants="theory", users=20_000)
+    assert (parameters.levels, parameters.rounds, parameters.strays, parameters.expansion) == (
+        8,
+        15,
+        0.0,
+        71736,
+    )
     with pytest.raises(PlanError, match=r"nets of 100 dimensions cannot be built.*theta=.*nodes"):
         design(dimension=100, constants="theory")
     with pytest.raises(PlanError, match=r"the tree would have up to .* nodes.*theta="):

@@ -26,49 +26,49 @@ def test_plans_survive_json_and_keep_their_promise(options):
     assert Plan.from_json(plan.to_json()) == plan
     assert plan.guarantee.spent <= 1.0
     assert plan.guarantee_for(plan.minimum_batch).epsilon <= 1.0 * (1 + 1e-6)
-    assert plan.numbers.grid >= 2**12
+    assert plan.parameters.grid >= 2**12
 
 
 def test_a_weaker_plan_is_refused():
     plan = plan_of()
-    numbers = plan.numbers
+    parameters = plan.parameters
     for change in (
-        {"noise_parts": math.floor(numbers.noise_parts * 0.99)},
-        {"levels": numbers.levels + 1},  # a further level is a further release
-        {"shares": numbers.shares - 1},
-        {"count_weight": numbers.count_weight // 2},  # 4a² decides the influence then
-        {"minimum_batch": numbers.minimum_batch // 2, "group": 1000},
+        {"noise_parts": math.floor(parameters.noise_parts * 0.99)},
+        {"levels": parameters.levels + 1},  # a further level is a further release
+        {"shares": parameters.shares - 1},
+        {"count_weight": parameters.count_weight // 2},  # 4a² decides the influence then
+        {"minimum_batch": parameters.minimum_batch // 2, "group": 1000},
     ):
         with pytest.raises(PlanError, match="would not keep its promise; do not answer it"):
-            dataclasses.replace(plan, numbers=dataclasses.replace(numbers, **change))
+            dataclasses.replace(plan, parameters=dataclasses.replace(parameters, **change))
 
 
 def test_nobody_is_asked_to_add_all_the_noise():
     plan = plan_of()
     with pytest.raises(PlanError, match="noise must be"):
-        dataclasses.replace(plan.numbers, noise="one")
+        dataclasses.replace(plan.parameters, noise="one")
     with pytest.raises(PlanError, match="has no option 'noise'"):
         plan_of(noise="one")
 
 
 def test_no_person_can_move_the_table_further_than_stated_and_some_nearly_can():
     plan = plan_of(buckets=50)
-    numbers = plan.numbers
+    parameters = plan.parameters
     rng = np.random.default_rng(0)
     points = rng.normal(0, 1, (600, 3))
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     points[1::2] = -points[::2]
     rows, vectors, _ = NetTreeSumEncoder(plan).contributions(points, np.zeros((600, 12), dtype=np.uint8))
-    assert rows.shape == (600, numbers.levels)
-    assert (rows // 50 == np.arange(numbers.levels)).all()
+    assert rows.shape == (600, parameters.levels)
+    assert (rows // 50 == np.arange(parameters.levels)).all()
     moved = []
     for one in range(0, 600, 2):
-        table = np.zeros((numbers.rows, numbers.coordinates))
+        table = np.zeros((parameters.rows, parameters.coordinates))
         table[rows[one]] += vectors[one]
         table[rows[one + 1]] -= vectors[one + 1]
         moved.append((table**2).sum())
-    assert 0.99 * numbers.influence().squared < max(moved) <= numbers.influence().squared
-    assert (vectors**2).sum(axis=1).max() <= numbers.grid**2
+    assert 0.99 * parameters.influence().squared < max(moved) <= parameters.influence().squared
+    assert (vectors**2).sum(axis=1).max() <= parameters.grid**2
 
 
 def test_composing_two_oracles_a_level_would_cost_more():
@@ -76,14 +76,14 @@ def test_composing_two_oracles_a_level_would_cost_more():
     from coterie.privacy.renyi import Influence, gaussian_curve, least_scale
 
     plan = plan_of(200_000, dimension=2)
-    levels = plan.numbers.levels
+    levels = plan.parameters.levels
     influence = Influence(2, 3)
 
     def composed(scale):
         return gaussian_curve(influence, scale)
 
     printed = float(least_scale(composed, 1.0 / (2 * levels), 1e-6 / (2 * levels), parts=64))
-    assert printed / plan.numbers.total_noise(plan.minimum_batch) > 1.9 * math.sqrt(levels)
+    assert printed / plan.parameters.total_noise(plan.minimum_batch) > 1.9 * math.sqrt(levels)
 
 
 def test_what_cannot_be_is_said():
@@ -96,7 +96,7 @@ def test_what_cannot_be_is_said():
     with pytest.raises(PlanError, match="has more than 268435456 entries"):
         plan_of(buckets=1 << 26, levels=9)
     plan = plan_of(200_000, dimension=100)
-    cost = plan.numbers.cost
+    cost = plan.parameters.cost
     with pytest.raises(PlanError, match=f"a person sends {cost.messages:,} messages .*{cost.bytes:,} bytes"):
         Client(plan, policy=UNMIXED).encode(np.zeros(100))
     with pytest.raises(PlanError, match="no private reports"):

@@ -21,8 +21,8 @@ def plan():
 
 def edited(plan, **changes):
     data = json.loads(plan.to_json())
-    numbers = {name: changes.pop(name) for name in list(changes) if name in data["numbers"]}
-    return json.dumps({**data, **changes, "numbers": {**data["numbers"], **numbers}})
+    parameters = {name: changes.pop(name) for name in list(changes) if name in data["parameters"]}
+    return json.dumps({**data, **changes, "parameters": {**data["parameters"], **parameters}})
 
 
 def test_the_id_is_the_hash_of_the_canonical_json(plan):
@@ -35,27 +35,27 @@ def test_the_json_has_the_fields_of_the_wire_format(plan):
     assert list(data) == sorted(data)
     assert set(data) == {
         "format", "version", "protocol", "model", "dimension", "clusters", "epsilon", "delta",
-        "expected_users", "center", "radius", "seed", "ids", "study", "after", "numbers",
+        "expected_users", "center", "radius", "seed", "ids", "study", "after", "parameters",
     }  # fmt: skip
     assert (data["format"], data["version"], data["delta"]) == ("coterie-plan", 1, 0)
-    assert set(data["numbers"]) == {"codewords", "cap", "odds", "embedding", "count_weight", "views"}
+    assert set(data["parameters"]) == {"codewords", "cap", "odds", "embedding", "count_weight", "views"}
 
 
 def test_keys_are_bound_to_the_plan_and_the_label(plan):
     public = hashlib.sha256(b"coterie/1/public" + plan.id_bytes).digest()[:16]
     embedding = hashlib.sha256(b"coterie/1/rotation/embedding/" + plan.id_bytes).digest()[:16]
     view = hashlib.sha256(b"coterie/1/rotation/view/3/" + plan.id_bytes).digest()[:16]
-    assert plan.public_key() == plan.public_key("public") == public
-    assert plan.public_key("embedding") == embedding
-    assert plan.public_key("view/3") == view
+    assert plan.randomness_key() == plan.randomness_key("public") == public
+    assert plan.randomness_key("embedding") == embedding
+    assert plan.randomness_key("view/3") == view
     block = hashlib.sha256(b"coterie/1/rotation/view/3/12/" + plan.id_bytes).digest()[:16]
-    assert plan.public_key("view/3/12") == block
+    assert plan.randomness_key("view/3/12") == block
     for label in ("view/3/", "view/3/01", "view/3/1/0", "view//0"):
         with pytest.raises(PlanError, match="label"):
-            plan.public_key(label)
+            plan.randomness_key(label)
     for label in ("", "view/", "view/03", "view/-1", "rotation/embedding", "view/1\n"):
         with pytest.raises(PlanError, match="a key's label is"):
-            plan.public_key(label)
+            plan.randomness_key(label)
 
 
 def test_is_frozen_hashable_and_replaceable(plan):
@@ -127,7 +127,7 @@ def test_doubles_beyond_the_integers_survive():
         ({"version": 1.0}, r"version must be 1, got 1\.0"),
         ({"protocol": "telepathy"}, "protocol must be one of codeword"),
         ({"protocol": ["codeword"]}, "protocol must be one of codeword"),
-        ({"model": "shuffle"}, "numbers lacks the field 'local_epsilon'"),
+        ({"model": "shuffle"}, "parameters lacks the field 'local_epsilon'"),
         ({"model": "central"}, "protocol codeword does not run in the central model"),
         ({"model": "magic"}, "model must be one of local, shuffle, central"),
         ({"dimension": 0}, r"dimension must be in \[1, 3000\], got 0"),
@@ -155,12 +155,12 @@ def test_doubles_beyond_the_integers_survive():
         ({"radius": -1}, "radius must be in"),
         ({"seed": -1}, "seed must be in"),
         ({"seed": 2**53}, "seed must be an integer"),
-        ({"numbers": 3}, "numbers must be a JSON object"),
+        ({"parameters": 3}, "parameters must be a JSON object"),
         ({"note": "hi"}, "unknown field 'note'"),
     ],
 )
 def test_a_plan_edited_by_hand_is_checked_again(plan, changes, message):
-    if changes.keys() == {"numbers"}:
+    if changes.keys() == {"parameters"}:
         text = json.dumps({**json.loads(plan.to_json()), **changes})
     else:
         text = edited(plan, **changes)
@@ -171,7 +171,7 @@ def test_a_plan_edited_by_hand_is_checked_again(plan, changes, message):
 @pytest.mark.parametrize(
     "name",
     [
-        *("protocol", "dimension", "epsilon", "delta", "center", "seed", "numbers", "expected_users"),
+        *("protocol", "dimension", "epsilon", "delta", "center", "seed", "parameters", "expected_users"),
         *("ids", "study", "after"),
     ],
 )
@@ -221,11 +221,11 @@ def test_design_refuses(arguments, message):
         Plan.design(**{**common, **arguments})
 
 
-def test_the_numbers_must_be_the_protocols(plan):
+def test_the_parameters_must_be_the_protocols(plan):
     with pytest.raises(
-        PlanError, match="numbers of protocol codeword in the local model are CodewordNumbers"
+        PlanError, match="parameters of protocol codeword in the local model are CodewordParameters"
     ):
-        dataclasses.replace(plan, numbers=None)
+        dataclasses.replace(plan, parameters=None)
 
 
 def test_a_follow_up_names_its_study_and_what_it_was_designed_from(plan):

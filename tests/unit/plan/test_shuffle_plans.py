@@ -21,8 +21,8 @@ from coterie.privacy.amplification import amplified_delta
 
 AMPLIFIED = {"model": "shuffle", "delta": 1e-6}
 UNMIXED = Policy(models=("shuffle", "central"), max_local_epsilon=math.inf)
-MIXED = {"protocol": "shuffle", "model": "shuffle", "delta": 1e-6}
-CENTRAL = {"protocol": "shuffle", "model": "central", "delta": 1e-6}
+MIXED = {"protocol": "vector-sums", "model": "shuffle", "delta": 1e-6}
+CENTRAL = {"protocol": "vector-sums", "model": "central", "delta": 1e-6}
 
 
 @pytest.mark.parametrize("options", [AMPLIFIED, MIXED, {**MIXED, "layout": "column"}, CENTRAL])
@@ -58,8 +58,8 @@ def test_a_smaller_batch_is_never_promised_the_planned_epsilon():
 
 
 def test_the_local_epsilon_can_be_capped():
-    free = Plan.design(100, 8, 1.0, 100_000, **AMPLIFIED).numbers
-    capped = Plan.design(100, 8, 1.0, 100_000, **AMPLIFIED, local_cap=4.0).numbers
+    free = Plan.design(100, 8, 1.0, 100_000, **AMPLIFIED).parameters
+    capped = Plan.design(100, 8, 1.0, 100_000, **AMPLIFIED, local_cap=4.0).parameters
     assert (capped.local_epsilon, round(free.local_epsilon, 1)) == (4.0, 7.7)
     assert capped.spent_epsilon() <= 4.0
     assert amplified_delta(1.0, free.local_epsilon, free.minimum_batch) <= 1e-6
@@ -67,11 +67,13 @@ def test_the_local_epsilon_can_be_capped():
 
 def test_a_plan_edited_by_hand_is_refused():
     plan = Plan.design(10, 4, 1.0, 20_000, **AMPLIFIED)
-    for change in ({"minimum_batch": 9_000}, {"local_epsilon": 9.0, "odds": plan.numbers.odds * 8}):
+    for change in ({"minimum_batch": 9_000}, {"local_epsilon": 9.0, "odds": plan.parameters.odds * 8}):
         with pytest.raises(PlanError, match=r"would not keep its promise; do not answer it"):
-            dataclasses.replace(plan, numbers=dataclasses.replace(plan.numbers, **change))
+            dataclasses.replace(plan, parameters=dataclasses.replace(plan.parameters, **change))
     with pytest.raises(PlanError, match=r"odds .* exceed"):
-        dataclasses.replace(plan, numbers=dataclasses.replace(plan.numbers, odds=plan.numbers.odds + 1))
+        dataclasses.replace(
+            plan, parameters=dataclasses.replace(plan.parameters, odds=plan.parameters.odds + 1)
+        )
     with pytest.raises(PlanError, match="lacks the field 'minimum_batch'"):
         Plan.from_json(plan.to_json().replace('"minimum_batch":18000,', ""))
 
@@ -81,7 +83,7 @@ def test_a_plan_edited_by_hand_is_refused():
     [
         ({"model": "shuffle"}, r"delta must be in \[1e-30, 0\.01\] in the shuffle model"),
         ({"model": "local", "delta": 1e-6}, "delta must be 0 in the local model"),
-        ({"protocol": "shuffle"}, "does not run in the local model; it needs model central or shuffle"),
+        ({"protocol": "vector-sums"}, "does not run in the local model; it needs model central or shuffle"),
         ({**AMPLIFIED, "minimum_batch": 2000}, "minimum_batch must be in"),
         ({**AMPLIFIED, "local_cap": 0}, "local_cap must be in"),
         ({**AMPLIFIED, "cells": 8}, "has no option 'cells'; known: minimum_batch, local_cap"),
@@ -99,31 +101,31 @@ def test_impossible_wishes_get_a_clear_answer(options, message):
 
 def test_the_cost_is_stated_and_absurd_sizes_are_refused_with_it():
     plan = Plan.design(100, 8, 1.0, 100_000, **MIXED)
-    cost = plan.numbers.cost
-    assert cost.messages == 1024 * 102 * plan.numbers.shares
+    cost = plan.parameters.cost
+    assert cost.messages == 1024 * 102 * plan.parameters.shares
     with pytest.raises(PlanError, match=f"a person sends {cost.messages:,} messages .*{cost.bytes:,} bytes"):
         Client(plan, policy=UNMIXED).encode(np.zeros(100))
-    column = Plan.design(100, 8, 1.0, 100_000, **MIXED, layout="column").numbers
+    column = Plan.design(100, 8, 1.0, 100_000, **MIXED, layout="column").parameters
     assert column.cost.messages == 102 * column.shares < 2000
-    assert Plan.design(2, 2, 1.0, 40, **MIXED, layout="hashed", failure=0.5).numbers.rows == 160
+    assert Plan.design(2, 2, 1.0, 40, **MIXED, layout="hashed", failure=0.5).parameters.rows == 160
 
 
 def test_no_person_can_move_the_table_further_than_stated():
     rng = np.random.default_rng(0)
     for options in ({}, {"layout": "column"}):
         plan = Plan.design(3, 2, 1.0, 5000, **MIXED, cells=8, **options)
-        encoder, allowed = VectorSumEncoder(plan), plan.numbers.influence().squared
+        encoder, allowed = VectorSumEncoder(plan), plan.parameters.influence().squared
         points = rng.normal(0, 1, (400, 3))
         points[:200] /= np.linalg.norm(points[:200], axis=1, keepdims=True)
         points[1::2] = -points[::2]
         ids = np.repeat(rng.integers(0, 256, (200, 12), dtype=np.uint8), 2, axis=0)
         rows, vectors, _ = encoder.contributions(points, ids)
         for one in range(0, 400, 2):
-            table = np.zeros((plan.numbers.rows, 5))
+            table = np.zeros((plan.parameters.rows, 5))
             table[rows[one]] += vectors[one]
             table[rows[one + 1]] -= vectors[one + 1]
             assert (table**2).sum() <= allowed
-        assert (vectors**2).sum(axis=1).max() <= plan.numbers.grid**2
+        assert (vectors**2).sum(axis=1).max() <= plan.parameters.grid**2
 
 
 def test_the_printed_noise_would_not_be_private():
@@ -195,7 +197,7 @@ HALFSPACES = Halfspaces(4, (0, 1 << 20, -(1 << 20), 1 << 27), 3)
 
 
 def with_views(plan, *views):
-    return dataclasses.replace(plan, numbers=dataclasses.replace(plan.numbers, views=views))
+    return dataclasses.replace(plan, parameters=dataclasses.replace(plan.parameters, views=views))
 
 
 def test_amplified_plans_take_halfspaces():
@@ -226,8 +228,8 @@ def test_a_column_has_the_sign_of_its_halfspace():
     encoder = VectorSumEncoder(plan)
     rows, vectors, _ = encoder.contributions(points, ids)
     quantized, _ = quantize(points, None, 1.0)
-    plain = np.trunc(lift(quantized, plan.numbers.count_weight) * (plan.numbers.grid / SCALE))
-    sides = HALFSPACES.geometry(plan.public_key, 1, 3).of(quantized)
+    plain = np.trunc(lift(quantized, plan.parameters.count_weight) * (plan.parameters.grid / SCALE))
+    sides = HALFSPACES.geometry(plan.randomness_key, 1, 3).of(quantized)
     here = rows >= 8
     assert 190 < here.sum() < 260
     signs = sides[here, rows[here] - 8]
@@ -251,15 +253,15 @@ def test_oracles_of_cells_pass_halfspaces_by():
 
 def edited(plan, **changes):
     data = json.loads(plan.to_json())
-    numbers = changes.pop("numbers", {})
-    return json.dumps({**data, **changes, "numbers": {**data["numbers"], **numbers}})
+    parameters = changes.pop("parameters", {})
+    return json.dumps({**data, **changes, "parameters": {**data["parameters"], **parameters}})
 
 
 def test_nobody_can_be_left_alone_with_the_noise():
     """One trusted noiser who drops out leaves exact sums; no plan can ask for one any more."""
     plan = Plan.design(2, 2, 1.0, 100, **MIXED, cells=4)
     with pytest.raises(PlanError, match="noise must be one of everyone, curator"):
-        Plan.from_json(edited(plan, numbers={"noise": "one"}))
+        Plan.from_json(edited(plan, parameters={"noise": "one"}))
     with pytest.raises(PlanError, match="has no option 'noise'"):
         Plan.design(2, 2, 1.0, 100, **MIXED, cells=4, noise="one")
     # Without anyone's noise the sums would be exact: everybody's report carries some.
@@ -277,7 +279,7 @@ def test_nobody_can_be_left_alone_with_the_noise():
         ({"delta": 0.010001}, r"delta must be in \[1e-30, 0\.01\]"),
         ({"delta": 5e-324}, r"delta must be in \[1e-30, 0\.01\]"),
         ({"expected_users": 89}, "minimum_batch 90 must not exceed expected_users 89"),
-        ({"numbers": {"scale": 128}}, "would not keep its promise"),
+        ({"parameters": {"scale": 128}}, "would not keep its promise"),
         ({"delta": 1e-30}, "would not keep its promise"),
     ],
 )
@@ -291,19 +293,19 @@ def test_a_plan_without_sane_bounds_is_refused_when_it_is_read(options, changes,
 def test_an_amplified_plan_whose_batch_nobody_expects_is_refused():
     plan = Plan.design(2, 2, 1.0, 2000, **AMPLIFIED)
     with pytest.raises(PlanError, match="minimum_batch 2001 must not exceed expected_users 2000"):
-        Plan.from_json(edited(plan, numbers={"minimum_batch": 2001}))
+        Plan.from_json(edited(plan, parameters={"minimum_batch": 2001}))
 
 
 def test_hardly_any_noise_is_a_broken_promise_and_no_overflow():
     plan = Plan.design(2, 2, 1.0, 100, **CENTRAL, cells=4)
     with pytest.raises(PlanError, match="would not keep its promise"):
-        Plan.from_json(edited(plan, numbers={"scale": 1}))
+        Plan.from_json(edited(plan, parameters={"scale": 1}))
 
 
 def test_column_tables_whose_counts_wrap_are_refused():
     plan = Plan.design(2, 2, 2.0, 400, **MIXED, cells=2, layout="column")
     table = Aggregate(plan).table
-    shares = plan.numbers.shares
+    shares = plan.parameters.shares
     messages = np.zeros_like(table.messages)
     messages[0] = messages[1] = 1 << 62
     messages[2] = messages[3] = (1 << 62) + 200 * shares  # together 2^64 and 400 people

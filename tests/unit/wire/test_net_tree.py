@@ -33,7 +33,7 @@ def test_choices_are_the_streams_bits_in_order(plan):
     ids = np.random.default_rng(1).integers(0, 256, (3, 12), dtype=np.uint8)
     stream = NetTreeStream(plan)
     choices = stream.choices(ids)
-    bits = np.unpackbits(PublicStream(plan.public_key()).blocks(ids, 0, 1)[:, 0], axis=1)
+    bits = np.unpackbits(PublicStream(plan.randomness_key()).blocks(ids, 0, 1)[:, 0], axis=1)
     assert (choices.count_signs == 1 - 2 * bits[:, :5].astype(int)).all()
     assert (choices.vector_signs == 1 - 2 * bits[:, 5:10].astype(int)).all()
     as_text = ["".join(map(str, row)) for row in bits]
@@ -50,7 +50,7 @@ def test_directions_follow_the_head_and_agree_one_by_one(plan):
     assert everything.shape == (4, 5, 11)
     for level in range(1, 6):
         assert (stream.directions(ids, level) == everything[:, level - 1]).all()
-    blocks = PublicStream(plan.public_key()).blocks(
+    blocks = PublicStream(plan.randomness_key()).blocks(
         ids, 1 + 2 * 2, 2
     )  # head of one block, two blocks a level
     words = blocks.reshape(4, -1).view(">u2")[:, :11]
@@ -64,13 +64,13 @@ def test_the_normal_table_never_changes():
 
 def test_malformed_reports_are_refused(plan):
     good = np.zeros((3, 14), dtype=np.uint8)
-    check_reports(good, plan.numbers)
+    check_reports(good, plan.parameters)
     bad = good.copy()
     bad[1, -1] = 1
     with pytest.raises(ReportError, match="report 1 of 3 has a bit set after its 10 answers"):
-        check_reports(bad, plan.numbers)
+        check_reports(bad, plan.parameters)
     with pytest.raises(ReportError, match=r"uint8 of shape \(n, 14\)"):
-        check_reports(good[:, :13], plan.numbers)
+        check_reports(good[:, :13], plan.parameters)
 
 
 def test_a_plan_of_another_protocol_is_refused():

@@ -7,7 +7,7 @@ from coterie.plan import Plan
 from coterie.plan.views import CrossPolytope, Halfspaces, Net
 from coterie.wire.rows import Rows
 
-BASE = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100).numbers
+BASE = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100).parameters
 POINTS = ((0, 0), (1, 0), (0, 1), (1, 1))
 
 

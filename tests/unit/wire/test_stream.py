@@ -6,7 +6,7 @@ from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream, signs_of
 
 KEY = bytes.fromhex("000102030405060708090a0b0c0d0e0f")
-ROWS = Rows.of(Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100).numbers)
+ROWS = Rows.of(Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100).parameters)
 IDS = np.random.default_rng(0).integers(0, 256, size=(7, 12), dtype=np.uint8)
 
 
