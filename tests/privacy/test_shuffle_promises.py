@@ -53,7 +53,7 @@ def changes(plan, first, second):
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.75, 0.95])
 def test_the_influence_covers_a_change_of_cell_whatever_a_person_counts(share):
-    """Leaving a cell for another moves two vectors of the grid's length, even where bodies are short (b > 0.707)."""
+    """Leaving a cell for another moves two vectors of the grid's length, even where points count little."""
     plan = Plan.design(3, 2, 1.0, 5000, **SUMS, cells=8)
     weight = round(share * SCALE)
     parameters = dataclasses.replace(plan.parameters, count_weight=weight, scale=2 * plan.parameters.scale)
@@ -64,9 +64,8 @@ def test_the_influence_covers_a_change_of_cell_whatever_a_person_counts(share):
     squared = (moved**2).sum(axis=(1, 2))
     assert squared.max() <= parameters.influence().squared
     assert squared.max() >= 1.99 * parameters.grid**2
-    assert (
-        parameters.influence().squared <= max(4 * (1 - share**2), 2) * parameters.grid**2 + 2
-    )  # and no more than that
+    # And no more than that: 4a² within a cell, 2 across cells, where a² = 1 - b².
+    assert parameters.influence().squared <= max(4 * (1 - share**2), 2) * parameters.grid**2 + 2
 
 
 @pytest.mark.parametrize("layout", ["cells", "column"])

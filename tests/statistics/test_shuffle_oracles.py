@@ -75,20 +75,14 @@ def test_in_a_hashed_table_every_share_is_sent_and_every_bucket_has_the_stated_n
     people = 40
     plan = plan_of(people, layout="hashed", failure=0.5, cells=16)
     parameters, encoder = plan.parameters, VectorSumEncoder(plan)
+    assert parameters.cost.messages == parameters.rows * parameters.coordinates * parameters.shares
     points = np.random.default_rng(5).normal(0, 0.4, (people, 3))
     found = []
     for seed in range(8):  # 160 buckets × 5 coordinates × 8 seeds: 6,400 numbers
         coins = SimulationCoins([7, seed])
         ids = np.frombuffer(coins.bytes(12 * people), dtype=np.uint8).reshape(-1, 12)
         reports = encoder.encode(points, ids, coins)
-        assert (
-            reports.shape[1]
-            == 12
-            + parameters.rows
-            * parameters.coordinates
-            * parameters.shares
-            * parameters.sums().mixer.share_bytes
-        )
+        assert reports.shape[1] == 12 + parameters.cost.messages * parameters.sums().mixer.share_bytes
         table = sent_table(plan, reports).table
         assert (people_by_row(table) == people).all()
         noise = parameters.sums().centered(table.sums) - true_sums(plan, points, ids)

@@ -22,7 +22,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tools.mutants.named import named_mutants
+from tools.mutants.named import NAMED
 from tools.mutants.operators import Mutant
 from tools.mutants.results import Results, all_mutants, equivalents, report
 from tools.mutants.tree import ROOMS, ROOT, copy_of_repository, environment
@@ -45,13 +45,10 @@ def record() -> int:
         return subprocess.run(command, cwd=tree, env=variables, check=False).returncode  # noqa: S603
 
 
-def try_all(
-    todo: list[Mutant], *, budget: float, workers: int, results: Results | None
-) -> dict[str, Outcome]:
+def try_all(todo: list[Mutant], *, budget: float, workers: int, results: Results | None) -> None:
     """Try mutants with several workers, each in its own copy, and print one line for each."""
     recorded = Map(MAP)
     load(recorded.modules)
-    outcomes: dict[str, Outcome] = {}
     context = multiprocessing.get_context("fork")
     waiting: multiprocessing.Queue[int | None] = context.Queue()
     done: multiprocessing.Queue[tuple[int, Outcome]] = context.Queue()
@@ -61,7 +58,8 @@ def try_all(
 
         def work(number: int) -> None:
             trial = Trial(copy_of_repository(Path(folder) / str(number)), recorded)
-            trial.control({mutant.file for mutant in todo} if number == 0 else set())
+            if number == 0:
+                trial.control({mutant.file for mutant in todo})
             while (index := waiting.get()) is not None:
                 done.put((index, trial.of(todo[index], budget=budget)))
 
@@ -71,11 +69,9 @@ def try_all(
         try:
             for count in range(1, len(todo) + 1):
                 index, outcome = _next(done, processes)
-                outcomes[todo[index].name] = outcome
-                if results is not None:
-                    results.keep(todo[index], outcome)
-                    if count % 25 == 0:
-                        results.save()
+                results.keep(todo[index], outcome)
+                if count % 25 == 0:
+                    results.save()
                 print(
                     f"[{count}/{len(todo)}] {outcome.state:<8} {outcome.seconds:5.1f} s  "
                     f"{todo[index].name}  {outcome.by}",
@@ -85,9 +81,7 @@ def try_all(
             for process in processes:
                 process.terminate()
                 process.join()
-            if results is not None:
-                results.save()
-    return outcomes
+            results.save()
 
 
 def _next(done: multiprocessing.Queue[Any], processes: list[Any]) -> tuple[int, Outcome]:
@@ -122,14 +116,17 @@ def chosen(arguments: argparse.Namespace, results: Results) -> list[Mutant]:
     return todo
 
 
-def named(arguments: argparse.Namespace) -> int:
+def named() -> int:
     """Try the named mutants, all of which must be noticed."""
-    mutants = named_mutants()
-    outcomes = try_all(mutants, budget=arguments.budget, workers=arguments.workers, results=None)
-    missed = [mutant.name for mutant in mutants if not outcomes[mutant.name].noticed]
-    print(f"{len(mutants) - len(missed)} of {len(mutants)} named mutants noticed")
-    for name in missed:
-        print(f"not noticed: {name}")
+    load([])
+    missed = 0
+    with tempfile.TemporaryDirectory(prefix="coterie-mutants-") as folder:
+        trial = Trial(copy_of_repository(Path(folder)), None)
+        for mutant in NAMED:
+            outcome = trial.of_named(mutant)
+            missed += not outcome.noticed
+            print(f"{outcome.state:<9}{outcome.seconds:5.1f} s  {mutant.promise}  {outcome.by}", flush=True)
+    print(f"{len(NAMED) - missed} of {len(NAMED)} named mutants noticed")
     return 1 if missed else 0
 
 
@@ -147,10 +144,10 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.command == "record":
         return record()
-    if arguments.command != "report" and not MAP.exists() and (failed := record()):
-        return failed
     if arguments.command == "named":
-        return named(arguments)
+        return named()
+    if arguments.command == "run" and not MAP.exists() and (failed := record()):
+        return failed
     results = Results()
     if arguments.command == "run":
         todo = chosen(arguments, results)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -63,7 +62,7 @@ class Results:
                     table.writerow(
                         (name, found, outcome.state, outcome.tests, f"{outcome.seconds:.1f}", outcome.by)
                     )
-        os.replace(temporary, self.path)
+        temporary.replace(self.path)
 
 
 def equivalents(path: Path = EQUIVALENTS) -> dict[str, str]:

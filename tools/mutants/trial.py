@@ -1,8 +1,9 @@
 """Try mutants: fork, import the mutated package, run the tests that execute the changed line, fastest first.
 
-Other people's packages are loaded once, before the fork; the package itself is loaded by every child from its
-own temporary copy, which child processes of tests see, too (PYTHONPATH). A child that outlives its time is
-killed with all its children, and the mutant counts as noticed: the suite would never have ended.
+Other people's packages are loaded once, before the fork; the package itself is loaded by every child from
+its own temporary copy, which child processes of tests see, too (PYTHONPATH). A child that outlives its time
+on the processor (thrice what its tests took, and 10 s) is killed with all its children, and the mutant counts
+as noticed: the suite would never have ended.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import ast
 import contextlib
 import importlib
 import json
+import math
 import os
+import resource
 import signal
 import sys
 import time
@@ -23,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tools.mutants.named import Named
 from tools.mutants.operators import Mutant
 from tools.mutants.tree import ENVIRONMENT, PACKAGE, digest
 
@@ -31,6 +35,7 @@ _OPTIONS = (
     *("-W", "ignore::pytest.PytestAssertRewriteWarning"),  # hypothesis is loaded before the fork
 )
 _PASSED, _FAILED, _INTERRUPTED = 0, 1, 2  # pytest's exit codes; 2: a test file cannot be imported
+WAITING = 30  # seconds on the clock for each of the processor: the machine may be busy with other things
 FIRST = 3.0  # seconds of tests in the first round: most mutants are noticed there
 
 
@@ -103,14 +108,16 @@ def _spans(source: str, line: int) -> Iterator[tuple[int, int]]:
 
 
 class _Chosen:
-    """A pytest plugin: run these tests in this order, and write down which one failed."""
+    """A pytest plugin: run these tests in this order (None: all), and write down which one failed."""
 
-    def __init__(self, tests: list[str], note: Path) -> None:
-        self.order = {test: index for index, test in enumerate(tests)}
+    def __init__(self, tests: list[str] | None, note: Path) -> None:
+        self.order = None if tests is None else {test: index for index, test in enumerate(tests)}
         self.note = note
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Keep the chosen ones; tests of one file stay together, for their fixtures."""
+        if self.order is None:
+            return
         kept = [item for item in items if item.nodeid in self.order]
         first: dict[Path, int] = {}
         for item in kept:
@@ -138,8 +145,15 @@ def load(modules: list[str]) -> None:
 class Trial:
     """One mutant after another in one copy of the repository."""
 
-    def __init__(self, tree: Path, recorded: Map) -> None:
-        self.tree, self.map = tree, recorded
+    def __init__(self, tree: Path, recorded: Map | None) -> None:
+        self.tree, self._map = tree, recorded
+
+    @property
+    def map(self) -> Map:
+        """The map of tests; named mutants need none."""
+        if self._map is None:
+            raise RuntimeError("no map of tests was given")
+        return self._map
 
     def of(self, mutant: Mutant, *, budget: float) -> Outcome:
         """Try one mutant against at most `budget` seconds of tests (by their recorded time)."""
@@ -152,7 +166,7 @@ class Trial:
         place.write_text(mutant.source, encoding="utf-8")
         try:
             for chosen in rounds:
-                limit = 10 + 4 * sum(map(self.map.cost, chosen))
+                limit = 10 + 3 * sum(map(self.map.cost, chosen))
                 code, by = self._child(chosen, limit)
                 ran += len(chosen)
                 if code is None:
@@ -169,34 +183,54 @@ class Trial:
         state = "unseen" if not tests else "survived" if spent else "cut"
         return Outcome(state, "", ran, time.monotonic() - started)
 
-    def control(self, files: set[str]) -> None:
-        """Raise RuntimeError unless the tests of these files pass without any change."""
-        for file in sorted(files):
-            source = (self.tree / PACKAGE / file).read_text(encoding="utf-8")
-            outcome = self.of(Mutant(file, "", "", "", 1, 0, "", source), budget=FIRST)
-            if outcome.state not in ("survived", "cut"):
-                raise RuntimeError(f"without any change {file} is {outcome.state} by {outcome.by}")
+    def of_named(self, mutant: Named) -> Outcome:
+        """Try a named mutant against its own tests."""
+        started = time.monotonic()
+        place = self.tree / PACKAGE / mutant.file
+        original = place.read_text(encoding="utf-8")
+        place.write_text(mutant.source(self.tree), encoding="utf-8")
+        try:
+            code, by = self._child(list(mutant.tests), 300, ordered=False)
+        finally:
+            place.write_text(original, encoding="utf-8")
+        state = {None: "slow", _PASSED: "survived", _FAILED: "killed"}.get(code, f"no verdict ({code})")
+        return Outcome(state, by, 0, time.monotonic() - started)
 
-    def _child(self, tests: list[str], limit: float) -> tuple[int | None, str]:
+    def control(self, files: set[str]) -> None:
+        """Raise RuntimeError unless tests of these files pass without any change."""
+        tests: dict[str, None] = {}
+        for file in sorted(files):
+            covering = self.map.covering(file, "", 0)
+            tests.update(dict.fromkeys(covering[:: max(1, len(covering) // 20)]))
+        chosen = [test for test in tests if self.map.cost(test) < 1]
+        code, by = self._child(chosen, 60 + 3 * sum(map(self.map.cost, chosen)))
+        if code != _PASSED:
+            log = (self.tree / ".log").read_text(encoding="utf-8", errors="replace")
+            raise RuntimeError(f"without any change pytest ends with {code} at {by}:\n{log}")
+
+    def _child(self, tests: list[str], limit: float, *, ordered: bool = True) -> tuple[int | None, str]:
         """Run tests in a fork; return pytest's exit code (None: out of time) and who failed."""
         note = self.tree / ".failed"
         note.unlink(missing_ok=True)
         child = os.fork()
         if child == 0:
-            os._exit(self._inside(tests, note))
-        end = time.monotonic() + limit
+            resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit)))
+            os._exit(self._inside(tests, note, ordered))
+        end = time.monotonic() + WAITING * limit
         while time.monotonic() < end:
             done, status = os.waitpid(child, os.WNOHANG)
             if done:
-                by = note.read_text(encoding="utf-8") if note.exists() else "while importing"
-                return os.waitstatus_to_exitcode(status), by
+                code = os.waitstatus_to_exitcode(status)
+                if code in (-signal.SIGXCPU, -signal.SIGKILL):
+                    return None, ""
+                return code, note.read_text(encoding="utf-8") if note.exists() else "while importing"
             time.sleep(0.01)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)
         os.waitpid(child, 0)
         return None, ""
 
-    def _inside(self, tests: list[str], note: Path) -> int:
+    def _inside(self, tests: list[str], note: Path, ordered: bool) -> int:
         code = 70
         try:
             os.setsid()
@@ -207,11 +241,11 @@ class Trial:
             log = os.open(self.tree / ".log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(log, 1)
             os.dup2(log, 2)
-            files = list(dict.fromkeys(test.split("::")[0] for test in tests))
+            files = list(dict.fromkeys(test.split("::")[0] for test in tests)) if ordered else tests
             code = int(
                 pytest.main(
                     [*_OPTIONS, *files],
-                    plugins=[_Chosen(tests, note)],
+                    plugins=[_Chosen(tests if ordered else None, note)],
                 )
             )
         finally:
