@@ -16,9 +16,11 @@ import multiprocessing
 import os
 import queue
 import random
+import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,21 +33,21 @@ from tools.mutants.trial import Map, Outcome, Trial, load
 MAP = ROOT / ".mutants" / "map.json"
 
 
-def record() -> int:
-    """Run the suite once and write the map."""
+def record(tests: Sequence[str] = ()) -> int:
+    """Run the suite, or these tests of it, once and write the map."""
     MAP.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="coterie-mutants-") as folder:
         tree = copy_of_repository(Path(folder))
         command = [
             *(sys.executable, "-m", "pytest", "-q", "-p", "tools.mutants.recorder"),
-            *("-p", "no:cacheprovider", "-p", "no:xdist", "--durations=60"),
+            *("-p", "no:cacheprovider", "-p", "no:xdist", *tests),
         ]
         variables = environment(tree) | {"MUTANTS_MAP": str(MAP)}
         variables["PYTHONPATH"] += os.pathsep + str(tree)
         return subprocess.run(command, cwd=tree, env=variables, check=False).returncode  # noqa: S603
 
 
-def try_all(todo: list[Mutant], *, budget: float, workers: int, results: Results | None) -> None:
+def try_all(todo: list[Mutant], *, budget: float, workers: int, results: Results) -> None:
     """Try mutants with several workers, each in its own copy, and print one line for each."""
     recorded = Map(MAP)
     load(recorded.modules)
@@ -57,6 +59,7 @@ def try_all(todo: list[Mutant], *, budget: float, workers: int, results: Results
             waiting.put(index)
 
         def work(number: int) -> None:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
             trial = Trial(copy_of_repository(Path(folder) / str(number)), recorded)
             if number == 0:
                 trial.control({mutant.file for mutant in todo})
@@ -141,9 +144,12 @@ def main() -> int:
     parser.add_argument("--survivors", action="store_true", help="again those that nobody noticed")
     parser.add_argument("--budget", type=float, default=60.0, help="seconds of tests for one mutant")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--tests", nargs="*", default=[], help="record these only; all of them by default")
     arguments = parser.parse_args()
+    for ending in (signal.SIGTERM, signal.SIGINT):  # copies are removed and results kept, however it ends
+        signal.signal(ending, lambda number, _: sys.exit(128 + number))
     if arguments.command == "record":
-        return record()
+        return record(arguments.tests)
     if arguments.command == "named":
         return named()
     if arguments.command == "run" and not MAP.exists() and (failed := record()):
