@@ -59,8 +59,8 @@ def try_all(todo: list[Mutant], *, budget: float, workers: int, results: Results
             waiting.put(index)
 
         def work(number: int) -> None:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
             trial = Trial(copy_of_repository(Path(folder) / str(number)), recorded)
+            signal.signal(signal.SIGTERM, lambda *_: trial.stop())
             if number == 0:
                 trial.control({mutant.file for mutant in todo})
             while (index := waiting.get()) is not None:

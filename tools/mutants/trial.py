@@ -147,6 +147,7 @@ class Trial:
 
     def __init__(self, tree: Path, recorded: Map | None) -> None:
         self.tree, self._map = tree, recorded
+        self._running = 0  # the child, a process group of its own
 
     @property
     def map(self) -> Map:
@@ -208,6 +209,13 @@ class Trial:
             log = (self.tree / ".log").read_text(encoding="utf-8", errors="replace")
             raise RuntimeError(f"without any change pytest ends with {code} at {by}:\n{log}")
 
+    def stop(self) -> None:
+        """End the process, and the tests that it is running."""
+        if self._running:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._running, signal.SIGKILL)
+        os._exit(0)
+
     def _child(self, tests: list[str], limit: float, *, ordered: bool = True) -> tuple[int | None, str]:
         """Run tests in a fork; return pytest's exit code (None: out of time) and who failed."""
         note = self.tree / ".failed"
@@ -215,11 +223,14 @@ class Trial:
         child = os.fork()
         if child == 0:
             resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit)))
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
             os._exit(self._inside(tests, note, ordered))
+        self._running = child
         end = time.monotonic() + WAITING * limit
         while time.monotonic() < end:
             done, status = os.waitpid(child, os.WNOHANG)
             if done:
+                self._running = 0
                 code = os.waitstatus_to_exitcode(status)
                 if code in (-signal.SIGXCPU, -signal.SIGKILL):
                     return None, ""
