@@ -160,7 +160,8 @@ class BlobFit:
         rows, signs, slopes, _ = self.predicted(centers, shares, sigma, np.zeros(len(centers)))
         miss = self.rows - rows
         chi = float(np.einsum("ij,ij,i->", miss, miss, self.weights))
-        return chi + centers.shape[1] * float(np.log(self._curvature(shares, signs, slopes)).sum())
+        volume = float(np.log(self._curvature(shares, signs, slopes)).sum())
+        return chi + float(centers.shape[1] * volume)
 
     def _curvature(
         self, shares: NDArray[np.float64], signs: NDArray[np.float64], slopes: NDArray[np.float64]

@@ -50,10 +50,9 @@ _EACH: Final = 400  # atoms of a blob
 _STARTS: Final = 2
 REPEATS: Final = 6  # of the fits, for the errors
 _START_WRONG: Final = 1.5  # times the expected error: how far off the repeated fits start
+_OF_DOUBT: Final = 0.73  # of the squared doubt about a coordinate ends up in the fitted spread: measured
 _UNSEEN: Final = 0.22  # share of the variance outside the subspace that lies between groups: measured
-_ROUND_WRONG: Final = (
-    1.2  # squared distances from the truth, as a multiple of those of repeated fits: measured
-)
+_ROUND_WRONG: Final = 1.1  # squared distances from the truth, times those of repeated fits: measured
 _OTHER_WRONG: Final = 2.3  # the same where the groups are not round, and the truth is none of the model's
 _SIDES: Final = 0.25  # of the way from one broad group to the answer
 _LEANS: Final = 5.5  # deviations; noise alone was seen to reach 3.8, groups hardly found 8.5
@@ -170,14 +169,21 @@ def _missing(fit: BlobFit, blobs: Blobs, population: Cloud, evidence: Evidence) 
     centers = np.vstack([blobs.centers, population.inner[scores.argmax()]])
     shares = np.append(blobs.shares * (1 - 1 / clusters), 1 / clusters)
     more = fit.fit(centers, shares, rounds=10, unsure=0.35, sigma=blobs.sigma, probes=1)
-    return peak if _misfit(fit, more, population) <= population.misfit else 0.0
+    return peak if _blobs_do(fit, more, population) else 0.0
 
 
-def _misfit(fit: BlobFit, blobs: Blobs, population: Cloud) -> float:
-    """Return chi-square per number of the blobs, in the part of the rows that the population explains."""
-    rows = fit.predicted(blobs.centers, blobs.shares, blobs.sigma, blobs.unsure)[0]
-    (left,) = seen_parts([replace(fit.view, vectors=fit.rows - rows)], population.basis)
-    return float((left.targets**2).mean())
+def _blobs_do(fit: BlobFit, blobs: Blobs, population: Cloud) -> bool:
+    """Say whether the blobs explain the rows they were fitted to at least as well as the population does.
+
+    Both are judged on the same rows, in the part that the population explains: not on those of other tables.
+    """
+
+    def misfit(rows: NDArray[np.float64]) -> float:  # (M, D)
+        (left,) = seen_parts([replace(fit.view, vectors=fit.rows - rows)], population.basis)
+        return float((left.targets**2).mean())
+
+    theirs = fit.view.predicted(population.atoms, population.weights)
+    return misfit(fit.predicted(blobs.centers, blobs.shares, blobs.sigma, blobs.unsure)[0]) <= misfit(theirs)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,7 +204,7 @@ def weigh(
 ) -> Evidence:
     """Weigh blobs against the population, by the rows both were fitted to and by cells."""
     basis = population.basis
-    round_groups = _misfit(fit, blobs, population) <= population.misfit
+    round_groups = _blobs_do(fit, blobs, population)
     points, weights = blobs.atoms(_EACH, rng)
     along, size, out_along, out_size = 0.0, 0.0, 0.0, 0.0
     for view in cells:
@@ -301,9 +307,10 @@ def _distances(
     unseen = 0.0 if pure else _UNSEEN * population.floor * (len(population.basis) - size)
     for turn in range(repeats):
         again = parts
+        truth = answer.centers
         if pure and fit is not None and blobs is not None:
-            rows = fit.predicted(blobs.centers, blobs.shares, blobs.sigma, np.zeros(clusters))[0]
-            again = replace(parts, blobs=_refit(fit, rows, blobs, rng))
+            truth, rows = _possible(fit, blobs, rng)
+            again = replace(parts, blobs=_refit(fit, rows, blobs, truth, rng))
         else:
             noisy = [_with_noise(view, rows, rng) for view, rows in zip(fitted, expected, strict=True)]
             seen = seen_parts(noisy, population.basis)
@@ -311,13 +318,11 @@ def _distances(
             again = replace(parts, population=replace(population, weights=weights))
             if fit is not None and blobs is not None:
                 index = next(i for i, view in enumerate(fitted) if view is fit.view)
-                again = replace(again, blobs=_refit(fit, expected[index], blobs, rng))
+                again = replace(again, blobs=_refit(fit, expected[index], blobs, blobs.centers, rng))
         found = combined(again, clusters, rng, any_optimum=True)
-        centers = _in_order(found.centers, answer.centers)
-        near[turn] = np.linalg.norm(
-            (centers if pure else _from_start(found, answer.centers)) - answer.centers, axis=1
-        )
-        squares = ((centers - answer.centers) ** 2).sum(axis=1)
+        centers = _in_order(found.centers, truth)
+        near[turn] = np.linalg.norm((centers if pure else _from_start(found, truth)) - truth, axis=1)
+        squares = ((centers - truth) ** 2).sum(axis=1)
         distances[turn] = np.sqrt((_ROUND_WRONG if pure else _OTHER_WRONG) * squares + unseen)
     return distances, near
 
@@ -348,12 +353,40 @@ def _with_noise(view: ViewRows, rows: NDArray[np.float64], rng: np.random.Genera
     return replace(view, vectors=rows + noise)
 
 
-def _refit(fit: BlobFit, rows: NDArray[np.float64], blobs: Blobs, rng: np.random.Generator) -> Blobs:
-    """Fit blobs to the rows they predict, with fresh noise, from a start that is as wrong as they may be."""
+def _possible(
+    fit: BlobFit, blobs: Blobs, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what the truth may be, given the blobs: centers, (k, d), and their rows without noise, (M, D).
+
+    The fitted centers themselves lie too well, away from halfspaces whose side is in doubt; and the spread
+    that was fitted holds a part of what is not known of the centers.
+    """
+    truth = into_ball(blobs.centers + _wrong(blobs, rng))
+    sigma = math.sqrt(
+        max(blobs.sigma**2 - _OF_DOUBT * float((blobs.unsure**2).mean()), 0.01 * blobs.sigma**2)
+    )
+    return truth, fit.predicted(truth, blobs.shares, sigma, np.zeros(len(truth)))[0]
+
+
+def _refit(
+    fit: BlobFit,
+    rows: NDArray[np.float64],
+    blobs: Blobs,
+    truth: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> Blobs:
+    """Fit blobs to these rows with fresh noise, from a start that is as wrong as they may be."""
     again = BlobFit(_with_noise(fit.view, rows, rng), fit.middle)
-    clusters, dimension = blobs.centers.shape
-    wrong = np.sqrt(blobs.errors / dimension)[:, None] * rng.standard_normal((clusters, dimension))
-    return again.polish(blobs, into_ball(blobs.centers + _START_WRONG * wrong))
+    return again.polish(blobs, into_ball(truth + _START_WRONG * _wrong(blobs, rng)))
+
+
+def _wrong(blobs: Blobs, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Draw by how much the centers may be wrong: (k, d)."""
+    dimension = blobs.centers.shape[1]
+    drawn: NDArray[np.float64] = np.sqrt(blobs.errors / dimension)[:, None] * rng.standard_normal(
+        blobs.centers.shape
+    )
+    return drawn
 
 
 def _nothing(clusters: int, middle: NDArray[np.float64], square: float, rng: np.random.Generator) -> Solution:

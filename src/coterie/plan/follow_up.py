@@ -1,8 +1,12 @@
 """The ball of a follow-up plan: where a first study found people, and how far around.
 
     center   the weighted mean c of the first study's population
-    radius   1.1 times the distance from c within which 99 % of the people lie: a person at a point x of the
-             population is √(|x - c|² + scatter) away, with what its points do not show (`centers.scatter`)
+    radius   from the distances √(|x - c|² + scatter) of people at points x of the population, with what its
+             points do not show (`centers.scatter`). In few dimensions 97 % of the people lie within it. In
+             many dimensions lengths are nearly equal, and few reports tell their mean square well and their
+             tail badly: 1.1 times its root. A center that surely lies farther out is held in either case.
+
+A ball that is too wide costs more than one that clips some people: noise grows with its square.
 
 It is sequential interaction with the population of people, with one message per person: the first ones answer
 a plan with a ball known beforehand, others one with a ball that follows from the first ones' private reports.
@@ -19,8 +23,9 @@ from numpy.typing import NDArray
 
 from coterie.errors import PlanError
 
-HELD: Final = 0.99  # share of the population that the ball holds
-MARGIN: Final = 1.1  # the population is known up to noise
+FEW: Final = 12  # dimensions up to which a population tells its tail
+HELD: Final = 0.97  # share of the people whom the ball holds there
+MARGIN: Final = 1.1  # times the root mean square distance, above
 
 
 class Population(Protocol):
@@ -54,16 +59,35 @@ def population_in(after: Any) -> Population | None:
     return population if all(hasattr(population, name) for name in names) else None
 
 
-def ball_after(population: Population) -> tuple[list[float], float]:
-    """Return center and radius of a ball that holds nearly all of a population.
+def surely_reached(after: Any) -> NDArray[np.float64]:
+    """Return supported centers of a result with their stated radii as a last column: (m, d + 1)."""
+    names = ("centers", "errors", "weights")
+    if not all(hasattr(after, name) for name in names):
+        return np.empty((0, 0))
+    told: NDArray[np.float64] = np.column_stack([after.centers, after.errors])
+    sure: NDArray[np.bool_] = (np.asarray(after.weights) > 0) & np.isfinite(told).all(axis=1)
+    return told[sure]
+
+
+def ball_after(
+    population: Population, reached: NDArray[np.float64] | None = None
+) -> tuple[list[float], float]:
+    """Return center and radius of a ball that suits a population.
+
+    Parameters
+    ----------
+    population : Population
+        What the first study found.
+    reached : ndarray, shape (m, d + 1), optional
+        Centers that it found, and how wrong each may be: the ball holds what surely lies that far out.
 
     Examples
     --------
     >>> from types import SimpleNamespace
     >>> points = np.array([[1.0, 0.0], [3.0, 0.0]])
     >>> population = SimpleNamespace(points=points, weights=np.ones(2), scatter=3.0, study_id="", plan_ids=())
-    >>> ball_after(population)  # 1.1 times √(1 + 3)
-    ([2.0, 0.0], 2.2)
+    >>> ball_after(population)  # √(1 + 3)
+    ([2.0, 0.0], 2.0)
     """
     points = np.asarray(population.points, dtype=np.float64)
     weights = np.asarray(population.weights, dtype=np.float64)
@@ -72,9 +96,15 @@ def ball_after(population: Population) -> tuple[list[float], float]:
         raise PlanError("a population needs points (m, d) and weights (m,) that are not all 0")
     center = weights @ points / total
     distances = np.sqrt(((points - center) ** 2).sum(axis=1) + population.scatter)
-    order = np.argsort(distances, kind="stable")
-    reached = np.searchsorted(np.cumsum(weights[order]), HELD * total)
-    radius = MARGIN * float(distances[order[min(int(reached), len(order) - 1)]])
+    if points.shape[1] <= FEW:
+        order = np.argsort(distances, kind="stable")
+        last = np.searchsorted(np.cumsum(weights[order]), HELD * total)
+        radius = float(distances[order[min(int(last), len(order) - 1)]])
+    else:
+        radius = MARGIN * float(np.sqrt(weights @ distances**2 / total))
+    if reached is not None and len(reached):
+        sure = np.linalg.norm(reached[:, :-1] - center, axis=1) - reached[:, -1]
+        radius = max(radius, float(sure.max()))
     if not (np.isfinite(radius) and np.isfinite(center).all()):
         raise PlanError("a population needs finite points")
     if radius == 0:

@@ -24,7 +24,7 @@ from coterie.plan.base import MixedParameters, Parameters
 from coterie.plan.canonical import MAX_BYTES, canonical_bytes, parse_object, shown
 from coterie.plan.checks import checked_choice, checked_delta, checked_fields, checked_integer, checked_real
 from coterie.plan.files import read_bounded, replacing
-from coterie.plan.follow_up import ball_after, population_in
+from coterie.plan.follow_up import ball_after, population_in, surely_reached
 from coterie.plan.protocols import PARAMETERS, design_parameters, parameters_class
 from coterie.plan.public import checked_public_part
 from coterie.plan.tree_shape import shape_of
@@ -217,7 +217,7 @@ class Plan:
         """
         if (population := population_in(after)) is not None:
             if center is None and radius is None:
-                center, radius = ball_after(population)
+                center, radius = ball_after(population, surely_reached(after))
             study, after = study or population.study_id, population.plan_ids
         public = checked_public_part(
             protocol=protocol,
@@ -247,7 +247,7 @@ class Plan:
         ----------
         result : Result or Population
             What the first people's reports gave; the center of the ball is the mean of its population, the
-            radius holds 99 % of it, with a margin.
+            radius follows from how far from there people are (`coterie.plan.follow_up`).
         expected_users : int
             How many other people will answer.
         **changes
@@ -268,7 +268,7 @@ class Plan:
         >>> seen = SimpleNamespace(points=points, weights=weights, scatter=0.0, **names)  # or a Result
         >>> wave = plan.follow_up(seen, expected_users=9000)
         >>> wave.center, round(wave.radius, 6), wave.study_id == plan.id
-        ((5.0, 5.0), 2.2, True)
+        ((5.0, 5.0), 2.0, True)
         """
         population = population_in(result)
         if population is None:
@@ -278,7 +278,7 @@ class Plan:
             raise PlanError("this result does not come from this plan: its population does not name the plan")
         kept = ("dimension", "clusters", "epsilon", "protocol", "model", "delta", "ids", "seed")
         settings = {**{name: getattr(self, name) for name in kept}, **changes}
-        return type(self).design(**settings, expected_users=expected_users, after=population)
+        return type(self).design(**settings, expected_users=expected_users, after=result)
 
     @property
     def id(self) -> str:

@@ -84,7 +84,7 @@ def test_centers_beyond_the_one_group_of_people_are_named_or_unsupported():
     points = np.tile([[0.3, -0.4, 0.2] + [0.0] * 20], (20_000, 1))
     result = decoded(points, 4, 2.0)
     assert result.supported <= 1 or any("may be one group" in note for note in result.notes)
-    assert np.linalg.norm(result.centers - points[0], axis=1).min() < 0.2
+    assert np.linalg.norm(result.centers - points[0], axis=1).min() < 0.3
 
 
 def test_one_cluster_is_the_mean():
