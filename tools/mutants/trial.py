@@ -34,7 +34,8 @@ _OPTIONS = (
     *("-x", "-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist"),
     *("-W", "ignore::pytest.PytestAssertRewriteWarning"),  # hypothesis is loaded before the fork
 )
-_PASSED, _FAILED, _INTERRUPTED = 0, 1, 2  # pytest's exit codes; 2: a test file cannot be imported
+# pytest's exit codes; 2: a test file cannot be imported; 4: conftest.py cannot.
+_PASSED, _FAILED, _NO_TEST_FILE, _NO_CONFTEST = 0, 1, 2, 4
 WAITING = 30  # seconds on the clock for each of the processor: the machine may be busy with other things
 FIRST = 3.0  # seconds of tests in the first round: most mutants are noticed there
 
@@ -172,7 +173,7 @@ class Trial:
                 ran += len(chosen)
                 if code is None:
                     return Outcome("slow", "", ran, time.monotonic() - started)
-                if code not in (_PASSED, _FAILED, _INTERRUPTED) and code > 0:
+                if code not in (_PASSED, _FAILED, _NO_TEST_FILE, _NO_CONFTEST) and code > 0:
                     log = (self.tree / ".log").read_text(encoding="utf-8", errors="replace")
                     raise RuntimeError(
                         f"pytest ended with {code} instead of a verdict on {mutant.name}:\n{log}"
@@ -187,13 +188,15 @@ class Trial:
     def of_named(self, mutant: Named) -> Outcome:
         """Try a named mutant against its own tests."""
         started = time.monotonic()
-        place = self.tree / PACKAGE / mutant.file
-        original = place.read_text(encoding="utf-8")
-        place.write_text(mutant.source(self.tree), encoding="utf-8")
+        changed = mutant.changed(self.tree)
+        original = {path: path.read_text(encoding="utf-8") for path in changed}
         try:
+            for path, text in changed.items():
+                path.write_text(text, encoding="utf-8")
             code, by = self._child(list(mutant.tests), 300, ordered=False)
         finally:
-            place.write_text(original, encoding="utf-8")
+            for path, text in original.items():
+                path.write_text(text, encoding="utf-8")
         state = {None: "slow", _PASSED: "survived", _FAILED: "killed"}.get(code, f"no verdict ({code})")
         return Outcome(state, by, 0, time.monotonic() - started)
 
