@@ -10,14 +10,13 @@ from scipy.optimize import minimize_scalar
 
 from coterie.errors import PlanError
 from coterie.privacy.amplification import (
-    MAX_BATCH,
     amplified_delta,
     amplified_epsilon,
     closed_form_epsilon,
     largest_local_epsilon,
     least_users,
 )
-from coterie.privacy.blanket import MAX_RATE, blanket_delta, least_blanket
+from coterie.privacy.blanket import blanket_delta, least_blanket
 from coterie.privacy.clones import conditional_delta, least_epsilon, mean_delta, window
 from coterie.privacy.odds import (
     BASE_ODDS,
@@ -167,7 +166,7 @@ def test_the_exact_law_of_one_integer_is_summed_as_far_as_it_matters():
         (lambda: least_scale(lambda scale: lambda order: 0.0, 1.0, 0.0, parts=1), "need epsilon > 0"),
         (lambda: least_scale(lambda scale: lambda order: 0.0, 1.0, 1.0, parts=1), "need epsilon > 0"),
         (lambda: blanket_delta(1.0, 0.0), r"in \(0, 2\^30\]"),
-        (lambda: blanket_delta(1.0, MAX_RATE + 1), r"in \(0, 2\^30\]"),
+        (lambda: blanket_delta(1.0, 2**30 + 1), r"in \(0, 2\^30\]"),
         (lambda: least_blanket(0.0, 0.5), "need epsilon > 0"),
         (lambda: least_blanket(1.0, 0.0), "need epsilon > 0"),
         (lambda: least_blanket(1.0, 1.0), "need epsilon > 0"),
@@ -175,7 +174,7 @@ def test_the_exact_law_of_one_integer_is_summed_as_far_as_it_matters():
         (lambda: amplified_delta(0.5, 0.0, 10), r"local epsilon must be in \(0, 16\]"),
         (lambda: amplified_delta(0.5, 16.5, 10), r"local epsilon must be in \(0, 16\]"),
         (lambda: amplified_delta(0.5, 1.0, 0), "a batch has 1 to"),
-        (lambda: amplified_delta(0.5, 1.0, MAX_BATCH + 1), "a batch has 1 to"),
+        (lambda: amplified_delta(0.5, 1.0, 2**40 + 1), "a batch has 1 to"),
         (lambda: amplified_epsilon(1.0, 0.0, 10), r"delta must be in \(0, 1\)"),
         (lambda: amplified_epsilon(1.0, 1.0, 10), r"delta must be in \(0, 1\)"),
         (lambda: amplified_epsilon(0.0, 0.5, 10), "local epsilon must be in"),
@@ -262,6 +261,13 @@ def test_searches_stop_at_the_boundary_and_on_the_safe_side():
     rate = least_blanket(1.0, 1e-6)
     assert blanket_delta(1.0, float(rate), target=1e-6) <= 1e-6
     assert blanket_delta(1.0, float(rate - Fraction(1, 64)), target=1e-6) > 1e-6
+
+
+def test_the_largest_values_are_taken():
+    assert 0 < amplified_delta(1e-7, 1.0, 2**40) < 1
+    assert 0 <= amplified_delta(1.0, 16.0, 1000) <= 1
+    assert 0 <= blanket_delta(1e-4, 2**30) < 1
+    assert largest_odds(16.0) == largest_shared_odds(16.0, 1)
 
 
 def test_searches_know_when_nothing_is_to_be_found():

@@ -11,16 +11,13 @@ from coterie.coins import SimulationCoins
 from coterie.errors import PlanError, ReportError
 from coterie.privacy.odds import BASE_ODDS
 from coterie.randomizers.blanket import Blanket
-from coterie.randomizers.codeword import MAX_CODEWORDS, TOTAL_LIMIT, CodewordRandomizer
-from coterie.randomizers.discrete_gaussian import MAX_PART, DiscreteGaussian
-from coterie.randomizers.discrete_laplace import MAX_PART as LAPLACE_PART
+from coterie.randomizers.codeword import CodewordRandomizer
+from coterie.randomizers.discrete_gaussian import DiscreteGaussian
 from coterie.randomizers.discrete_laplace import DiscreteLaplace
-from coterie.randomizers.exact import MOST_POISSON_ROUNDS, poisson
+from coterie.randomizers.exact import poisson
 from coterie.randomizers.privunit import PrivUnit, cap_share
 from coterie.randomizers.response import BinaryResponse
 from coterie.randomizers.split_and_mix import (
-    MAX_MODULUS,
-    MAX_SHARES,
     SplitAndMix,
     is_prime,
     security_of,
@@ -47,22 +44,22 @@ class Given:
 @pytest.mark.parametrize(
     ("make", "last", "refused", "message"),
     [
-        (DiscreteGaussian, Fraction(MAX_PART - 1), Fraction(MAX_PART), "positive fraction"),
-        (DiscreteGaussian, Fraction(1, MAX_PART), Fraction(1, MAX_PART + 1), "positive fraction"),
-        (DiscreteLaplace, Fraction(LAPLACE_PART), Fraction(LAPLACE_PART + 1), "positive fraction"),
-        (DiscreteLaplace, Fraction(1, LAPLACE_PART), Fraction(1, LAPLACE_PART + 1), "positive fraction"),
+        (DiscreteGaussian, Fraction(2**25 - 1), Fraction(2**25), "positive fraction"),
+        (DiscreteGaussian, Fraction(1, 2**25), Fraction(1, 2**25 + 1), "positive fraction"),
+        (DiscreteLaplace, Fraction(2**40), Fraction(2**40 + 1), "positive fraction"),
+        (DiscreteLaplace, Fraction(1, 2**40), Fraction(1, 2**40 + 1), "positive fraction"),
         (lambda odds: CodewordRandomizer(2, 1, odds), BASE_ODDS + 1, BASE_ODDS, "odds must exceed"),
         (
             lambda odds: CodewordRandomizer(2, 1, odds),
-            TOTAL_LIMIT - BASE_ODDS - 1,
-            TOTAL_LIMIT - BASE_ODDS,
+            2**53 - BASE_ODDS - 1,
+            2**53 - BASE_ODDS,
             r"below 2\^53",
         ),
         (lambda count: CodewordRandomizer(count, 1, 2 * BASE_ODDS), 2, 1, "codewords must be in"),
         (
             lambda count: CodewordRandomizer(count, 1, 2 * BASE_ODDS),
-            MAX_CODEWORDS,
-            MAX_CODEWORDS + 1,
+            2**16,
+            2**16 + 1,
             "codewords must be in",
         ),
         (lambda cap: CodewordRandomizer(9, cap, 2 * BASE_ODDS), 1, 0, "cap must be in"),
@@ -76,12 +73,12 @@ class Given:
         (lambda modulus: SplitAndMix(modulus, 2), 2, 1, "must be a prime"),
         (
             lambda modulus: SplitAndMix(modulus, 2),
-            MAX_MODULUS - 57,
-            smallest_prime_above(MAX_MODULUS),
+            2**62 - 57,
+            smallest_prime_above(2**62),
             "must be a prime",
         ),
         (lambda shares: SplitAndMix(101, shares), 2, 1, "number of shares"),
-        (lambda shares: SplitAndMix(101, shares), MAX_SHARES, MAX_SHARES + 1, "number of shares"),
+        (lambda shares: SplitAndMix(101, shares), 1024, 1024 + 1, "number of shares"),
         (lambda rows: VectorSums(rows, 1, Fraction(0), MIXER), 1, 0, "at least one entry"),
         (lambda width: VectorSums(1, width, Fraction(0), MIXER), 1, 0, "at least one entry"),
         (
@@ -100,8 +97,8 @@ class Given:
         (lambda rate: poisson(rate, 0, SimulationCoins(0)), Fraction(0), Fraction(-1, 99), "not be negative"),
         (
             lambda rate: poisson(rate, 0, SimulationCoins(0)),
-            Fraction(MOST_POISSON_ROUNDS),
-            MOST_POISSON_ROUNDS + Fraction(1, 9),
+            Fraction(4096),
+            4096 + Fraction(1, 9),
             "at most 4096",
         ),
         (
@@ -154,7 +151,7 @@ def test_what_deceives_few_witnesses_is_no_prime(composite):
 def test_bits_of_security_are_those_of_the_theorem_rounded_down():
     with localcontext(Context(prec=40)):
         two = Decimal(2).ln()
-        for shares, modulus, group in ((12, (1 << 32) + 15, 10_000), (3, 2, 19), (900, MAX_MODULUS, 10**9)):
+        for shares, modulus, group in ((12, (1 << 32) + 15, 10_000), (3, 2, 19), (900, 2**62, 10**9)):
             room = (Decimal(group).ln() - 1) / two
             exact = ((shares - 2) * room - Decimal(modulus).ln() / two) / 2
             assert exact - Decimal("2e-9") <= Decimal(security_of(shares, modulus, group)) < exact
