@@ -267,6 +267,7 @@ def test_the_largest_values_are_taken():
     assert 0 < amplified_delta(1e-7, 1.0, 2**40) < 1
     assert 0 <= amplified_delta(1.0, 16.0, 1000) <= 1
     assert 0 <= blanket_delta(1e-4, 2**30) < 1
+    assert blanket_delta(0.1, 1e-12) == 1.0  # not a little more
     assert largest_odds(16.0) == largest_shared_odds(16.0, 1)
 
 
@@ -331,3 +332,17 @@ def test_a_window_leaves_less_than_its_share_outside():
         assert poisson.cdf(low - 1, rate) <= target * 1e-5
         assert poisson.sf(high, rate) <= target * 1e-5
         assert high - low <= 40 * math.sqrt(rate) + 80
+
+
+def test_a_window_that_starts_too_narrow_is_widened():
+    from scipy.stats import poisson
+
+    low, high = window(
+        100.0, 1e-9, math.inf, 0.1, lambda c: poisson.cdf(c, 100), lambda c: poisson.sf(c, 100)
+    )
+    assert poisson.cdf(low - 1, 100) <= 1e-6
+    assert poisson.sf(high, 100) <= 1e-6
+    low, high = window(
+        9.0, 1e-9, 20.0, 1e-3, lambda c: np.where(c < 20, 0.5, 1.0), lambda c: np.where(c < 20, 0.5, 0.0)
+    )
+    assert (low, high) == (0, 20)  # no further than there is anything
