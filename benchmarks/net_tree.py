@@ -38,7 +38,7 @@ from coterie.centers.net_tree import codeword_oracle, nets_of, oracles_of
 from coterie.coins import SimulationCoins, SystemCoins
 from coterie.datasets import gaussian_mixture
 from coterie.encode.net_tree import NetTreeEncoder
-from coterie.engines.inline import play
+from coterie.engines import play
 from coterie.errors import DecodeError, PlanError
 from coterie.metrics import normalized_objective, recovered
 from coterie.oracles.base import FrequencyOracle

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from coterie import Aggregate, Plan, Result, decode
 from coterie.centers.explain import explain
 from coterie.coins import SimulationCoins
-from coterie.engines.inline import play
+from coterie.engines import play
 from coterie.errors import CoterieError
 from coterie.oracles.rows import Frame, Lift, ViewRows, rows_of
 from coterie.plan.codeword import EXTRA_COORDINATES, CodewordParameters

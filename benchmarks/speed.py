@@ -37,7 +37,7 @@ from coterie.aggregate.codeword import CodewordTable
 from coterie.centers.explain import explain
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
-from coterie.engines.inline import play
+from coterie.engines import play
 from coterie.oracles.rows import rows_of
 from coterie.plan.codeword import CodewordParameters
 from coterie.plan.views import CrossPolytope

@@ -15,7 +15,7 @@ import pytest
 
 from coterie.aggregate import Aggregate
 from coterie.cli.points import open_points
-from coterie.collect import take_in, take_uploads
+from coterie.collect import Intake, take_in
 from coterie.collect.released import SUFFIX, open_released
 from coterie.encode import Client
 from coterie.encode.ledger import Ledger
@@ -43,7 +43,7 @@ AMPLIFIED = Plan.design(2, 2, 1.0, 200, model="shuffle", delta=1e-4)
 
 KINDS = {  # how often each, of 20
     "plan": 3, "text": 4, "reports": 2, "shuffled": 1, "ledger": 2, "released": 1, "table": 1, "added": 1,
-    "uploads": 2, "npy": 1, "csv": 2,
+    "uploads": 1, "stream": 1, "npy": 1, "csv": 2,
 }  # fmt: skip
 
 
@@ -163,14 +163,16 @@ class Fuzzer:
 
     def uploads(self):
         plan = PLANS["codeword"]
-        take_uploads(
-            plan,
-            self.random.randbytes(
-                plan.upload_width * self.random.randrange(3) + (self.random.random() < 0.1)
-            ),
-            issued=(bytes(16),),
-            spent=set(),
-        )
+        pieces = [self.random.randbytes(self.random.randrange(3 * plan.upload_width)) for _ in range(3)]
+        with Intake(plan, most_reports=self.random.choice((2, 100))) as intake:
+            intake.add_uploads(pieces, issued=(bytes(16),), spent=set())
+            assert sum(len(chunk) for chunk in intake.chunks()) == intake.counts.unique
+
+    def stream(self):
+        pieces = [self.random.randbytes(self.random.randrange(40)) for _ in range(3)]
+        with Intake(self.local, most_reports=self.random.choice((2, 100))) as intake:
+            intake.add_stream(pieces)
+            assert sum(len(chunk) for chunk in intake.chunks()) == intake.counts.unique
 
     def npy(self):
         self.points("x.npy", self.good["npy"])

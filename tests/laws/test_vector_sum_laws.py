@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from coterie.aggregate import Aggregate
 from coterie.coins import SimulationCoins
-from coterie.collect.shuffler import mixed_messages
+from coterie.collect.shuffler import mixed
 from coterie.encode.vector_sums import VectorSumEncoder
 from coterie.plan import Plan
 from coterie.randomizers.vector_sums import big_endian, from_big_endian
@@ -16,7 +16,7 @@ PLAN = Plan.design(
 )
 IDS = np.random.default_rng(0).integers(0, 256, (25, 12), dtype=np.uint8)
 REPORTS = VectorSumEncoder(PLAN).encode(np.full((25, 2), 0.3), IDS, SimulationCoins(0))
-MESSAGES = np.concatenate(list(mixed_messages(PLAN, REPORTS)))
+MESSAGES = np.concatenate(list(mixed(PLAN, [REPORTS])))
 WHOLE = Aggregate(PLAN)
 WHOLE.add(MESSAGES)
 
@@ -35,7 +35,7 @@ def test_any_order_split_and_merge_gives_the_same_bits(seed, cuts):
 
 @given(st.permutations(range(25)))
 def test_the_order_of_arrival_leaves_no_trace(order):
-    again = np.concatenate(list(mixed_messages(PLAN, REPORTS[list(order)])))
+    again = np.concatenate(list(mixed(PLAN, [REPORTS[list(order)]])))
     assert np.array_equal(again, MESSAGES)
 
 

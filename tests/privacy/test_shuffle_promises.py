@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from coterie.collect.shuffler import mixed_messages
+from coterie.collect.shuffler import mixed
 from coterie.encode.vector_sums import VectorSumEncoder
 from coterie.errors import PlanError, ReportError
 from coterie.geometry.ball import SCALE
@@ -101,6 +101,6 @@ def test_a_row_with_one_person_too_few_is_not_released():
     reports[:, :12] = ids
     own = np.flatnonzero(rows == 0)
     enough = np.concatenate([own[:group], np.flatnonzero(rows != 0)])
-    assert len(list(mixed_messages(plan, reports[enough]))) == plan.parameters.rows
+    assert len(list(mixed(plan, [reports[enough]]))) == plan.parameters.rows
     with pytest.raises(ReportError, match=f"has {group - 1} people, the plan needs {group}"):
-        list(mixed_messages(plan, reports[enough[1:]]))
+        list(mixed(plan, [reports[enough[1:]]]))

@@ -14,7 +14,7 @@ import pytest
 
 from coterie.coins import SimulationCoins
 from coterie.encode.codeword import CodewordEncoder
-from coterie.engines.inline import play
+from coterie.engines import play
 from coterie.geometry.ball import SCALE, quantize
 from coterie.geometry.cells import CrossPolytopeCells
 from coterie.geometry.lift import lift

@@ -9,7 +9,7 @@ import pytest
 from coterie import Plan
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
-from coterie.engines.inline import play
+from coterie.engines import play
 from coterie.oracles.rows import rows_of
 
 USERS, DIMENSION, GROUPS = 60_000, 4, 3

@@ -10,7 +10,7 @@ from coterie.centers.net_tree import codeword_oracle, nets_of
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
 from coterie.encode.net_tree_codeword import CodewordTreeEncoder
-from coterie.engines.inline import play
+from coterie.engines import play
 from coterie.geometry.ball import SCALE, quantize
 from coterie.geometry.hadamard import fwht
 from coterie.geometry.lift import lift

@@ -11,7 +11,7 @@ from coterie.centers.net_tree import nets_of, tree_oracles
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
 from coterie.encode.net_tree_sums import NetTreeSumEncoder
-from coterie.engines.vector_sums import drawn_table, sent_table
+from coterie.engines import Inline, drawn_table
 from coterie.metrics import normalized_objective
 from coterie.oracles.tree_sums import TreeSums
 from coterie.plan import Plan
@@ -47,12 +47,13 @@ def test_sent_sums_are_the_true_ones_bit_for_bit_and_carry_the_stated_noise(monk
     with monkeypatch.context() as patched:
         patched.setattr(NetTreeSumParameters, "noise_scale", Fraction(0))
         reports = NetTreeSumEncoder(plan).encode(points, ids_of(people), SimulationCoins(0))
-    table = sent_table(plan, reports).table
+    table = Inline().aggregate(plan, [reports]).table
     assert (plan.parameters.sums().centered(table.sums) == true_table(plan, points)).all()
     # With it, sent and drawn sums carry the same.
     reports = NetTreeSumEncoder(plan).encode(points, ids_of(people), SimulationCoins(1))
     sigma = plan.parameters.total_noise(people) * plan.parameters.grid
-    sent = plan.parameters.sums().centered(sent_table(plan, reports).table.sums) - true_table(plan, points)
+    sent = plan.parameters.sums().centered(Inline().aggregate(plan, [reports]).table.sums)
+    sent -= true_table(plan, points)
     assert stats.kstest(sent.ravel() / sigma, "norm").pvalue > FALSE_ALARM
     drawn = np.concatenate(
         [

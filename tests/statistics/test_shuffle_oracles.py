@@ -9,7 +9,7 @@ from scipy import stats
 
 from coterie.coins import SimulationCoins
 from coterie.encode.vector_sums import VectorSumEncoder
-from coterie.engines.vector_sums import drawn_table, sent_table
+from coterie.engines import Inline, drawn_table
 from coterie.oracles.mixed_sums import mixed_leaf_sums, people_by_row
 from coterie.oracles.shuffled_histogram import ShuffledHistogram
 from coterie.plan import Plan
@@ -44,7 +44,7 @@ def noise_of(plan, points, seed, *, sent):
     coins = SimulationCoins(seed)
     ids = np.frombuffer(SimulationCoins(seed).bytes(12 * len(points)), dtype=np.uint8).reshape(-1, 12)
     if sent:
-        table = sent_table(plan, VectorSumEncoder(plan).encode(points, ids, coins))
+        table = Inline().aggregate(plan, [VectorSumEncoder(plan).encode(points, ids, coins)])
     else:
         table, _ = drawn_table(plan, points, coins)
     (view,) = mixed_leaf_sums(table.table)
@@ -83,7 +83,7 @@ def test_in_a_hashed_table_every_share_is_sent_and_every_bucket_has_the_stated_n
         ids = np.frombuffer(coins.bytes(12 * people), dtype=np.uint8).reshape(-1, 12)
         reports = encoder.encode(points, ids, coins)
         assert reports.shape[1] == 12 + parameters.cost.messages * parameters.sums().mixer.share_bytes
-        table = sent_table(plan, reports).table
+        table = Inline().aggregate(plan, [reports]).table
         assert (people_by_row(table) == people).all()
         noise = parameters.sums().centered(table.sums) - true_sums(plan, points, ids)
         found.append(noise.ravel() / (float(parameters.noise_scale) * np.sqrt(people)))

@@ -11,7 +11,7 @@ from coterie.centers import LocalSearch
 from coterie.cli import app
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
-from coterie.engines.inline import play
+from coterie.engines import play
 from coterie.errors import DecodeError, PlanError
 from coterie.metrics import normalized_objective
 

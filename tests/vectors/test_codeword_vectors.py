@@ -25,6 +25,11 @@ GOOD, BAD = VECTORS["good"], VECTORS["bad"]
 ERRORS = {"plan": PlanError, "report": ReportError, "point": PointError}
 
 
+def view_and_mask(rows, row):
+    number = next(number for number, part in enumerate(rows.parts) if row < part.stop)
+    return number, np.array([row - rows.parts[number].start])
+
+
 def named(vectors, error=None):
     chosen = [vector for vector in vectors if error is None or vector["error"] == error]
     return pytest.mark.parametrize("vector", chosen, ids=[vector["name"] for vector in chosen])
@@ -89,7 +94,7 @@ def test_what_decides_the_sign(vector):
     rows = Rows.of(plan.parameters)
     for case in vector["cases"]:
         quantized = np.array([case["quantized"]], dtype=np.float64)
-        (number,), masks = rows.split(np.array([case["row"]]))
+        number, masks = view_and_mask(rows, case["row"])
         geometry = plan.parameters.views[number].geometry(plan.randomness_key, int(number), plan.dimension)
         if "height" in case:
             assert geometry.heights(quantized, masks).tolist() == [case["height"]]
@@ -159,7 +164,7 @@ def test_every_kind_is_there():
         plan = Plan.from_json(vector["plan"])
         rows = Rows.of(plan.parameters)
         for case in (case for case in vector["cases"] if "height" in case):
-            (number,), (mask,) = rows.split(np.array([case["row"]]))
+            number, (mask,) = view_and_mask(rows, case["row"])
             offset = plan.parameters.views[number].offsets[mask]
             sides.add((int(np.sign(offset)), int(mask) // 128, int(np.sign(case["height"] - offset))))
     assert {offset for offset, _, _ in sides} == {-1, 0, 1}

@@ -28,6 +28,7 @@ from coterie.errors import AggregateError, FileError, PlanError
 from coterie.plan import Plan
 from coterie.plan.canonical import MAX_BYTES as MAX_PLAN_BYTES
 from coterie.plan.files import replacing
+from coterie.wire.forms import message_form
 from coterie.wire.layout import Reports, as_rows
 
 MAGIC: Final = b"COTERIE-TABLE\n"
@@ -60,7 +61,7 @@ class Aggregate:
     3
     """
 
-    __slots__ = ("plan", "table")
+    __slots__ = ("_form", "plan", "table")
 
     __hash__ = None  # type: ignore[assignment]  # it changes
 
@@ -68,6 +69,7 @@ class Aggregate:
         if not isinstance(plan, Plan):
             raise PlanError(f"an aggregate needs a Plan, got {type(plan).__name__}; Plan.load reads one")
         self.plan = plan
+        self._form = message_form(plan)
         self.table: Table = TABLES[plan.protocol].zero(plan)
 
     @property
@@ -92,6 +94,7 @@ class Aggregate:
         """
         rows = as_rows(reports, self.plan.message_width)
         self._check_room(len(rows))
+        self._form.check(rows)
         self.table.add(rows)
 
     def merge(self, other: Aggregate) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate.arrays import MAX_COUNT, check_same_plan, fill
-from coterie.errors import AggregateError, PlanError, ReportError
+from coterie.errors import AggregateError, PlanError
 from coterie.plan.codeword import ID_BYTES, CodewordParameters
 from coterie.plan.plan import Plan
 from coterie.wire.kernels import Kernels, kernels_of
@@ -77,7 +77,7 @@ class CodewordTable:
     def add(
         self, reports: NDArray[np.uint8], *, kernels: Kernels | None = None, workers: int | None = None
     ) -> None:
-        """Add reports, all of them or, if one is malformed, none.
+        """Add reports, which have the plan's form (`Aggregate.add` sees to it).
 
         Parameters
         ----------
@@ -87,7 +87,6 @@ class CodewordTable:
             As for `coterie.encode.codeword.CodewordEncoder`; the table is the same either way.
         """
         parameters = self.parameters
-        _check_shape(reports, parameters.report_width)
         heavy = kernels_of("coterie.aggregate", kernels, len(reports))
         stream, layout = PublicStream(self.plan.randomness_key()), Rows.of(parameters)
         # A piece has as many reports as the table has rows: adding its sums to them is then a small part.
@@ -100,7 +99,7 @@ class CodewordTable:
             accumulate = heavy.Accumulator(step, parameters.embedding)
             for start in starts:
                 piece = reports[start : start + step]
-                indices = _indices_of(piece, parameters, first=start)
+                indices = _indices_of(piece)
                 rows, flips, packed = stream.chosen(
                     piece[:, :ID_BYTES], indices, layout, parameters.embedding
                 )
@@ -171,25 +170,7 @@ def _parameters_of(plan: Plan) -> CodewordParameters:
     return plan.parameters
 
 
-def _check_shape(reports: NDArray[np.uint8], width: int) -> None:
-    if reports.ndim != 2 or reports.shape[1] != width or reports.dtype != np.uint8:
-        raise ReportError(
-            f"reports must be uint8 of shape (n, {width}), one report a row, "
-            f"got {reports.dtype} of shape {reports.shape}"
-        )
-
-
-def _indices_of(reports: NDArray[np.uint8], parameters: CodewordParameters, first: int) -> NDArray[np.int64]:
-    """Return the index of each report, (n, width) -> (n,); `first` is the number of the first, for errors."""
+def _indices_of(reports: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return the index of each report, one byte or two: (n, width) -> (n,)."""
     indices = reports[:, ID_BYTES].astype(np.int64)
-    if parameters.index_bytes == 2:
-        indices = (indices << 8) | reports[:, ID_BYTES + 1]
-    foreign = indices >= parameters.codewords
-    if foreign.any():
-        place = int(foreign.argmax())
-        raise ReportError(
-            f"report {first + place} names codeword {indices[place]}, "
-            f"but the plan has {parameters.codewords}; "
-            "none of these reports was added"
-        )
-    return indices
+    return indices if reports.shape[1] == ID_BYTES + 1 else (indices << 8) | reports[:, ID_BYTES + 1]

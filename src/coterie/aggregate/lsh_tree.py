@@ -26,7 +26,7 @@ from coterie.errors import AggregateError
 from coterie.plan import Plan
 from coterie.plan.codeword import ID_BYTES
 from coterie.plan.lsh_tree import LshTreeParameters
-from coterie.wire.lsh_tree import LshTreeStream, check_reports, lsh_tree_parameters, unpack_bits
+from coterie.wire.lsh_tree import LshTreeStream, lsh_tree_parameters, unpack_bits
 from coterie.wire.stream import signs_of
 
 LENGTH: Final = (1 << 15) - 1  # of a direction, in integer steps
@@ -76,8 +76,7 @@ class LshTreeTable:
         return int(self.reports.sum()) // self.parameters.answers
 
     def add(self, reports: NDArray[np.uint8]) -> None:
-        """Add reports, (n, width): all of them or, if one is malformed, none."""
-        check_reports(reports, self.parameters)
+        """Add reports, (n, width), which have the plan's form (`Aggregate.add` sees to it)."""
         stream = LshTreeStream(self.plan)
         for start in range(0, len(reports), _REPORTS_AT_A_TIME):
             self._add_piece(reports[start : start + _REPORTS_AT_A_TIME], stream)

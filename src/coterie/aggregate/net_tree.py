@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate.arrays import check_same_plan
-from coterie.errors import AggregateError, ReportError
+from coterie.errors import AggregateError
 from coterie.plan import Plan
-from coterie.wire.net_tree import check_reports, local_tree_parameters
+from coterie.wire.forms import report_form
+from coterie.wire.net_tree import local_tree_parameters
 
 _WORD = 8
 
@@ -62,8 +63,7 @@ class NetTreeTable:
         return self._pieces[0]
 
     def add(self, reports: NDArray[np.uint8]) -> None:
-        """Add reports, (n, width): all of them or, if one is malformed, none."""
-        check_reports(reports, local_tree_parameters(self.plan))
+        """Add reports, (n, width), which have the plan's form (`Aggregate.add` sees to it)."""
         self._pieces.append(reports.copy())
 
     def merge(self, other: NetTreeTable) -> None:
@@ -95,10 +95,10 @@ class NetTreeTable:
             raise AggregateError(f"array reports must be int64 of shape (n, {words}), got {given.shape}")
         rows = np.ascontiguousarray(given.astype("<i8", copy=False)).view(np.uint8)  # (n, 8·words)
         table = cls.zero(plan)
-        try:
-            table.add(rows[:, :width])
-        except ReportError as error:
-            raise AggregateError(str(error)) from None
+        form = report_form(plan)
+        if form.foreign(rows[:, :width]).any():
+            raise AggregateError(f"it holds a report that is none: {form.reason}")
+        table.add(rows[:, :width])
         if rows[:, width:].any() or not np.array_equal(table.reports, rows[:, :width]):
             raise AggregateError("the reports are not in their canonical order or not padded with zeros")
         return table

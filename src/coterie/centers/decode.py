@@ -1,46 +1,66 @@
-"""Decode: from an aggregate to k centers, by the decoder that the plan's protocol names."""
+"""Decode: from a table to k centers, by one of the decoders that the plan's protocol has.
+
+A protocol has one decoder or several, by name; the first that can read the tables is the default. A decoder
+returns a `Solution`, and `dress` makes the result of it, the same for all of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from coterie.aggregate import Aggregate
-from coterie.centers.codeword import decode_codeword, decode_rows, number_of_groups
+from coterie.centers.codeword import (
+    decode_cells,
+    decode_population,
+    not_explained,
+    number_of_groups,
+    without_cells,
+)
+from coterie.centers.dress import dress
 from coterie.centers.k_means_decoder import Solver
 from coterie.centers.lsh_tree import decode_lsh_tree
 from coterie.centers.net_tree import decode_net_tree
 from coterie.centers.result import Result
+from coterie.centers.solution import Solution
 from coterie.centers.vector_sums import decode_vector_sums
 from coterie.errors import DecodeError
+from coterie.plan import Plan
 from coterie.plan.canonical import shown
 from coterie.plan.public import MAX_CLUSTERS
 
 AUTO: Final = "auto"  # as many clusters as the reports tell apart
 
-Decoder = Callable[..., Result]  # (Aggregate, clusters, Generator), and solver= for the protocols below
 
-_WITH_SOLVER: Final = frozenset({"net-tree", "net-tree-sums", "lsh-tree"})
+@dataclass(frozen=True, slots=True)
+class Decoder:
+    """One way from tables to a solution, and what it may be asked."""
+
+    find: Callable[..., Solution]  # (tables, clusters, Generator), and solver= where it takes one
+    unfit: Callable[[Sequence[Aggregate]], str | None] = lambda tables: None  # why it cannot read these
+    groups: Callable[[Sequence[Aggregate], np.random.Generator], int | None] | None = None  # for "auto"
+    several: bool = False  # reads several tables together
+    any_number: bool = True  # finds another number of clusters than the plan's, too
+    takes_solver: bool = False  # clusters a private coreset
 
 
-def _of_the_plan(decoder: Callable[..., Result]) -> Decoder:
-    """Return a decoder that knows the plan's number of clusters only, as one that is told a number."""
-
-    def checked(aggregate: Aggregate, clusters: int, rng: np.random.Generator, **options: Any) -> Result:
-        return decoder(_as_planned(aggregate, clusters), rng, **options)
-
-    return checked
+def _paper(find: Callable[..., Solution]) -> dict[str, Decoder]:
+    return {"paper": Decoder(find, any_number=False, takes_solver=True)}
 
 
-DECODERS: Final[dict[str, Decoder]] = {
-    "codeword": decode_codeword,
-    "net-tree": _of_the_plan(decode_net_tree),
-    "vector-sums": decode_vector_sums,
-    "lsh-tree": _of_the_plan(decode_lsh_tree),
-    "net-tree-sums": _of_the_plan(decode_net_tree),
+DECODERS: Final[dict[str, dict[str, Decoder]]] = {
+    "codeword": {
+        "population": Decoder(decode_population, not_explained, number_of_groups, several=True),
+        "cells": Decoder(decode_cells, without_cells, number_of_groups),
+    },
+    "net-tree": _paper(decode_net_tree),
+    "vector-sums": {"cells": Decoder(decode_vector_sums)},
+    "lsh-tree": _paper(decode_lsh_tree),
+    "net-tree-sums": _paper(decode_net_tree),
 }
 
 
@@ -49,6 +69,7 @@ def decode(
     *,
     clusters: int | str | None = None,
     random_state: int | np.random.Generator | None = None,
+    decoder: str | None = None,
     solver: Solver | None = None,
 ) -> Result:
     """Find the k cluster centers that private reports speak of.
@@ -66,8 +87,12 @@ def decode(
         apart: one more as long as it explains more than noise would, up to 2k + 2 for a plan of k clusters.
     random_state : int, Generator or None
         Seed of the analyst's random choices. The same table and seed give the same result.
+    decoder : str, optional
+        Which of the protocol's decoders. For "codeword": "population", weighted points that explain all rows
+        (the default where there are halfspaces, or at most two dimensions), or "cells", for tight groups,
+        from the cells alone. For "vector-sums": "cells". For the tree protocols: "paper".
     solver : Solver, optional
-        For the tree protocols: what clusters the private coreset, a k-means solver in scikit-learn's manner
+        For the paper's decoders: what clusters the private coreset, a k-means solver in scikit-learn's manner
         (`fit(X, sample_weight=…)`, then `cluster_centers_`). None is their own.
 
     Returns
@@ -79,8 +104,8 @@ def decode(
     Raises
     ------
     DecodeError
-        If an aggregate is empty or of an unknown protocol, several do not belong together, or the protocol
-        takes no solver.
+        If an aggregate is empty or of an unknown protocol, several do not belong together, or the decoder
+        is unknown, cannot read these tables, or takes no solver.
 
     Examples
     --------
@@ -94,38 +119,58 @@ def decode(
     ((2, 2), 2)
     """
     tables = _checked_tables(aggregate)
-    last = tables[-1]
-    wanted = _checked_clusters(clusters, last.plan.clusters)
-    options = _checked_options(last.plan.protocol, solver)
+    plan = tables[-1].plan
+    wanted = _checked_clusters(clusters, plan.clusters)
+    chosen = _chosen(tables, decoder)
+    _check_asked(chosen, plan, wanted, solver)
+    options = {} if solver is None else {"solver": solver}
     rng = np.random.default_rng(random_state)
 
     def found(number: int) -> Result:
-        if len(tables) > 1:
-            return decode_rows(tables, number, rng)
-        return DECODERS[last.plan.protocol](last, number, rng, **options)
+        return dress(chosen.find(tables, number, rng, **options), tables)
 
     # The problems are small: with more threads than one they mostly wait for each other.
     with threadpool_limits(limits=1):
         if wanted is not None:
             return found(wanted)
-        told = number_of_groups(tables, rng) if last.plan.protocol == "codeword" else None
+        told = None if chosen.groups is None else chosen.groups(tables, rng)
         if told is not None:
             return found(told)
-        planned = found(last.plan.clusters)
+        planned = found(plan.clusters)
         clear = max(planned.supported, 1)
-        return planned if clear == len(planned.centers) else found(clear)
+        return planned if clear == len(planned.centers) or not chosen.any_number else found(clear)
 
 
-def _checked_options(protocol: str, solver: Solver | None) -> dict[str, Solver]:
-    """Return what the protocol's decoder is told besides."""
-    if solver is None:
-        return {}
-    if protocol not in _WITH_SOLVER:
+def _chosen(tables: Sequence[Aggregate], name: str | None) -> Decoder:
+    """Return the decoder of this name, or the protocol's first that can read the tables."""
+    protocol = tables[-1].plan.protocol
+    decoders = DECODERS[protocol]
+    if name is not None and name not in decoders:
+        raise DecodeError(f"protocol {protocol} has no decoder {shown(name)}; known: {', '.join(decoders)}")
+    refusals = []
+    for each in decoders if name is None else [name]:
+        why = decoders[each].unfit(tables)
+        if why is None and len(tables) > 1 and not decoders[each].several:
+            why = "it reads one table, so decode these one by one"
+        if why is None:
+            return decoders[each]
+        refusals.append(f"decoder {each} cannot read this: {why}")
+    raise DecodeError("; ".join(refusals))
+
+
+def _check_asked(decoder: Decoder, plan: Plan, clusters: int | None, solver: Solver | None) -> None:
+    """Refuse what the decoder cannot do."""
+    if solver is not None and not decoder.takes_solver:
+        takers = [name for name, known in DECODERS.items() if any(x.takes_solver for x in known.values())]
         raise DecodeError(
-            f"the decoder of protocol {protocol} is no k-means on a coreset and takes no solver; "
-            f"those of {', '.join(sorted(_WITH_SOLVER))} do"
+            f"the decoder of protocol {plan.protocol} is no k-means on a coreset and takes no solver; "
+            f"those of {', '.join(takers)} do"
         )
-    return {"solver": solver}
+    if clusters not in (None, plan.clusters) and not decoder.any_number:
+        raise DecodeError(
+            f"protocol {plan.protocol} finds the plan's {plan.clusters} clusters only, "
+            f"asked for {clusters}; refit({clusters}) of its result finds others"
+        )
 
 
 def _checked_clusters(clusters: object, planned: int) -> int | None:
@@ -139,16 +184,6 @@ def _checked_clusters(clusters: object, planned: int) -> int | None:
             f'clusters must be an integer from 1 to {MAX_CLUSTERS}, "{AUTO}" or None, got {shown(clusters)}'
         )
     return clusters
-
-
-def _as_planned(aggregate: Aggregate, clusters: int) -> Aggregate:
-    """Refuse a number of clusters that the plan's tree was not grown for."""
-    if clusters != aggregate.plan.clusters:
-        raise DecodeError(
-            f"protocol {aggregate.plan.protocol} finds the plan's {aggregate.plan.clusters} clusters only, "
-            f"asked for {clusters}; refit({clusters}) of its result finds others"
-        )
-    return aggregate
 
 
 def _checked_tables(aggregate: object) -> Sequence[Aggregate]:

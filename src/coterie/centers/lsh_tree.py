@@ -8,8 +8,9 @@ A leaf whose frequency came out at or below zero has no weight and is left out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +18,12 @@ from numpy.typing import NDArray
 from coterie.aggregate import Aggregate
 from coterie.aggregate.lsh_tree import LshTreeTable
 from coterie.centers.k_means_decoder import Solver, checked_centers
-from coterie.centers.result import Population, Result
-from coterie.centers.solution import into_ball, weighted_kmeans
+from coterie.centers.solution import Solution, into_ball, solution_of_parts, weighted_kmeans
 from coterie.coreset.cost import nearest
 from coterie.oracles.lsh_levels import LevelSums, level_sums
 from coterie.plan import Plan
 from coterie.tree.lsh_tree import lsh_leaves
 from coterie.wire.lsh_tree import lsh_tree_parameters
-
-_CLEAR: Final = 2.0  # standard deviations by which a center's weight must stand out to be supported
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,18 +45,18 @@ class LshTreeOutcome:
 
 
 def decode_lsh_tree(
-    aggregate: Aggregate, generator: np.random.Generator, *, solver: Solver | None = None
-) -> Result:
-    """Find the centers of an `lsh-tree` aggregate; `solver` stands in for the paper's k-means++."""
-    table, plan = cast("LshTreeTable", aggregate.table), aggregate.plan
-    leaves = leaves_of(level_sums(table), branch_threshold(plan, aggregate.count))
-    points, weights = _enough(leaves, plan.clusters)
+    tables: Sequence[Aggregate], clusters: int, rng: np.random.Generator, *, solver: Solver | None = None
+) -> Solution:
+    """Find the centers of an `lsh-tree` table; `solver` stands in for the paper's k-means++."""
+    table, plan = cast("LshTreeTable", tables[-1].table), tables[-1].plan
+    leaves = leaves_of(level_sums(table), branch_threshold(plan, table.count))
+    points, weights = _enough(leaves, clusters)
     if solver is None:
-        labels = weighted_kmeans(points, weights, plan.clusters, generator)
+        labels = weighted_kmeans(points, weights, clusters, rng)
     else:
         solver.fit(points, sample_weight=weights)
-        labels = nearest(points, checked_centers(solver, plan.dimension, plan.clusters))
-    return _result(aggregate, leaves, labels[: len(leaves.weights)])
+        labels = nearest(points, checked_centers(solver, plan.dimension, clusters))
+    return _solution(leaves, labels[: len(leaves.weights)], clusters)
 
 
 def branch_threshold(plan: Plan, count: int) -> float:
@@ -91,48 +89,15 @@ def _enough(leaves: LshLeaves, clusters: int) -> tuple[NDArray[np.float64], NDAr
     )
 
 
-def _result(aggregate: Aggregate, leaves: LshLeaves, labels: NDArray[np.int64]) -> Result:
-    plan, clusters = aggregate.plan, aggregate.plan.clusters
+def _solution(leaves: LshLeaves, labels: NDArray[np.int64], clusters: int) -> Solution:
     members = np.zeros((clusters, len(labels)))
     members[labels, np.arange(len(labels))] = 1.0
     weights = members @ leaves.weights  # (k,)
     centers = members @ (leaves.weights[:, None] * leaves.points) / np.maximum(weights, 1.0)[:, None]
     centers[weights == 0] = leaves.points[leaves.weights.argmax()]
-    count_noise = np.sqrt(members @ leaves.count_deviations**2)
-    vector_noise = np.sqrt(members @ leaves.vector_deviations**2)
-    lengths = np.linalg.norm(centers, axis=1)
-    errors = np.minimum(np.hypot(vector_noise, count_noise * lengths) / np.maximum(weights, 1.0), 2.0)
-    supported = int(np.count_nonzero((weights > _CLEAR * count_noise) & (weights > 0)))
-    middle = np.zeros(plan.dimension) if plan.center is None else np.array(plan.center)
-    return Result(
-        centers=middle + plan.radius * centers,
-        weights=weights / weights.sum(),
-        errors=plan.radius * errors,
-        supported=supported,
-        notes=_notes(plan, supported, errors),
-        count=aggregate.count,
-        guarantee=plan.guarantee,
-        plan_id=plan.id,
-        population=Population(
-            middle + plan.radius * leaves.points,
-            leaves.weights / leaves.weights.sum(),
-            plan.study_id,
-            (plan.id,),
-        ),
-        tree=LshTreeOutcome(leaves, labels),
+    noise = (
+        np.sqrt(members @ leaves.count_deviations**2),
+        np.sqrt(members @ leaves.vector_deviations**2),
     )
-
-
-def _notes(plan: Plan, supported: int, errors: NDArray[np.float64]) -> tuple[str, ...]:
-    notes = []
-    if supported < plan.clusters:
-        notes.append(
-            f"{supported} of {plan.clusters} centers stand clear of noise; ask for fewer clusters, "
-            "collect more reports or use protocol codeword"
-        )
-    if float(np.sqrt(np.mean(errors**2))) > 0.5:
-        notes.append(
-            "the centers' errors exceed half the radius of the ball: at this epsilon and number of reports "
-            "the algorithm of the paper's experiments says little; protocol codeword needs far fewer reports"
-        )
-    return tuple(notes)
+    population = (leaves.points, leaves.weights / leaves.weights.sum())
+    return solution_of_parts(centers, weights, noise, population, LshTreeOutcome(leaves, labels))

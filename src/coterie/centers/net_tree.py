@@ -1,9 +1,8 @@
-"""Decoding protocols over a net tree: a table to oracles, oracles to centers, centers to a result."""
+"""Decoding protocols over a net tree: a table to oracles, oracles to centers."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, Protocol
 
@@ -15,7 +14,7 @@ from coterie.aggregate.base import Table
 from coterie.aggregate.net_tree import NetTreeTable
 from coterie.aggregate.vector_sums import VectorSumTable
 from coterie.centers.k_means_decoder import NetTreeOutcome, Solver, k_means_decoder
-from coterie.centers.result import Population, Result
+from coterie.centers.solution import Solution, solution_of_parts
 from coterie.errors import DecodeError
 from coterie.geometry.nets import NetFamily
 from coterie.geometry.projection import Projection
@@ -30,14 +29,12 @@ from coterie.plan import Plan
 from coterie.plan.codeword import ID_BYTES
 from coterie.plan.net_tree_codeword import CodewordTreeParameters
 from coterie.plan.tree_shape import TreeShape, shape_of
-from coterie.privacy import Guarantee
 from coterie.randomizers.sphere import djw_norm
 from coterie.tree.build import BuildParameters
 from coterie.wire.net_tree import NetTreeStream, net_tree_parameters, unpack_answers
 from coterie.wire.net_tree_codeword import CodewordTreeStream, codeword_tree_parameters
 
 _REPORTS_AT_A_TIME: Final = 1 << 16
-_CLEAR: Final = 2.0  # standard deviations by which a part must stand out to be supported
 
 
 class TreeVectorOracle(VectorSumOracle, Protocol):
@@ -138,20 +135,23 @@ def tree_oracles(table: Table) -> tuple[FrequencyOracle, TreeVectorOracle]:
 
 
 def decode_net_tree(
-    aggregate: Aggregate,
-    generator: np.random.Generator,
+    tables: Sequence[Aggregate],
+    clusters: int,
+    rng: np.random.Generator,
     *,
     solver: Solver | None = None,
     parameters: BuildParameters | None = None,
-) -> Result:
-    """Decode an aggregate of a protocol over a net tree: `net-tree` or `net-tree-sums`.
+) -> Solution:
+    """Find the centers of a table of a protocol over a net tree: `net-tree` or `net-tree-sums`.
 
     Parameters
     ----------
-    aggregate : Aggregate
+    tables : sequence of one Aggregate
         At least one report.
-    generator : numpy Generator
-        The analyst's seed, for the default solver.
+    clusters : int
+        k, the plan's.
+    rng : numpy Generator
+        The analyst's, for the default solver.
     solver : Solver, optional
         𝒜, any k-means solver in scikit-learn's manner.
     parameters : BuildParameters, optional
@@ -159,23 +159,28 @@ def decode_net_tree(
 
     Returns
     -------
-    Result
-        Its population is S_T, the leaves with their shares. After a projection a leaf's point is the one
-        place of the public subspace that projects onto it. `tree` holds what the decoder built on the way.
+    Solution
+        Its points are S_T, the leaves with their shares. After a projection a leaf's point is the one place
+        of the public subspace that projects onto it; it carries no noise, only its share does. `tree` holds
+        what the decoder built on the way.
     """
-    if not aggregate.count:
-        raise DecodeError("there are no reports to decode")
-    plan = aggregate.plan
-    frequencies, vectors = tree_oracles(aggregate.table)
+    table, plan = tables[-1].table, tables[-1].plan
+    frequencies, vectors = tree_oracles(table)
     outcome = k_means_decoder(
         nets_of(plan),
         frequencies,
         vectors,
         parameters_of(plan) if parameters is None else parameters,
         solver=solver,
-        random_state=int(generator.integers(1 << 31)),
+        random_state=int(rng.integers(1 << 31)),
     )
-    return result_of(plan, aggregate.count, outcome, frequencies.deviation, vectors.vector_deviation)
+    outcome = _with_all_clusters(outcome, clusters)
+    # A part without leaves has no people of its own, whatever its center weighs.
+    weights = np.where(outcome.pooled_leaves > 0, outcome.weights, 0.0)
+    noise = (outcome.part_noise(frequencies.deviation), outcome.part_noise(vectors.vector_deviation))
+    return solution_of_parts(
+        outcome.centers, weights, noise, _population_of(plan, table.count, outcome), outcome
+    )
 
 
 def parameters_of(plan: Plan) -> BuildParameters:
@@ -184,51 +189,16 @@ def parameters_of(plan: Plan) -> BuildParameters:
     return BuildParameters(plan.clusters, shape.expansion, shape.rounds, shape.strays)
 
 
-def result_of(
-    plan: Plan,
-    count: int,
-    outcome: NetTreeOutcome,
-    count_deviation: Callable[[int], float],
-    vector_deviation: Callable[[int], float],
-) -> Result:
-    """Put an outcome into the plan's coordinates, with errors and cautions.
-
-    The last two are the deviations of one node's count and vector sum, by level.
-    """
-    outcome = _with_all_clusters(outcome, plan.clusters)
-    middle = np.zeros(plan.dimension) if plan.center is None else np.array(plan.center)
-    leaves = outcome.pooled_leaves  # (k,)
-    weights = np.maximum(outcome.weights, 0.0)
-    count_noise, vector_noise = (
-        outcome.part_noise(deviation) for deviation in (count_deviation, vector_deviation)
-    )
-    lengths = np.linalg.norm(outcome.centers, axis=1)
-    errors = np.minimum(np.hypot(vector_noise, count_noise * lengths) / np.maximum(weights, 1.0), 2.0)
-    supported = int(np.count_nonzero((outcome.weights > _CLEAR * count_noise) & (leaves > 0)))
-    shares = weights / weights.sum() if weights.sum() > 0 else np.full(len(weights), 1 / len(weights))
-    return Result(
-        centers=middle + plan.radius * outcome.centers,
-        weights=shares,
-        errors=plan.radius * errors,
-        supported=supported,
-        notes=(*_notes(plan, supported, errors), *_batch_notes(plan, count)),
-        count=count,
-        guarantee=_promise(plan, count),
-        plan_id=plan.id,
-        population=_population_of(plan, count, outcome, middle),
-        tree=outcome,
-    )
-
-
 def _population_of(
-    plan: Plan, count: int, outcome: NetTreeOutcome, middle: NDArray[np.float64]
-) -> Population:
+    plan: Plan, count: int, outcome: NetTreeOutcome
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the leaves as points of the unit ball, (N, d), and their shares of all people, (N,)."""
     projection = projection_of(plan)
-    kept = outcome.coreset.weights > 0
-    points = outcome.coreset.points[kept] @ projection.basis.T / projection.scale
-    # A leaf's place is public and carries no noise; what is noisy is its weight.
-    shares = outcome.coreset.weights[kept] / count
-    return Population(middle + plan.radius * points, shares, plan.study_id, (plan.id,))
+    shares = outcome.coreset.weights / count
+    if not (shares > 0).any():  # nothing but noise: nobody knows which leaf has more people
+        shares = np.full(len(shares), 1 / len(shares))
+    points = outcome.coreset.points[shares > 0] @ projection.basis.T / projection.scale
+    return points, shares[shares > 0]
 
 
 def _with_all_clusters(outcome: NetTreeOutcome, clusters: int) -> NetTreeOutcome:
@@ -242,32 +212,3 @@ def _with_all_clusters(outcome: NetTreeOutcome, clusters: int) -> NetTreeOutcome
         centers=np.concatenate([outcome.centers, np.repeat(outcome.centers[[heaviest]], missing, axis=0)]),
         weights=np.concatenate([outcome.weights, np.zeros(missing)]),
     )
-
-
-def _promise(plan: Plan, count: int) -> Guarantee:
-    """Return the plan's promise, or what it comes to for a batch that should not have been released."""
-    return plan.guarantee if count >= plan.minimum_batch else plan.guarantee_for(count)
-
-
-def _batch_notes(plan: Plan, count: int) -> tuple[str, ...]:
-    if count >= plan.minimum_batch:
-        return ()
-    return (
-        f"the plan releases no batch of fewer than {plan.minimum_batch} people and {count} are in: the "
-        f"promise that holds is epsilon {_promise(plan, count).epsilon:.4g}, not {plan.epsilon:g}",
-    )
-
-
-def _notes(plan: Plan, supported: int, errors: NDArray[np.float64]) -> tuple[str, ...]:
-    notes = []
-    if supported < plan.clusters:
-        notes.append(
-            f"{supported} of {plan.clusters} centers stand clear of noise; ask for fewer clusters, "
-            "collect more reports or use protocol codeword"
-        )
-    if math.sqrt(float(np.mean(errors**2))) > 0.5:
-        notes.append(
-            "the centers' errors exceed half the radius of the ball: at this epsilon and number of reports "
-            "the paper's protocol says little; protocol codeword needs far fewer reports"
-        )
-    return tuple(notes)

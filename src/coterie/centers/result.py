@@ -27,14 +27,15 @@ class Result:
     Attributes
     ----------
     centers : ndarray of float64, shape (k, d)
-        In the original coordinates. Always k of them; the mean of everybody stands in for those without
-        support.
+        In the original coordinates. Always k of them. The mean of everybody stands in for those without
+        support; the paper's decoders leave them where they were found.
     weights : ndarray of float64, shape (k,)
         Estimated share of the people at each center. One without support has none of its own: 0.
     errors : ndarray of float64, shape (k,)
-        Radius around each center that holds the center which k-means would find on the people's own points,
-        in `coverage` of all studies; in the original units. A center without support has the ball's radius
-        here; NaN where the centers are a `refit`.
+        In the original units: the radius around each center that holds the center which k-means would find
+        on the people's own points, in `coverage` of all studies. Where `coverage` is None, the root mean
+        square of the noise, and no more than a scale. A center without support has the ball's radius here;
+        NaN where the centers are a `refit`.
     supported : int
         How many centers stand clear of noise. Fewer than k: ask for fewer clusters or collect more reports.
     notes : tuple of str
@@ -47,8 +48,8 @@ class Result:
         The plan that the reports answered; of several, the last.
     population : Population
         Weighted points that explain the reports: what the centers are the k-means of.
-    coverage : float
-        The rate that `errors` states.
+    coverage : float or None
+        The rate that `errors` states; None where they are the noise alone, or unknown.
     tree : NetTreeOutcome, LshTreeOutcome or None
         What the tree protocols built on the way: tree, leaves, partition, centers in the projected space.
     """
@@ -62,7 +63,7 @@ class Result:
     guarantee: Guarantee
     plan_id: str
     population: Population
-    coverage: float = 0.9
+    coverage: float | None = None
     tree: NetTreeOutcome | LshTreeOutcome | None = None
 
     @property
@@ -130,6 +131,7 @@ class Result:
             errors=np.full(len(centers), np.nan),
             supported=min(k, self.supported),
             notes=(note,),
+            coverage=None,
         )
 
     def to_dict(self) -> dict[str, Any]:

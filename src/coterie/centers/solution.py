@@ -1,15 +1,24 @@
-"""What solving gives, in units of the unit ball, and the two steps that every way of solving shares."""
+"""What solving gives, in units of the unit ball, and the steps that several ways of solving share.
+
+A decoder returns a `Solution` and nothing else; `coterie.centers.dress` makes a `Result` of it.
+"""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from coterie.centers.k_means_decoder import NetTreeOutcome
+    from coterie.centers.lsh_tree import LshTreeOutcome
+
 _RESTARTS: Final = 12  # of k-means++ on the leaves
+_CLEAR: Final = 2.0  # standard deviations by which a part's weight must stand out to be supported
+_LITTLE: Final = 0.5  # of the radius: noise of the centers from which on the paper's protocols say little
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -18,11 +27,60 @@ class Solution:
 
     centers: NDArray[np.float64]  # (k, d)
     shares: NDArray[np.float64]  # (k,), sum 1
-    errors: NDArray[np.float64]  # (k,), 90 % radii
+    errors: NDArray[np.float64]  # (k,), radii of `coverage`, or the root mean square of the noise
     supported: NDArray[np.bool_]  # (k,), stands clear of noise
     points: NDArray[np.float64]  # (N, d), the population
     weights: NDArray[np.float64]  # (N,), its weights
     notes: tuple[str, ...] = ()  # what is doubtful, in plain words
+    coverage: float | None = None  # the rate at which `errors` hold; None: they are the noise alone
+    replaced: bool = True  # the mean of everybody stands in for centers without support
+    scatter: float = 0.0  # mean square distance of people from the points in directions they do not show
+    tree: NetTreeOutcome | LshTreeOutcome | None = None  # what the tree protocols built on the way
+
+
+def solution_of_parts(
+    centers: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    noise: tuple[NDArray[np.float64], NDArray[np.float64]],
+    population: tuple[NDArray[np.float64], NDArray[np.float64]],
+    tree: NetTreeOutcome | LshTreeOutcome,
+) -> Solution:
+    """Return the solution of a tree protocol: each center is the mean of one part of the leaves.
+
+    Parameters
+    ----------
+    centers : ndarray of float64, shape (k, d)
+        ṽ/f̃ of each part.
+    weights : ndarray of float64, shape (k,)
+        f̃ of each part, in people.
+    noise : pair of ndarray of float64, shape (k,)
+        The deviation of f̃ and the root mean square error of ṽ.
+    population : pair of ndarray of float64, shapes (N, d) and (N,)
+        The leaves as points of the unit ball, and their shares.
+    tree : NetTreeOutcome or LshTreeOutcome
+        What was built.
+    """
+    held, lengths = np.maximum(weights, 0.0), np.linalg.norm(centers, axis=1)
+    counting, vectors = noise
+    errors = np.minimum(np.hypot(vectors, counting * lengths) / np.maximum(held, 1.0), 2.0)
+    supported = (held > 0) & (weights > _CLEAR * counting)
+    notes: tuple[str, ...] = ()
+    if not supported.any() or float(np.sqrt(np.mean(errors**2))) > _LITTLE:
+        notes = (
+            "At this epsilon and number of reports the paper's protocol says little; protocol codeword "
+            "needs far fewer reports.",
+        )
+    return Solution(
+        centers=centers,
+        shares=held / held.sum() if held.sum() > 0 else np.full(len(held), 1 / len(held)),
+        errors=errors,
+        supported=supported,
+        points=population[0],
+        weights=population[1],
+        notes=notes,
+        replaced=False,
+        tree=tree,
+    )
 
 
 def weighted_kmeans(

@@ -11,16 +11,16 @@ clusters instead, and pull the centers outwards.)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
 from coterie.aggregate.vector_sums import VectorSumTable
-from coterie.centers.codeword import result_of
 from coterie.centers.leaves import Leaves, significant_leaves
-from coterie.centers.result import Result
 from coterie.centers.shrinkage import shrink
-from coterie.centers.solution import Solution
+from coterie.centers.solution import Solution, into_ball
 from coterie.centers.solve import solve
 from coterie.errors import DecodeError
 from coterie.geometry.ball import SCALE
@@ -32,18 +32,18 @@ _RESTARTS = 20  # of k-means++ on the cells
 _SUPPORTED = 5.0  # deviations by which a cluster's count must stand above noise
 
 
-def decode_vector_sums(aggregate: Aggregate, clusters: int, rng: np.random.Generator) -> Result:
-    """Find the centers of a `vector-sums` aggregate."""
-    table, plan = aggregate.table, aggregate.plan
+def decode_vector_sums(tables: Sequence[Aggregate], clusters: int, rng: np.random.Generator) -> Solution:
+    """Find the centers of a `vector-sums` table."""
+    table, plan = tables[-1].table, tables[-1].plan
     if not isinstance(table, VectorSumTable):
         raise DecodeError(f"this decoder needs a table of vector sums, got {type(table).__name__}")
     weight = table.parameters.count_weight
     lift = Lift(point_weight(weight), weight / SCALE, plan.dimension)
     views = mixed_leaf_sums(table)
     if table.parameters.layout == "column":
-        return result_of(solve(views, None, lift, clusters, rng, unmix=True), aggregate)
+        return solve(views, None, lift, clusters, rng, unmix=True)
     leaves = significant_leaves(views, lift, at_least=clusters)
-    return result_of(pooled_centers(leaves, lift, clusters, rng), aggregate)
+    return pooled_centers(leaves, lift, clusters, rng)
 
 
 def pooled_centers(
@@ -68,7 +68,7 @@ def pooled_centers(
     noise = (deviation / (lift.point * counts)) ** 2  # of each coordinate of a mean
     total = counts.sum()
     middle = sums.sum(axis=0) / total
-    points = _into_ball(shrink(means, noise, middle))
+    points = into_ball(shrink(means, noise, middle))
     # A mean is worth its count, less where noise moves it as far as the ball is wide.
     weights = counts / (1 + lift.dimension * noise)
     solver = KMeans(min(clusters, len(kept)), n_init=_RESTARTS, random_state=int(rng.integers(1 << 31)))
@@ -83,7 +83,7 @@ def pooled_centers(
     centers[alive] = pooled[alive] / held[alive, None]
     errors = np.zeros(clusters)
     errors[alive] = np.sqrt(lift.dimension * spread[alive]) / (lift.point * held[alive])
-    centers = _into_ball(shrink(centers, (errors**2) / lift.dimension, middle))
+    centers = into_ball(shrink(centers, (errors**2) / lift.dimension, middle))
     return Solution(
         centers=centers,
         shares=np.maximum(held, 1e-12) / np.maximum(held, 1e-12).sum(),
@@ -92,8 +92,3 @@ def pooled_centers(
         points=points,
         weights=counts,
     )
-
-
-def _into_ball(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    inside: NDArray[np.float64] = points / np.maximum(1.0, np.linalg.norm(points, axis=1))[:, None]
-    return inside

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say, skipped_facts
-from coterie.errors import ReportError
 from coterie.plan import Plan
-from coterie.wire.report_file import ReportFile
-from coterie.wire.shuffled_file import ShuffledFile
+
+_Chunks = Iterator[NDArray[np.uint8]]
 
 
 def run(
@@ -25,20 +27,16 @@ def run(
 
     Every file is verified to its last byte before anything counts. Repeated ids count once.
     """
-    from coterie.aggregate import Aggregate
     from coterie.collect import take_in
+    from coterie.engines import engine
 
     check_output(out, force, (*reports, plan))
     contract = Plan.load(plan)
     if contract.model == "shuffle":
         _add_batches(reports, contract, out, json)
         return
-    total = sum(ReportFile.open(path, contract).count for path in reports)
-    table = Aggregate(contract)
-    with progress("verifying and adding", total) as advance, take_in(reports, contract) as intake:
-        for chunk in intake.chunks():
-            table.add(chunk)
-            advance(len(chunk))
+    with take_in(reports, contract) as intake, progress("adding", intake.counts.read) as advance:
+        table = engine("inline").aggregate(contract, _watched(intake.chunks(), advance))
     counts = intake.counts
     table.save(out)
     if json:
@@ -66,26 +64,27 @@ def run(
     say(f"wrote {out}")
 
 
+def _watched(chunks: _Chunks, tell: Callable[[int], None]) -> _Chunks:
+    """Hand chunks on, and tell how many reports are through."""
+    for chunk in chunks:
+        yield chunk
+        tell(len(chunk))
+
+
 def _add_batches(paths: list[Path], contract: Plan, out: Path, json: bool) -> None:
     """Add up what a shuffler released; unmixed report files are refused."""
     from coterie.aggregate import Aggregate
+    from coterie.collect import Batches
 
-    files = [ShuffledFile.open(path, contract) for path in paths]
-    digests = [path.read_bytes()[-32:] for path in paths]
-    if len(set(digests)) < len(digests):
-        raise ReportError("the same shuffled file is given twice; each batch counts once")
+    batches = Batches(paths, contract)
     table = Aggregate(contract)
-    with progress("verifying and adding", 2 * sum(file.count for file in files)) as advance:
-        for verified in (False, True):
-            for file in files:
-                for chunk in file.chunks():
-                    if verified:
-                        table.add(chunk)
-                    advance(len(chunk))
+    with progress("adding", batches.messages) as advance:
+        for chunk in _watched(batches.chunks(), advance):
+            table.add(chunk)
     table.save(out)
-    facts = {"out": str(out), "plan_id": contract.id, "files": len(files), "count": table.count}
+    facts = {"out": str(out), "plan_id": contract.id, "files": batches.files, "count": table.count}
     if json:
         print_json(facts)
         return
-    say(f"added {len(files)} shuffled batches of {table.count:,} people in all")
+    say(f"added {batches.files} shuffled batches of {table.count:,} people in all")
     say(f"wrote {out}")

@@ -36,6 +36,10 @@ def run(
         Path | None,
         typer.Option(help="Where to write the weighted points that explain the reports (.npz)."),
     ] = None,
+    decoder: Annotated[
+        str | None,
+        typer.Option(help="Which of the protocol's decoders, as population or cells. Default: the best."),
+    ] = None,
     random_state: Annotated[
         int | None, typer.Option(min=0, help="Seed of the analyst's choices, to repeat a result.")
     ] = None,
@@ -53,7 +57,7 @@ def run(
     read = [Aggregate.load(path) for path in tables[:-1]]
     read.append(Aggregate.load(tables[-1], contract))
     with progress("decoding", None):
-        result = decode(read, clusters=wanted, random_state=random_state)
+        result = decode(read, clusters=wanted, random_state=random_state, decoder=decoder)
     if out is not None:
         with replacing(out) as file:
             file.write((to_json(result.to_dict()) + "\n").encode("utf-8"))
@@ -83,7 +87,8 @@ def _wanted(clusters: str | None) -> int | str | None:
 
 
 def _result_table(result: Result) -> Table:
-    table = Table("center", "share of people", f"{result.coverage:.0%} radius", "coordinates")
+    radius = "noise" if result.coverage is None else f"{result.coverage:.0%} radius"
+    table = Table("center", "share of people", radius, "coordinates")
     for number, center in enumerate(result.centers):
         shown = ", ".join(f"{x:.3g}" for x in center[:_SHOWN_COORDINATES])
         more = ", …" if len(center) > _SHOWN_COORDINATES else ""

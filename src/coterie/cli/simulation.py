@@ -9,22 +9,22 @@ from __future__ import annotations
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.aggregate import Aggregate
 from coterie.centers import decode
-from coterie.coins import SimulationCoins, SystemCoins
+from coterie.coins import Coins, SimulationCoins, SystemCoins
 from coterie.datasets import gaussian_mixture
-from coterie.engines.inline import encode_in_chunks
+from coterie.engines import Inline, Partition, play
 from coterie.metrics import normalized_objective, recovered
 from coterie.plan import Plan
 
 if TYPE_CHECKING:
+    from coterie.aggregate import Aggregate
     from coterie.centers import Result
 
 SHOWN_POINTS: Final = 3000
@@ -110,20 +110,14 @@ def simulate(
         points, true_centers, _ = gaussian_mixture(
             users, dimension, clusters, separation, np.random.default_rng([chosen, 1]), dtype=np.float32
         )
-    table = Aggregate(plan)
-    some_reports = np.empty((0, plan.report_width), dtype=np.uint8)
+    some_reports: list[NDArray[np.uint8]] = []
     with stage("encoding on every device", users) as advance:
-        chunks = encode_in_chunks(plan, points, coins)
-        while True:
-            with clock.stage("encode"):
-                chunk = next(chunks, None)
-            if chunk is None:
-                break
-            if not len(some_reports):
-                some_reports = chunk.reports[:SHOWN_REPORTS]
-            with clock.stage("aggregate"):
-                table.add(chunk.reports)
-            advance(len(chunk.reports))
+
+        def watch(partition: Partition) -> None:
+            some_reports.append(partition.reports[: 0 if some_reports else SHOWN_REPORTS])
+            advance(len(partition.reports))
+
+        table = play(plan, points, coins, on=_Timed(clock), watch=watch)
     with stage("decoding", None), clock.stage("decode"):
         result = decode(table, random_state=chosen)
     with stage("comparing with k-means in the open", None), clock.stage("compare"):
@@ -141,7 +135,7 @@ def simulate(
         result=result,
         true_centers=true_centers,
         some_points=points[:SHOWN_POINTS].copy(),
-        some_reports=some_reports,
+        some_reports=np.concatenate(some_reports),
         seconds=clock.seconds,
         **objectives,
     )
@@ -156,14 +150,35 @@ def _kmeans(points: NDArray[Any], clusters: int, seed: int) -> NDArray[np.float6
     return np.asarray(KMeans(clusters, init=start, n_init=1).fit(points).cluster_centers_, dtype=np.float64)
 
 
+class _Timed(Inline):
+    """The inline engine, with a clock on its two halves."""
+
+    def __init__(self, clock: _Clock) -> None:
+        self._clock = clock
+
+    def encode(self, plan: Plan, points: NDArray[Any], coins: Coins) -> Iterator[Partition]:
+        partitions = super().encode(plan, points, coins)
+        while True:
+            with self._clock.stage("encode"):
+                partition = next(partitions, None)
+            if partition is None:
+                return
+            yield partition
+
+    def aggregate(self, plan: Plan, partitions: Iterable[NDArray[np.uint8]]) -> Aggregate:
+        with self._clock.stage("aggregate"):
+            return super().aggregate(plan, partitions)
+
+
 class _Clock:
-    """Adds up the wall time of stages by name."""
+    """Adds up the wall time of stages by name; the time of a stage inside another is its own."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
 
     @contextlib.contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        start = time.perf_counter()
+        start, inside = time.perf_counter(), sum(self.seconds.values())
         yield
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+        own = time.perf_counter() - start - (sum(self.seconds.values()) - inside)
+        self.seconds[name] = self.seconds.get(name, 0.0) + own

@@ -4,8 +4,7 @@ A collector handles bytes and ids. It cannot decode: nothing from `aggregate` to
 """
 
 from coterie.collect.deduplicate import Deduplicator
-from coterie.collect.forms import Skipped
-from coterie.collect.intake import Intake, IntakeCounts, take_in
-from coterie.collect.uploads import Accepted, take_uploads
+from coterie.collect.intake import Batches, Intake, IntakeCounts, take_in
+from coterie.collect.skips import Skipped
 
-__all__ = ["Accepted", "Deduplicator", "Intake", "IntakeCounts", "Skipped", "take_in", "take_uploads"]
+__all__ = ["Batches", "Deduplicator", "Intake", "IntakeCounts", "Skipped", "take_in"]

@@ -1,24 +1,40 @@
-"""Intake: several report files in, each id once out, and nothing counts unless all of them are whole.
+"""The one intake: reports from files, streams and shufflers come in here, bounded, and each counts once.
 
-Every file's header, plan and length are checked before the first is read, and every digest before the first
-report is handed on. A report without the plan's form is left out and counted; it stops nobody else's.
+- *Files* are whole or nothing: header, plan and length of all are checked before the first is read, and every
+  digest before the first report is handed on.
+- A *stream* is bytes in any pieces, as they come over a network: reports back to back or, where ids follow
+  from tokens, uploads (`coterie.wire.tokens`).
+- A *shuffled batch* is a file of messages that a shuffler released. Each batch counts once.
+
+A report without the plan's form (`coterie.wire.forms`) is left out and counted, with its place; it stops
+nobody else's. Repeated ids count once, in bounded memory (`deduplicate`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.collect.deduplicate import Deduplicator
-from coterie.collect.forms import Skipped, Skips, form_of, place_in
+from coterie.collect.skips import Skipped, Skips
+from coterie.collect.uploads import Marks, admitted
+from coterie.errors import PlanError, ReportError
 from coterie.plan import Plan
+from coterie.plan.codeword import ID_BYTES
+from coterie.wire.forms import report_form
+from coterie.wire.layout import as_rows
 from coterie.wire.report_file import HEADER, ReportFile
+from coterie.wire.shuffled_file import ShuffledFile
+
+MOST_REPORTS: Final = 1 << 36  # of one intake, unless told otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +45,11 @@ class IntakeCounts:
     read: int
     duplicates: int  # exact repetitions
     conflicting: int  # same id, other contents
-    skipped: tuple[Skipped, ...] = ()  # by reason, with the place in the file as it was sent
+    skipped: tuple[Skipped, ...] = ()  # by reason, with the place as it was sent
 
     @property
     def malformed(self) -> int:
-        """Reports without the plan's form."""
+        """Reports without the plan's form, or without a token that is good."""
         return sum(each.count for each in self.skipped)
 
     @property
@@ -43,23 +59,154 @@ class IntakeCounts:
 
 
 class Intake:
-    """The reports of several verified files; made by `take_in`."""
+    """Takes reports of one plan in and gives each id back once.
 
-    def __init__(self, files: int, read: int, reports: Deduplicator, skips: Skips) -> None:
-        self._files = files
-        self._read = read
-        self._reports = reports
-        self._skips = skips
+    Parameters
+    ----------
+    plan : Plan
+        The plan that they answer.
+    memory_reports, folder
+        As for `Deduplicator`.
+    most_reports : int
+        Reports to take at most; more are an error, whoever sends them.
+
+    Examples
+    --------
+    >>> plan = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
+    >>> with Intake(plan) as intake:
+    ...     intake.add_stream([bytes(20), bytes(6), bytes(5)])  # two reports and a piece of a third
+    ...     sum(len(chunk) for chunk in intake.chunks()), intake.counts.duplicates
+    (1, 1)
+    >>> print(intake.counts.skipped[0])
+    1 left out, it was cut short: report 2
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        memory_reports: int | None = None,
+        folder: Path | None = None,
+        most_reports: int = MOST_REPORTS,
+    ) -> None:
+        self._plan = plan
+        self._form = report_form(plan)
+        self._reports = Deduplicator(plan.report_width, memory_reports=memory_reports, folder=folder)
+        self._skips = Skips()
+        self._files: list[ReportFile] = []
+        self._read = 0
+        self._most = most_reports
+        self._whole = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._reports.__exit__(kind, error, trace)
+
+    def add_files(self, paths: Iterable[str | os.PathLike[str]]) -> None:
+        """Take report files in: all of them or, if one is not whole, nothing at all.
+
+        Raises
+        ------
+        FileError
+            If a file is truncated, foreign, of another version or corrupt; then this intake hands nothing on.
+        """
+        files = [ReportFile.open(path, self._plan) for path in paths]
+        self._whole = False
+        for file in files:
+            place, start = _place_in(file), 0
+            for chunk in file.chunks():
+                self._take(chunk, start, place)
+                start += len(chunk)
+        self._whole = True
+        self._files += files
+
+    def add_stream(self, pieces: Iterable[bytes], *, name: str = "report") -> None:
+        """Take a stream of reports in, back to back, in pieces of any length; `name` opens their places."""
+        if self._plan.ids == "token":
+            raise PlanError("this plan's ids follow from tokens: its reports come as uploads (add_uploads)")
+        for start, rows in self._rows(pieces, self._plan.report_width, name):
+            self._take(rows, start, _place_after(name))
+
+    def add_uploads(
+        self, pieces: Iterable[bytes], *, issued: Container[bytes], spent: Marks, name: str = "upload"
+    ) -> None:
+        """Take a stream of uploads in, token ‖ report each, and spend their tokens.
+
+        Parameters
+        ----------
+        pieces : iterable of bytes
+            Uploads, back to back, in pieces of any length.
+        issued : container of bytes
+            The tokens that were issued for this plan, each to one person.
+        spent : set of bytes, or alike
+            Marks of tokens that were spent; those of the admitted uploads are added.
+        name : str
+            What opens the place of an upload that is left out.
+        """
+        if self._plan.ids != "token":
+            raise PlanError("this plan's ids are drawn on the device: its reports come without tokens")
+        for start, rows in self._rows(pieces, self._plan.upload_width, name):
+            self._count(len(rows))
+            self._reports.add(
+                admitted(self._plan, self._form, rows, issued, spent, self._skips, start, _place_after(name))
+            )
 
     def chunks(self) -> Iterator[NDArray[np.uint8]]:
         """Yield the reports, each id once, (m, width) at a time, sorted by id. To be called once."""
+        if not self._whole:
+            raise ReportError("a file was not whole: nothing of this intake may count")
         return self._reports.chunks()
 
     @property
     def counts(self) -> IntakeCounts:
         """How many were read and removed; complete when `chunks` is exhausted."""
         reports = self._reports
-        return IntakeCounts(self._files, self._read, reports.duplicates, reports.conflicting, self._skips.all)
+        return IntakeCounts(
+            len(self._files), self._read, reports.duplicates, reports.conflicting, self._skips.all
+        )
+
+    def places_of(self, ids: NDArray[np.uint8], reason: str) -> tuple[Skipped, ...]:
+        """Find the reports with these ids, (n, 12), in the files as they were sent."""
+        skips, wanted = Skips(), {identity.tobytes() for identity in ids}
+        for file in self._files:
+            start = 0
+            for chunk in file.chunks():
+                found = [number for number, row in enumerate(chunk) if row[:ID_BYTES].tobytes() in wanted]
+                skips.note(reason, start + np.array(found, dtype=np.int64), _place_in(file))
+                start += len(chunk)
+        return skips.all
+
+    def _take(self, rows: NDArray[np.uint8], start: int, place: Callable[[int], str]) -> None:
+        self._count(len(rows))
+        wrong = self._form.foreign(rows)
+        self._skips.note(self._form.reason, start + np.flatnonzero(wrong), place)
+        self._reports.add(rows[~wrong] if wrong.any() else rows)
+
+    def _count(self, more: int) -> None:
+        self._read += more
+        if self._read > self._most:
+            self._whole = False
+            raise ReportError(f"more than {self._most} reports came in; none of them counts")
+
+    def _rows(
+        self, pieces: Iterable[bytes], width: int, name: str
+    ) -> Iterator[tuple[int, NDArray[np.uint8]]]:
+        """Yield whole rows and the number of the first; what is left at the end was cut short."""
+        rest, start = b"", 0
+        for piece in pieces:
+            data = rest + piece
+            whole = len(data) - len(data) % width
+            rest = data[whole:]
+            if whole:
+                yield start, as_rows(data[:whole], width)
+                start += whole // width
+        if rest:
+            self._read += 1
+            self._skips.note("it was cut short", np.array([start]), _place_after(name))
 
 
 @contextlib.contextmanager
@@ -96,15 +243,54 @@ def take_in(
     ...     sum(len(chunk) for chunk in intake.chunks()), intake.counts.duplicates
     (1, 1)
     """
-    files = [ReportFile.open(path, plan) for path in paths]
-    foreign, reason = form_of(plan)
-    skips = Skips()
-    with Deduplicator(plan.report_width, memory_reports=memory_reports, folder=folder) as reports:
-        for file in files:
-            place, start = place_in(file.path, HEADER.size, file.width), 0
-            for chunk in file.chunks():
-                wrong = foreign(chunk)
-                skips.note(reason, start + np.flatnonzero(wrong), place)
-                reports.add(chunk[~wrong] if wrong.any() else chunk)
-                start += len(chunk)
-        yield Intake(len(files), sum(file.count for file in files), reports, skips)
+    with Intake(plan, memory_reports=memory_reports, folder=folder) as intake:
+        intake.add_files(paths)
+        yield intake
+
+
+class Batches:
+    """Shuffled batches of one plan, all of them whole and each there once.
+
+    A message has no id, and one that is missing spoils its row: a batch counts whole or not at all, and a
+    table refuses a message without its form.
+
+    Parameters
+    ----------
+    paths : iterable of str or os.PathLike
+        Shuffled files; report files are refused.
+    plan : Plan
+        The plan that they must answer.
+
+    Attributes
+    ----------
+    files, messages : int
+        How many there are.
+
+    Raises
+    ------
+    FileError
+        If a file is truncated, foreign, of another version or corrupt.
+    ReportError
+        If the same batch is given twice.
+    """
+
+    def __init__(self, paths: Iterable[str | os.PathLike[str]], plan: Plan) -> None:
+        self._files = [ShuffledFile.open(path, plan) for path in paths]
+        if len({file.verify() for file in self._files}) < len(self._files):
+            raise ReportError("the same shuffled file is given twice; each batch counts once")
+        self.files = len(self._files)
+        self.messages = sum(file.count for file in self._files)
+
+    def chunks(self) -> Iterator[NDArray[np.uint8]]:
+        """Yield the messages, (m, message width) at a time."""
+        for file in self._files:
+            yield from file.chunks()
+
+
+def _place_in(file: ReportFile) -> Callable[[int], str]:
+    """Return a function that says where in a file a report stands, by its number from 0."""
+    return lambda number: f"{file.path}, report {number} (byte {HEADER.size + number * file.width})"
+
+
+def _place_after(name: str) -> Callable[[int], str]:
+    return lambda number: f"{name} {number}"

@@ -19,15 +19,14 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.collect.forms import Skipped, Skips, place_in
 from coterie.collect.intake import IntakeCounts, take_in
 from coterie.collect.released import open_released
+from coterie.collect.skips import Skipped
 from coterie.errors import PlanError, ReportError
 from coterie.plan import Plan
 from coterie.plan.codeword import ID_BYTES
@@ -35,7 +34,7 @@ from coterie.plan.shares import ShareParameters
 from coterie.plan.vector_sums import VectorSumParameters
 from coterie.privacy import Guarantee
 from coterie.randomizers.vector_sums import VectorSums, from_big_endian
-from coterie.wire.report_file import HEADER, ReportFile, write_reports
+from coterie.wire.report_file import write_reports
 from coterie.wire.rows import Rows
 from coterie.wire.shuffled_file import ShuffledFile
 from coterie.wire.stream import PublicStream
@@ -84,9 +83,8 @@ def shuffle_files(
     """
     if plan.model != "shuffle":
         raise PlanError(f"a plan of the {plan.model} model has nothing to shuffle; its model must be shuffle")
-    sent = [Path(path) for path in paths]
     held: list[NDArray[np.uint8]] = []
-    with take_in(sent, plan) as intake:
+    with take_in(paths, plan) as intake:
         for chunk in intake.chunks():  # sorted by id, each id once
             held.append(chunk)
             _check_size(held)
@@ -98,16 +96,13 @@ def shuffle_files(
         if not memory.holds(batch):
             before = memory.released_before(rows[:, :ID_BYTES])
             if before.any():
-                skipped = (*skipped, *_places(sent, plan, rows[before, :ID_BYTES]))
+                skipped += intake.places_of(rows[before, :ID_BYTES], "released before")
                 rows = rows[~before]
                 batch = _digest(plan, rows)
         if len(rows) < plan.minimum_batch:
             raise ReportError(_too_few(plan, len(rows), skipped))
-        if isinstance(plan.parameters, ShareParameters):
-            for messages in mixed_messages(plan, rows):
-                writer.append(messages)
-        else:
-            writer.append(rows)
+        for messages in mixed(plan, [rows]):
+            writer.append(messages)
         fresh = memory.record(batch, rows[:, :ID_BYTES])
     return Shuffled(
         counts=intake.counts,
@@ -126,37 +121,45 @@ def _digest(plan: Plan, rows: NDArray[np.uint8]) -> bytes:
     return digest.digest()
 
 
-def _places(paths: Iterable[Path], plan: Plan, ids: NDArray[np.uint8]) -> tuple[Skipped, ...]:
-    """Find reports with these ids in the files as they were sent."""
-    skips = Skips()
-    wanted = {identity.tobytes() for identity in ids}
-    for path in paths:
-        place, start = place_in(path, HEADER.size, plan.report_width), 0
-        for chunk in ReportFile.open(path, plan).chunks():
-            found = [number for number, row in enumerate(chunk) if row[:ID_BYTES].tobytes() in wanted]
-            skips.note("released before", start + np.array(found, dtype=np.int64), place)
-            start += len(chunk)
-    return skips.all
+def mixed(plan: Plan, partitions: Iterable[NDArray[np.uint8]]) -> Iterator[NDArray[np.uint8]]:
+    """Yield what a batch of reports says once it is mixed: what a table of the plan adds up.
 
-
-def mixed_messages(plan: Plan, reports: NDArray[np.uint8]) -> Iterator[NDArray[np.uint8]]:
-    """Yield the messages of reports of shares, row by row, in the order of their bytes: (k, message width).
+    Shares are mixed, all of them at once. A report that counts whole is a message already, and its place in
+    the batch changes no table: partitions are handed on as they come.
 
     Parameters
     ----------
     plan : Plan
-        A plan of protocol `vector-sums` or `net-tree-sums` in the shuffle model.
-    reports : ndarray of uint8, shape (n, width)
-        All reports of one batch, each id once.
+        The plan that the reports answer.
+    partitions : iterable of ndarray of uint8, each of shape (m, report width)
+        The reports of one batch, each id once.
 
     Raises
     ------
     ReportError
-        If a share lies outside the field, or a row has too few people to mix.
+        If a row has too few people to mix.
+
+    Examples
+    --------
+    >>> plan = Plan.design(2, 2, 1.0, 100)
+    >>> [messages.shape for messages in mixed(plan, [np.zeros((5, 13), dtype=np.uint8)])]
+    [(5, 13)]
     """
     parameters: object = plan.parameters
     if not isinstance(parameters, ShareParameters):
-        raise PlanError(f"reports of protocol {plan.protocol} are not made of shares")
+        yield from partitions
+        return
+    reports = [*partitions, np.zeros((0, plan.report_width), dtype=np.uint8)]
+    yield from _mixed_shares(plan, parameters, np.concatenate(reports))
+
+
+def _mixed_shares(
+    plan: Plan, parameters: ShareParameters, reports: NDArray[np.uint8]
+) -> Iterator[NDArray[np.uint8]]:
+    """Yield the messages of all reports, row by row, in the order of their bytes: (n, width) -> (k, width).
+
+    ReportError if a row has too few people to mix.
+    """
     sums = parameters.sums()
     size = sums.mixer.share_bytes
     if isinstance(parameters, VectorSumParameters) and parameters.by_column:
@@ -175,14 +178,9 @@ def _sorted_messages(sums: VectorSums, row: int, written: NDArray[np.uint8], siz
     """Return everybody's messages of one row, sorted: (n, D·m·size) -> (n·D·m, message width)."""
     people = len(written)
     shares = from_big_endian(np.ascontiguousarray(written).reshape(-1, size))
-    if (shares >= sums.mixer.modulus).any():
-        raise ReportError(
-            f"a report holds a share outside the field of {sums.mixer.modulus} elements (row {row}); "
-            "nothing was released. Find the file that its client wrote and leave it out"
-        )
     by_coordinate = shares.reshape(people, sums.width, sums.mixer.shares).transpose(1, 0, 2)
-    mixed = np.sort(by_coordinate.reshape(sums.width, -1), axis=1)  # (D, n·m)
-    return sums.messages(np.array([row]), mixed[None])
+    in_order = np.sort(by_coordinate.reshape(sums.width, -1), axis=1)  # (D, n·m)
+    return sums.messages(np.array([row]), in_order[None])
 
 
 def _check_groups(rows: NDArray[np.int64], parameters: VectorSumParameters) -> None:

@@ -7,19 +7,17 @@ token's mark; the token itself is forgotten. Anything else is left out and count
 
 from __future__ import annotations
 
-from collections.abc import Container
-from dataclasses import dataclass
+from collections.abc import Callable, Container
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.collect.forms import Skipped, Skips, form_of
-from coterie.errors import PlanError
+from coterie.collect.skips import Skips
 from coterie.plan import Plan
 from coterie.plan.codeword import ID_BYTES
 from coterie.plan.plan import TOKEN_BYTES
-from coterie.wire.layout import Reports, as_rows
+from coterie.wire.forms import Form
 from coterie.wire.tokens import token_id, token_mark
 
 
@@ -32,46 +30,23 @@ class Marks(Protocol):
         """Keep a mark."""
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """What a batch of uploads came to."""
+def admitted(
+    plan: Plan,
+    form: Form,
+    uploads: NDArray[np.uint8],
+    issued: Container[bytes],
+    spent: Marks,
+    skips: Skips,
+    start: int,
+    place: Callable[[int], str],
+) -> NDArray[np.uint8]:
+    """Return the reports that count, and spend their tokens: (n, upload width) -> (m, report width).
 
-    reports: NDArray[np.uint8]  # (m, report width), in the order of the uploads
-    skipped: tuple[Skipped, ...]
-
-
-def take_uploads(plan: Plan, uploads: Reports, *, issued: Container[bytes], spent: Marks) -> Accepted:
-    """Check uploads and spend their tokens.
-
-    Parameters
-    ----------
-    plan : Plan
-        A plan with `ids="token"`.
-    uploads : bytes, or ndarray of uint8 of shape (n, plan.upload_width)
-        Uploads, back to back.
-    issued : container of bytes
-        The tokens that were issued for this plan, each to one person.
-    spent : set of bytes, or alike
-        Marks of tokens that were spent; those of the accepted uploads are added.
-
-    Examples
-    --------
-    >>> from coterie.wire.tokens import token_id
-    >>> plan = Plan.design(2, 2, 1.0, 100, ids="token")
-    >>> upload = bytes(16) + token_id(plan, bytes(16)) + bytes(1)
-    >>> spent = set()
-    >>> take_uploads(plan, upload, issued={bytes(16)}, spent=spent).reports.shape, len(spent)
-    ((1, 13), 1)
-    >>> print(take_uploads(plan, upload, issued={bytes(16)}, spent=spent).skipped[0])
-    1 left out, the token was spent before: upload 0
+    The others are noted in `skips`; `start` is the number of the first upload.
     """
-    if plan.ids != "token":
-        raise PlanError("this plan's ids are drawn on the device: its reports come without tokens")
-    rows = as_rows(uploads, plan.upload_width)
-    foreign, reason = form_of(plan)
-    malformed = foreign(rows[:, TOKEN_BYTES:])
-    skips, kept = Skips(), []
-    for number, row in enumerate(rows):
+    malformed = form.foreign(uploads[:, TOKEN_BYTES:])
+    kept = []
+    for number, row in enumerate(uploads):
         token = row[:TOKEN_BYTES].tobytes()
         mark = token_mark(plan, token)
         if token not in issued:
@@ -79,12 +54,12 @@ def take_uploads(plan: Plan, uploads: Reports, *, issued: Container[bytes], spen
         elif row[TOKEN_BYTES : TOKEN_BYTES + ID_BYTES].tobytes() != token_id(plan, token):
             wrong = "the id is not the token's"
         elif malformed[number]:
-            wrong = reason
+            wrong = form.reason
         elif mark in spent:
             wrong = "the token was spent before"
         else:
             spent.add(mark)
             kept.append(number)
             continue
-        skips.note(wrong, np.array([number]), "upload {}".format)
-    return Accepted(rows[kept, TOKEN_BYTES:], skips.all)
+        skips.note(wrong, np.array([start + number]), place)
+    return uploads[kept, TOKEN_BYTES:]

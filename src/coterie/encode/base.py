@@ -23,9 +23,12 @@ class Encoder(Protocol):
     """Turns points into reports under one plan."""
 
     def encode_counting(
-        self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins
+        self, points: ArrayLike, ids: NDArray[np.uint8] | None, coins: Coins
     ) -> tuple[NDArray[np.uint8], int]:
-        """Return one report a point, (n, d), (n, 12) -> (n, width), and how many points were clipped."""
+        """Return one report a point, (n, d), (n, 12) -> (n, width), and how many points were clipped.
+
+        Points and ids are checked here (`checked_people`); without ids, fresh ones are drawn first.
+        """
         ...
 
 

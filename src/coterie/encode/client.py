@@ -17,7 +17,7 @@ from coterie.coins import SystemCoins
 from coterie.encode.base import ENCODERS
 from coterie.encode.ledger import Ledger
 from coterie.errors import LedgerError, PlanError, PointError, PolicyError, ReportError
-from coterie.geometry.ball import as_points, refuse_masked
+from coterie.geometry.ball import refuse_masked
 from coterie.plan import Plan
 from coterie.plan.codeword import ID_BYTES
 from coterie.privacy import Guarantee, Policy
@@ -162,8 +162,7 @@ class Client:
                 "a ledger holds one person's answer, and encode_many encodes many people's points; "
                 "use a Client without a ledger for simulations, or encode on each device"
             )
-        points = as_points(X, self.plan.dimension)
-        return self._reports(points, self._coins.bytes(ID_BYTES * len(points))).tobytes()
+        return self._reports(X, None).tobytes()
 
     def _fresh_upload(self, x: ArrayLike, token: bytes | None) -> bytes:
         if self.plan.ids != "token":
@@ -182,10 +181,10 @@ class Client:
             raise PointError("a point must be a flat list of numbers, got nested lists") from None
         if point.shape != (self.plan.dimension,):
             raise PointError(f"a point must have shape ({self.plan.dimension},), got shape {point.shape}")
-        return self._reports(as_points(point[None], self.plan.dimension), identity).tobytes()
+        return self._reports(point[None], np.frombuffer(identity, dtype=np.uint8)[None]).tobytes()
 
-    def _reports(self, points: NDArray[np.float64], ids: bytes) -> NDArray[np.uint8]:  # (n, d) -> (n, width)
-        rows = np.frombuffer(ids, dtype=np.uint8).reshape(-1, ID_BYTES)
-        reports, clipped = self._encoder.encode_counting(points, rows, self._coins)
+    def _reports(self, points: ArrayLike, ids: NDArray[np.uint8] | None) -> NDArray[np.uint8]:
+        """Return the reports of points, (n, d), (n, 12) -> (n, width), and count those that were clipped."""
+        reports, clipped = self._encoder.encode_counting(points, ids, self._coins)
         self.clipped += clipped
         return reports

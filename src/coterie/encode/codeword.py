@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import Coins
+from coterie.encode.people import checked_people
 from coterie.encode.signs import ViewSigns
-from coterie.errors import PlanError, ReportError
+from coterie.errors import PlanError
 from coterie.geometry.ball import as_points, quantize
 from coterie.geometry.lift import lift
 from coterie.geometry.rotation import Rotation
@@ -84,16 +85,11 @@ class CodewordEncoder:
         return self.encode_counting(points, ids, coins)[0]
 
     def encode_counting(
-        self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins
+        self, points: ArrayLike, ids: NDArray[np.uint8] | None, coins: Coins
     ) -> tuple[NDArray[np.uint8], int]:
         """Return what `encode` does, and how many points were clipped. The count is not private."""
-        points = as_points(points, self._plan.dimension)
+        points, ids = checked_people(points, ids, self._plan.dimension, coins)
         people = len(points)
-        if ids.dtype != np.uint8 or ids.shape != (people, ID_BYTES):
-            raise ReportError(
-                f"ids must be uint8 of shape ({people}, {ID_BYTES}), one row a point, "
-                f"got {ids.dtype} of shape {ids.shape}"
-            )
         ranks = self._randomizer.ranks(coins.below_many(self._randomizer.total, people))
         heavy = kernels_of("coterie.encode", self._kernels, people)
         count, size = self._parameters.codewords, self._parameters.embedding
@@ -119,8 +115,8 @@ class CodewordEncoder:
     ) -> tuple[NDArray[np.float64], int]:
         """Return sign·r, the integers that the codewords are scored against: (n, d), (n, 12) -> (n, P)."""
         quantized, clipped = quantize(points, self._plan.center, self._plan.radius)
-        rows, flips = self._stream.choices(ids, self._signs.rows)
-        odd = self._signs.odd(quantized, rows) ^ flips
+        views, masks, flips = self._stream.places(ids, self._signs.rows)
+        odd = self._signs.odd(quantized, views, masks) ^ flips
         rotated = self._embed(lift(quantized, self._parameters.count_weight))  # y, (n, P)
         # r = ⌊(y + 2^(h-1)) / 2^h⌋: a sum below 2^53 and a power of two, so the doubles are exact
         rotated += 1 << (self._shift - 1)

@@ -18,12 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import Coins
-from coterie.errors import ReportError
+from coterie.encode.people import checked_people
 from coterie.geometry.ball import SCALE, as_points, quantize
 from coterie.geometry.nets import NetFamily
 from coterie.geometry.projection import Projection
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES
 from coterie.randomizers.sphere import lifted
 from coterie.wire.net_tree import NetTreeStream, net_tree_parameters, pack_reports
 
@@ -65,16 +64,11 @@ class NetTreeEncoder:
         return self.encode_counting(points, ids, coins)[0]
 
     def encode_counting(
-        self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins
+        self, points: ArrayLike, ids: NDArray[np.uint8] | None, coins: Coins
     ) -> tuple[NDArray[np.uint8], int]:
         """Return what `encode` does, and how many points were clipped. The count is not private."""
-        points = as_points(points, self._plan.dimension)
+        points, ids = checked_people(points, ids, self._plan.dimension, coins)
         people, levels = len(points), self._parameters.levels
-        if ids.dtype != np.uint8 or ids.shape != (people, ID_BYTES):
-            raise ReportError(
-                f"ids must be uint8 of shape ({people}, {ID_BYTES}), one row a point, "
-                f"got {ids.dtype} of shape {ids.shape}"
-            )
         # All coins first: what they decide does not depend on how the work is cut.
         flips = np.concatenate(
             [

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import Coins
 from coterie.encode.codeword import rounding_shift
-from coterie.errors import ReportError
+from coterie.encode.people import checked_people
 from coterie.geometry.ball import SCALE, as_points, quantize
 from coterie.geometry.lift import lift
 from coterie.geometry.nets import NetFamily
@@ -68,16 +68,11 @@ class CodewordTreeEncoder:
         return self.encode_counting(points, ids, coins)[0]
 
     def encode_counting(
-        self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins
+        self, points: ArrayLike, ids: NDArray[np.uint8] | None, coins: Coins
     ) -> tuple[NDArray[np.uint8], int]:
         """Return what `encode` does, and how many points were clipped. The count is not private."""
-        points = as_points(points, self._plan.dimension)
+        points, ids = checked_people(points, ids, self._plan.dimension, coins)
         people = len(points)
-        if ids.dtype != np.uint8 or ids.shape != (people, ID_BYTES):
-            raise ReportError(
-                f"ids must be uint8 of shape ({people}, {ID_BYTES}), one row a point, "
-                f"got {ids.dtype} of shape {ids.shape}"
-            )
         # All coins first: what they decide does not depend on how the work is cut.
         ranks = self._randomizer.ranks(coins.below_many(self._randomizer.total, people))
         heavy = kernels_of("coterie.encode", None, people)

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import Coins
-from coterie.errors import PlanError, ReportError
-from coterie.geometry.ball import SCALE, as_points, quantize
+from coterie.encode.people import checked_people
+from coterie.errors import PlanError
+from coterie.geometry.ball import SCALE, quantize
 from coterie.geometry.hashing import PathHash
 from coterie.geometry.lift import lift
 from coterie.geometry.nets import NetFamily
@@ -74,11 +75,12 @@ class NetTreeSumEncoder:
         return self.encode_counting(points, ids, coins)[0]
 
     def encode_counting(
-        self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins
+        self, points: ArrayLike, ids: NDArray[np.uint8] | None, coins: Coins
     ) -> tuple[NDArray[np.uint8], int]:
         """Return what `encode` does, and how many points were clipped. The count is not private."""
         parameters = self._parameters
         check_sendable(parameters)
+        points, ids = checked_people(points, ids, self._plan.dimension, coins)
         rows, vectors, clipped = self.contributions(points, ids)
         sums = parameters.sums()
         reports = np.empty((len(ids), parameters.report_width), dtype=np.uint8)
@@ -92,18 +94,12 @@ class NetTreeSumEncoder:
         return reports, clipped
 
     def contributions(
-        self, points: ArrayLike, ids: NDArray[np.uint8]
+        self, points: NDArray[np.float64], ids: NDArray[np.uint8]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
         """Return rows, integer vectors and how many were clipped: (n, d), (n, 12) -> (n, T), (n, D), int.
 
         A public function of the point, before any noise: **not private**.
         """
-        points = as_points(points, self._plan.dimension)
-        if ids.dtype != np.uint8 or ids.shape != (len(points), ID_BYTES):
-            raise ReportError(
-                f"ids must be uint8 of shape ({len(points)}, {ID_BYTES}), one row a point, "
-                f"got {ids.dtype} of shape {ids.shape}"
-            )
         quantized, clipped = quantize(points, self._plan.center, self._plan.radius)
         places, _ = self._projection.apply(quantized / SCALE)
         paths = self._nets.paths(self._nets.representatives(places))  # (n, T+1)

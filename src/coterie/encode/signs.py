@@ -35,7 +35,7 @@ class ViewSigns:
     Examples
     --------
     >>> plan = Plan.design(dimension=3, clusters=2, epsilon=1.0, expected_users=1000)
-    >>> ViewSigns(plan, plan.parameters).odd(np.zeros((2, 3)), np.array([0, 0])).tolist()
+    >>> ViewSigns(plan, plan.parameters).odd(np.zeros((2, 3)), np.array([0, 0]), np.array([0, 0])).tolist()
     [0, 0]
     """
 
@@ -48,12 +48,16 @@ class ViewSigns:
             for number, view in enumerate(parameters.views)
         ]
 
-    def odd(self, quantized: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Return 1 where the sign of the point in its report's row is -1, else 0: (n, d), (n,) -> (n,)."""
+    def odd(
+        self, quantized: NDArray[np.float64], views: NDArray[np.int64], masks: NDArray[np.int64]
+    ) -> NDArray[np.uint8]:
+        """Return 1 where the sign of the point in its report's row is -1, else 0: (n, d), (n,), (n,) -> (n,).
+
+        A row is given as its view and its mask there (`Rows.places`).
+        """
         if len(self._views) == 1:
-            return self._views[0].odd(quantized, rows)
-        views, masks = self.rows.split(rows)
-        odd = np.empty(len(rows), dtype=np.uint8)
+            return self._views[0].odd(quantized, masks)
+        odd = np.empty(len(masks), dtype=np.uint8)
         for number, view in enumerate(self._views):
             chosen = np.flatnonzero(views == number)
             odd[chosen] = view.odd(quantized[chosen], masks[chosen])

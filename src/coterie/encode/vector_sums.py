@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import Coins
+from coterie.encode.people import checked_people
 from coterie.encode.signs import ViewSigns
-from coterie.errors import PlanError, ReportError
+from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE, as_points, quantize
 from coterie.geometry.cells import Cells
 from coterie.geometry.hashing import PairwiseHash
@@ -69,7 +70,7 @@ class VectorSumEncoder:
         return self.encode_counting(points, ids, coins)[0]
 
     def encode_counting(
-        self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins
+        self, points: ArrayLike, ids: NDArray[np.uint8] | None, coins: Coins
     ) -> tuple[NDArray[np.uint8], int]:
         """Return what `encode` does, and how many points were clipped. The count is not private."""
         parameters = self._parameters
@@ -86,6 +87,7 @@ class VectorSumEncoder:
                 f"at most {MOST_BYTES:,} bytes of shares are sent): take fewer cells, "
                 "layout='column', or simulate the sums (coterie.engines.vector_sums)"
             )
+        points, ids = checked_people(points, ids, self._plan.dimension, coins)
         rows, vectors, clipped = self.contributions(points, ids)
         sums = parameters.sums()
         if parameters.layout == "column":
@@ -103,26 +105,20 @@ class VectorSumEncoder:
         return self._cells_of(quantized)
 
     def contributions(
-        self, points: ArrayLike, ids: NDArray[np.uint8]
+        self, points: NDArray[np.float64], ids: NDArray[np.uint8]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
         """Return the row, the integer vector and how many were clipped: (n, d), (n, 12) -> (n,), (n, D), int.
 
         A public function of point and id, before any noise: **not private**.
         """
-        points = as_points(points, self._plan.dimension)
-        if ids.dtype != np.uint8 or ids.shape != (len(points), ID_BYTES):
-            raise ReportError(
-                f"ids must be uint8 of shape ({len(points)}, {ID_BYTES}), one row a point, "
-                f"got {ids.dtype} of shape {ids.shape}"
-            )
         quantized, clipped = quantize(points, self._plan.center, self._plan.radius)
         lifted = lift(quantized, self._parameters.count_weight)
         # A power of two, so the division is exact; towards 0, so that no length grows.
         vectors = np.trunc(lifted * (self._parameters.grid / SCALE)).astype(np.int64)
         if self._parameters.layout == "column":
-            rows, _ = self._stream.choices(ids, self._signs.rows)
-            vectors *= (1 - 2 * self._signs.odd(quantized, rows).astype(np.int64))[:, None]
-            return rows, vectors, clipped
+            views, masks, _ = self._stream.places(ids, self._signs.rows)
+            vectors *= (1 - 2 * self._signs.odd(quantized, views, masks).astype(np.int64))[:, None]
+            return self._signs.rows.firsts[views] + masks, vectors, clipped
         cells = self._cells_of(quantized)
         if self._parameters.layout == "hashed":
             cells = PairwiseHash.from_key(self._plan.randomness_key(), self._parameters.buckets).of(cells)

@@ -1,7 +1,8 @@
-"""The whole collection in one process: points in, the collector's table out, a chunk of people at a time.
+"""The whole collection in one process: points in, the collector's table out, some people at a time.
 
 Each person's report goes through the real encoder and the real table, byte for byte as it would over a
-network; only the network and the separate devices are missing. Memory beyond the points is constant.
+network; only the network and the separate devices are missing. Memory beyond the points is constant, except
+where reports are made of shares: those are mixed all at once, as a shuffler mixes them.
 
 With `SystemCoins` each report is as private as a device's. With `SimulationCoins` whoever knows the seed
 undoes the privacy: that is for simulations.
@@ -9,84 +10,46 @@ undoes the privacy: that is for simulations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
 from coterie.coins import Coins
+from coterie.collect.shuffler import mixed
 from coterie.encode.base import ENCODERS
+from coterie.engines.base import Partition
 from coterie.errors import PointError
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES
 
 CHUNK: Final = 1 << 14  # people encoded at a time; part of what a seed means, so it never changes
 
-Progress = Callable[[int], None]  # called with the number of people just done
 
-
-class Encoded(NamedTuple):
-    """The reports of one chunk of people."""
-
-    reports: NDArray[np.uint8]  # (m, width)
-    clipped: int  # people whose point lay outside the ball; not private, it stays on the client's side
-
-
-def encode_in_chunks(plan: Plan, points: NDArray[Any], coins: Coins) -> Iterator[Encoded]:
-    """Yield everybody's reports, in the order of the rows, with fresh ids.
-
-    Parameters
-    ----------
-    plan : Plan
-        The study's public contract.
-    points : ndarray, shape (n, d)
-        One row a person; any real type, converted to float64 a chunk at a time.
-    coins : Coins
-        Source of ids and secret coins.
+class Inline:
+    """Plays in the calling process, one partition after the other.
 
     Examples
     --------
     >>> from coterie.coins import SystemCoins
     >>> plan = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
-    >>> [chunk.reports.shape for chunk in encode_in_chunks(plan, np.zeros((100, 2)), SystemCoins())]
-    [(100, 13)]
+    >>> partitions = [each.reports for each in Inline().encode(plan, np.zeros((100, 2)), SystemCoins())]
+    >>> [reports.shape for reports in partitions], Inline().aggregate(plan, partitions).count
+    ([(100, 13)], 100)
     """
-    if points.ndim != 2:
-        raise PointError(f"points must have shape (n, {plan.dimension}), got shape {points.shape}")
-    encoder = ENCODERS[plan.protocol](plan)
-    for start in range(0, len(points), CHUNK):
-        chunk = points[start : start + CHUNK]
-        ids = np.frombuffer(coins.bytes(ID_BYTES * len(chunk)), dtype=np.uint8).reshape(-1, ID_BYTES)
-        yield Encoded(*encoder.encode_counting(chunk, ids, coins))
 
+    def encode(self, plan: Plan, points: NDArray[Any], coins: Coins) -> Iterator[Partition]:
+        """Yield everybody's reports; points are converted to float64 a partition at a time."""
+        if points.ndim != 2:
+            raise PointError(f"points must have shape (n, {plan.dimension}), got shape {points.shape}")
+        encoder = ENCODERS[plan.protocol](plan)
+        for start in range(0, len(points), CHUNK):
+            yield Partition(*encoder.encode_counting(points[start : start + CHUNK], None, coins))
 
-def play(plan: Plan, points: NDArray[Any], coins: Coins, progress: Progress | None = None) -> Aggregate:
-    """Encode every point and add up the reports.
-
-    Parameters
-    ----------
-    plan, points, coins
-        As for `encode_in_chunks`.
-    progress : callable, optional
-        Called after each chunk with the number of people in it.
-
-    Returns
-    -------
-    Aggregate
-        All n reports.
-
-    Examples
-    --------
-    >>> from coterie.coins import SystemCoins
-    >>> plan = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
-    >>> play(plan, np.zeros((100, 2)), SystemCoins()).count
-    100
-    """
-    table = Aggregate(plan)
-    for chunk in encode_in_chunks(plan, points, coins):
-        table.add(chunk.reports)
-        if progress is not None:
-            progress(len(chunk.reports))
-    return table
+    def aggregate(self, plan: Plan, partitions: Iterable[NDArray[np.uint8]]) -> Aggregate:
+        """Return the table of all reports."""
+        table = Aggregate(plan)
+        for messages in mixed(plan, partitions):
+            table.add(messages)
+        return table

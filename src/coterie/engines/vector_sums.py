@@ -27,11 +27,10 @@ from scipy.sparse import csr_array
 from coterie.aggregate import Aggregate
 from coterie.aggregate.vector_sums import VectorSumTable, parameters_of
 from coterie.coins import Coins
-from coterie.collect.shuffler import mixed_messages
 from coterie.encode.net_tree_sums import NetTreeSumEncoder
+from coterie.encode.people import checked_people
 from coterie.encode.vector_sums import VectorSumEncoder
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES
 from coterie.plan.shares import SCALE_PARTS
 from coterie.randomizers.discrete_gaussian import DiscreteGaussian
 
@@ -55,8 +54,7 @@ def drawn_table(plan: Plan, points: NDArray[Any], coins: Coins) -> tuple[Aggrega
     clipped = 0
     for start in range(0, len(points), _CHUNK):
         chunk = points[start : start + _CHUNK]
-        ids = np.frombuffer(coins.bytes(ID_BYTES * len(chunk)), dtype=np.uint8).reshape(-1, ID_BYTES)
-        rows, vectors, outside = encoder.contributions(chunk, ids)
+        rows, vectors, outside = encoder.contributions(*checked_people(chunk, None, plan.dimension, coins))
         served = rows.reshape(len(chunk), -1)  # one row a person, or one a level
         person = np.repeat(np.arange(len(chunk)), served.shape[1])
         members = (np.ones(served.size, dtype=np.int64), (served.ravel(), person))
@@ -76,14 +74,6 @@ def drawn_table(plan: Plan, points: NDArray[Any], coins: Coins) -> tuple[Aggrega
     aggregate = Aggregate(plan)
     aggregate.table = VectorSumTable(plan, sums, messages)
     return aggregate, clipped
-
-
-def sent_table(plan: Plan, reports: NDArray[np.uint8]) -> Aggregate:
-    """Return the table of reports that are really mixed, message by message, and added up."""
-    aggregate = Aggregate(plan)
-    for messages in mixed_messages(plan, reports):
-        aggregate.add(messages)
-    return aggregate
 
 
 def _noise(scale: Fraction, adders: int) -> DiscreteGaussian | None:

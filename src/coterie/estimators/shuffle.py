@@ -1,25 +1,23 @@
 """`ShuffleKMeans`: what people would get who trust a shuffler, or a curator, in one process.
 
-The same interface as `LocalKMeans`; what changes is whom a person trusts, and how little noise that needs.
-What is private and what is not is said there.
+A sibling of `LocalKMeans` with the same interface; what changes is whom a person trusts, and how little noise
+that needs. There are no waves here: a wave would be a batch of its own, with less to hide in.
 """
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from coterie.aggregate import Aggregate
-from coterie.centers.decode import AUTO
 from coterie.coins import Coins
 from coterie.encode.vector_sums import MOST_BYTES
-from coterie.engines.inline import encode_in_chunks
-from coterie.engines.vector_sums import drawn_table, sent_table
-from coterie.estimators.local import LocalKMeans
+from coterie.engines import drawn_table
+from coterie.estimators.base import PlayedKMeans
 from coterie.plan import Plan
 from coterie.plan.design_shuffle import LOCAL_CAP
 from coterie.plan.shares import ShareParameters
@@ -37,7 +35,7 @@ _VARIANTS: Final = {
 }
 
 
-class ShuffleKMeans(LocalKMeans):
+class ShuffleKMeans(PlayedKMeans):
     """k-means from reports that are mixed before anyone reads them, played in one process.
 
     Parameters
@@ -57,7 +55,7 @@ class ShuffleKMeans(LocalKMeans):
         For "split-and-mix": shares of all cells, or of one public column a person (far fewer messages).
     local_cap : float, default=10.0
         For "amplified": the largest epsilon to allow a single report if the mixing fails.
-    protocol_options, solver, radius, center, random_state
+    protocol_options, decoder, solver, radius, center, engine, random_state
         As in `LocalKMeans`.
 
     Attributes
@@ -80,17 +78,11 @@ class ShuffleKMeans(LocalKMeans):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({AUTO})],
-        "epsilon": [Interval(Real, 0, MAX_EPSILON, closed="right")],
+        **PlayedKMeans._parameter_constraints,
         "delta": [Interval(Real, 0, 1, closed="neither")],
         "variant": [StrOptions(set(_VARIANTS))],
         "layout": [StrOptions({"cells", "column"})],
         "local_cap": [Interval(Real, 0, MAX_EPSILON, closed="right")],
-        "protocol_options": [dict, None],
-        "solver": [HasMethods("fit"), None],
-        "radius": [Interval(Real, 0, None, closed="neither"), None],
-        "center": ["array-like", None],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -103,9 +95,11 @@ class ShuffleKMeans(LocalKMeans):
         layout: str = "cells",
         local_cap: float = LOCAL_CAP,
         protocol_options: dict[str, Any] | None = None,
+        decoder: str | None = None,
         solver: Any = None,
         radius: float | None = None,
         center: ArrayLike | None = None,
+        engine: str = "inline",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -115,13 +109,12 @@ class ShuffleKMeans(LocalKMeans):
         self.layout = layout
         self.local_cap = local_cap
         self.protocol_options = protocol_options
+        self.decoder = decoder
         self.solver = solver
         self.radius = radius
         self.center = center
+        self.engine = engine
         self.random_state = random_state
-
-    def _parts(self, people: int) -> list[NDArray[np.int64]]:
-        return [np.arange(people)]  # a wave would be a batch of its own, with less to hide in
 
     def _design(self, points: NDArray[Any], center: list[float] | None, radius: float, seed: int) -> Plan:
         options: dict[str, Any] = {"minimum_batch": len(points)}  # nobody drops out of a fit
@@ -143,16 +136,15 @@ class ShuffleKMeans(LocalKMeans):
             **options,
         )
 
-    def _collect(self, plan: Plan, points: NDArray[Any], coins: Coins) -> tuple[Aggregate, int]:
+    def _collect(self, plan: Plan, points: NDArray[Any], coins: Coins) -> Aggregate:
         parameters = plan.parameters
-        self.sums_drawn_ = False
-        if not isinstance(parameters, ShareParameters):
+        sent = True
+        if isinstance(parameters, ShareParameters):
+            few = len(points) <= MOST_SENT_PEOPLE
+            few = few and len(points) * parameters.cost.messages <= MOST_SENT_MESSAGES
+            sent = plan.model == "shuffle" and few and parameters.report_width <= MOST_BYTES
+        self.sums_drawn_ = plan.model == "shuffle" and not sent
+        if sent:
             return super()._collect(plan, points, coins)
-        sent = len(points) * parameters.cost.messages
-        few = len(points) <= MOST_SENT_PEOPLE and sent <= MOST_SENT_MESSAGES
-        if plan.model == "shuffle" and few and parameters.report_width <= MOST_BYTES:
-            chunks = list(encode_in_chunks(plan, points, coins))
-            reports = np.concatenate([chunk.reports for chunk in chunks])
-            return sent_table(plan, reports), sum(chunk.clipped for chunk in chunks)
-        self.sums_drawn_ = plan.model == "shuffle"
-        return drawn_table(plan, points, coins)
+        table, self.n_clipped_ = drawn_table(plan, points, coins)
+        return table

@@ -22,7 +22,7 @@ from coterie.baselines import central, in_the_open, interactive, noisy_points, s
 from coterie.centers import decode
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
-from coterie.engines.inline import play
+from coterie.engines import play
 from coterie.errors import CoterieError, PlanError
 from coterie.plan import Plan
 from coterie.plan.checks import read_value

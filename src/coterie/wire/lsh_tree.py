@@ -29,7 +29,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.errors import PlanError, ReportError
+from coterie.errors import PlanError
 from coterie.plan import Plan
 from coterie.plan.codeword import ID_BYTES
 from coterie.plan.design import CODEWORDS
@@ -123,22 +123,3 @@ def unpack_bits(reports: NDArray[np.uint8], parameters: LshTreeParameters) -> ND
     """Return the single bits of reports as ±1: (n, width) -> (n, bits)."""
     packed = reports[:, ID_BYTES : ID_BYTES + parameters.bit_bytes]
     return 2 * np.unpackbits(packed, axis=1, count=parameters.bits).astype(np.int8) - 1
-
-
-def check_reports(reports: NDArray[np.uint8], parameters: LshTreeParameters) -> None:
-    """Raise ReportError unless every report has the plan's form: its width, and zeros after the last bit."""
-    width = parameters.report_width
-    if reports.ndim != 2 or reports.shape[1] != width or reports.dtype != np.uint8:
-        raise ReportError(
-            f"reports must be uint8 of shape (n, {width}), one report a row, "
-            f"got {reports.dtype} of shape {reports.shape}"
-        )
-    if not parameters.bits:
-        return
-    unused = 8 * parameters.bit_bytes - parameters.bits
-    padded = (reports[:, ID_BYTES + parameters.bit_bytes - 1] & np.uint8((1 << unused) - 1)) != 0
-    if padded.any():
-        raise ReportError(
-            f"report {int(padded.argmax())} of {len(reports)} has a bit set after its {parameters.bits} "
-            "answers; none of these reports was added"
-        )

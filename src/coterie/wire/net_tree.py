@@ -30,7 +30,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.errors import PlanError, ReportError
+from coterie.errors import PlanError
 from coterie.geometry.nets import ROOT_BITS
 from coterie.plan import Plan
 from coterie.plan.codeword import ID_BYTES
@@ -134,25 +134,6 @@ def unpack_answers(reports: NDArray[np.uint8], levels: int) -> NDArray[np.int8]:
     """Return the answers of reports as ±1: (n, width) -> (n, 2T)."""
     bits = np.unpackbits(reports[:, ID_BYTES:], axis=1, count=2 * levels)
     return 2 * bits.astype(np.int8) - 1
-
-
-def check_reports(reports: NDArray[np.uint8], parameters: NetTreeParameters | CodewordTreeParameters) -> None:
-    """Raise ReportError unless every report has the plan's form: its width, and zeros after the last bit."""
-    width = parameters.report_width
-    if reports.ndim != 2 or reports.shape[1] != width or reports.dtype != np.uint8:
-        raise ReportError(
-            f"reports must be uint8 of shape (n, {width}), one report a row, "
-            f"got {reports.dtype} of shape {reports.shape}"
-        )
-    if isinstance(parameters, CodewordTreeParameters):
-        return  # every byte is an index
-    unused = 8 * parameters.answer_bytes - 2 * parameters.levels
-    padded = (reports[:, -1] & np.uint8((1 << unused) - 1)) != 0
-    if padded.any():
-        raise ReportError(
-            f"report {int(padded.argmax())} of {len(reports)} has a bit set after its "
-            f"{2 * parameters.levels} answers; none of these reports was added"
-        )
 
 
 def numbers_of_bits(bits: NDArray[np.uint8]) -> NDArray[np.int64]:

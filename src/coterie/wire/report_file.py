@@ -136,10 +136,13 @@ class ReportFile:
                 yield np.frombuffer(data, dtype=np.uint8).reshape(-1, self.width)
             self._check_digest(digest.digest(), self._read(file, DIGEST_BYTES))
 
-    def verify(self) -> None:
-        """Read the whole file and check its digest, in constant memory."""
+    def verify(self) -> bytes:
+        """Read the whole file in constant memory and return its digest, 32 bytes, once it has matched."""
         for _ in self.chunks():
             pass
+        with self.path.open("rb") as file:
+            file.seek(-DIGEST_BYTES, os.SEEK_END)
+            return file.read()
 
     def read_all(self) -> NDArray[np.uint8]:
         """Return all reports, (count, width), read in place, after the digest has matched."""

@@ -62,18 +62,22 @@ class Rows:
         """The rows of each view."""
         return tuple(slice(int(a), int(b)) for a, b in zip(self.firsts[:-1], self.firsts[1:], strict=True))
 
-    def read(self, block: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-        """Read row and flip from block 0 of each report: (n, 16) -> (n,), (n,)."""
-        words = np.ascontiguousarray(block[:, :4]).view(">u4")[:, 0].astype(np.int64)
+    def places(
+        self, block: NDArray[np.uint8]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
+        """Read view, mask and flip from block 0 of each report: (n, 16) -> (n,), (n,), (n,)."""
+        masks = np.ascontiguousarray(block[:, :4]).view(">u4")[:, 0].astype(np.int64)
         flips = block[:, 4] & np.uint8(1)
         if len(self.masks) == 1:
-            return words & self.masks[0], flips
+            masks &= self.masks[0]
+            return np.zeros(len(block), dtype=np.int64), masks, flips
         views = self.tickets[block[:, 5] & np.uint8(len(self.tickets) - 1)]
-        words &= self.masks[views]
-        words += self.firsts[views]
-        return words, flips
+        masks &= self.masks[views]
+        return views, masks, flips
 
-    def split(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return view and mask of each row: (n,) -> (n,), (n,)."""
-        views = np.searchsorted(self.firsts, rows, side="right") - 1
-        return views, rows - self.firsts[views]
+    def read(self, block: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """Read row and flip from block 0 of each report: (n, 16) -> (n,), (n,)."""
+        views, rows, flips = self.places(block)
+        if len(self.masks) > 1:
+            rows += self.firsts[views]
+        return rows, flips

@@ -62,6 +62,12 @@ class PublicStream:
         """Return each report's public row (n,) and flip (n,) in {0, 1}, from its block 0."""
         return rows.read(self.blocks(ids, 0, 1)[:, 0])
 
+    def places(
+        self, ids: NDArray[np.uint8], rows: Rows
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
+        """Return each report's public view (n,), its mask there (n,) and flip (n,), from its block 0."""
+        return rows.places(self.blocks(ids, 0, 1)[:, 0])
+
     def codewords(self, ids: NDArray[np.uint8], codewords: int, embedding: int) -> NDArray[np.uint8]:
         """Return all N codewords of every report, eight bits a byte: (n, 12) -> (n, N, P/8)."""
         blocks = self.blocks(ids, 1, codewords * embedding // BLOCK_BITS)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import coterie.aggregate.codeword as table_module
+from coterie.aggregate import Aggregate
 from coterie.aggregate.codeword import CodewordTable
 from coterie.errors import AggregateError, ReportError
 from coterie.plan import Plan
@@ -123,7 +124,7 @@ def test_merging_is_adding():
 )
 def test_malformed_arrays(reports):
     with pytest.raises(ReportError, match=r"reports must be uint8 of shape \(n, 13\)"):
-        CodewordTable.zero(PLANS["small"]).add(reports)
+        Aggregate(PLANS["small"]).add(reports)
 
 
 @pytest.mark.parametrize(("name", "index"), [("small", [16]), ("two-byte index", [1, 44])])
@@ -131,10 +132,11 @@ def test_one_foreign_index_and_nothing_counts(name, index):
     plan = PLANS[name]
     reports = random_reports(plan, 2000)
     reports[1500, 12:] = index
-    table = CodewordTable.zero(plan)
-    with pytest.raises(ReportError, match=f"report 1500 names codeword {plan.parameters.codewords}, but"):
+    table = Aggregate(plan)
+    wrong = f"report 1500 of 2000: the index is not below {plan.parameters.codewords}"
+    with pytest.raises(ReportError, match=wrong):
         table.add(reports)
-    assert equal(table, CodewordTable.zero(plan))
+    assert table == Aggregate(plan)
 
 
 def test_arrays_go_out_and_in():

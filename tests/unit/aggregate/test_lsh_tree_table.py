@@ -5,7 +5,7 @@ from coterie.aggregate import Aggregate
 from coterie.aggregate.lsh_tree import LENGTH, LshTreeTable, scaled_directions
 from coterie.coins import SimulationCoins
 from coterie.encode.lsh_tree import LshTreeEncoder
-from coterie.engines.inline import play
+from coterie.engines import play
 from coterie.errors import AggregateError, FileError, ReportError
 from coterie.plan import Plan
 from coterie.wire.lsh_tree import LshTreeStream, unpack_bits
@@ -77,9 +77,9 @@ def test_order_and_splits_do_not_matter_and_files_round_trip(options, tmp_path):
 
 def test_malformed_reports_change_nothing():
     plan = plan_of()
-    table, reports = LshTreeTable.zero(plan), reports_of(plan)
+    table, reports = Aggregate(plan), reports_of(plan)
     reports[7, 12] |= 1
-    with pytest.raises(ReportError, match="report 7 of 300 has a bit set after its 2 answers"):
+    with pytest.raises(ReportError, match="report 7 of 300: a bit is set after the last answer"):
         table.add(reports)
     with pytest.raises(ReportError, match=r"uint8 of shape \(n, 13\)"):
         table.add(reports[:, :12])

@@ -6,7 +6,7 @@ import pytest
 from coterie import LocalKMeans, Plan, ShuffleKMeans, UnsupportedCentersWarning, decode
 from coterie.centers.choose import most_clusters
 from coterie.coins import SimulationCoins
-from coterie.engines.inline import play
+from coterie.engines import play
 from coterie.errors import DecodeError
 
 

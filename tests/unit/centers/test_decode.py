@@ -8,7 +8,7 @@ import pytest
 from coterie import Aggregate, Client, Plan, decode
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
-from coterie.engines.inline import play
+from coterie.engines import play
 from coterie.errors import DecodeError
 from coterie.metrics import normalized_objective
 

@@ -5,7 +5,7 @@ from coterie import LocalKMeans, Plan, decode
 from coterie.centers.lsh_tree import leaves_of
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
-from coterie.engines.inline import play
+from coterie.engines import play
 from coterie.metrics import normalized_objective
 from coterie.oracles.lsh_levels import LevelSums
 from coterie.tree.lsh_tree import lsh_leaves
@@ -29,7 +29,7 @@ def test_every_switch_finds_separated_clusters(options):
     one_center = normalized_objective(points, points.mean(axis=0, keepdims=True))
     assert normalized_objective(points, result.centers) < 0.6 * one_center
     assert result.centers.shape == (3, 10)
-    assert result.weights.sum() == pytest.approx(1.0)
+    assert 0.9 < result.weights.sum() < 1 + 1e-9  # what noise may have made has no weight
 
 
 def test_the_same_table_and_seed_give_the_same_centers():

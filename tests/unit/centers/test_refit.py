@@ -8,7 +8,7 @@ import pytest
 from coterie import Plan, Population, decode
 from coterie.centers.refit import fit_medians
 from coterie.coins import SimulationCoins
-from coterie.engines.inline import play
+from coterie.engines import play
 from coterie.errors import DecodeError, FileError
 
 CORNERS = np.array([[0.7, 0.0], [-0.7, 0.0], [0.0, 0.7], [0.0, -0.7]])

@@ -9,7 +9,7 @@ from coterie.centers.solve import solve
 from coterie.centers.support import mean_of_everybody
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
-from coterie.engines.inline import play
+from coterie.engines import play
 from coterie.metrics import normalized_objective
 from coterie.oracles.leaf_sums import LeafSums
 from coterie.oracles.rows import Lift

@@ -7,7 +7,7 @@ import pytest
 
 from coterie import Aggregate, Plan, Population, decode
 from coterie.coins import SimulationCoins
-from coterie.engines.inline import play
+from coterie.engines import play
 from coterie.errors import DecodeError, PlanError
 from coterie.plan.follow_up import HELD, MARGIN, ball_after
 

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from coterie.aggregate import Aggregate
-from coterie.collect import take_in, take_uploads
+from coterie.collect import Batches, Intake, take_in
 from coterie.encode import Client
 from coterie.errors import FileError, PlanError, ReportError
 from coterie.plan import Plan
 from coterie.wire.report_file import write_reports
+from coterie.wire.shuffled_file import ShuffledFile
 from coterie.wire.tokens import token_mark
 
 PLAN = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
@@ -109,14 +110,81 @@ def test_uploads_need_an_issued_and_unspent_token_and_its_id():
     index = good[2][:-1] + bytes([200])
     batch = [good[0], good[0], chosen, index, good[3], good[4]]
     spent = set()
-    accepted = take_uploads(plan, b"".join(batch), issued=set(tokens[:4]), spent=spent)
-    assert accepted.reports.tobytes() == good[0][16:] + good[3][16:]
+    everything = b"".join(batch)
+    with Intake(plan) as intake:  # in pieces that end anywhere
+        intake.add_uploads(
+            [everything[:50], everything[50:51], everything[51:]], issued=tokens[:4], spent=spent
+        )
+        kept = np.concatenate(list(intake.chunks()))
+    assert sorted(kept.tolist()) == sorted(list(each[16:]) for each in (good[0], good[3]))
     assert spent == {token_mark(plan, tokens[0]), token_mark(plan, tokens[3])}
-    assert [str(each) for each in accepted.skipped] == [
+    counts = intake.counts
+    assert (counts.files, counts.read, counts.unique, counts.malformed) == (0, 6, 2, 4)
+    assert [str(each) for each in counts.skipped] == [
         "1 left out, the token was spent before: upload 1",
         "1 left out, the id is not the token's: upload 2",
         "1 left out, the index is not below 200: upload 3",
         "1 left out, the token was not issued: upload 5",
     ]
-    with pytest.raises(PlanError, match="without tokens"):
-        take_uploads(PLAN, b"", issued=(), spent=set())
+    with pytest.raises(PlanError, match="without tokens"), Intake(PLAN) as intake:
+        intake.add_uploads([], issued=(), spent=set())
+    with pytest.raises(PlanError, match="come as uploads"), Intake(plan) as intake:
+        intake.add_stream([])
+
+
+def test_a_stream_comes_in_pieces_of_any_length(tmp_path):
+    data = ROWS.tobytes()
+    for cuts in ([], [1], [13, 26], [5, 6, 200]):
+        pieces = [data[a:b] for a, b in zip([0, *cuts], [*cuts, None], strict=True)]
+        with Intake(PLAN, memory_reports=8, folder=tmp_path) as intake:
+            intake.add_stream([*pieces, data[:13], data[:7]])  # one again, and one that is cut short
+            kept = np.concatenate(list(intake.chunks()))
+        assert sorted(kept.tolist()) == sorted(ROWS.tolist())
+        assert (intake.counts.read, intake.counts.duplicates, intake.counts.unique) == (32, 1, 30)
+        assert [str(each) for each in intake.counts.skipped] == ["1 left out, it was cut short: report 31"]
+
+
+def test_files_and_streams_meet_in_one_intake(tmp_path):
+    with Intake(PLAN) as intake:
+        intake.add_files([written(tmp_path / "a", ROWS[:20])])
+        intake.add_stream([ROWS[10:].tobytes()])
+        assert sum(len(chunk) for chunk in intake.chunks()) == 30
+    assert (intake.counts.files, intake.counts.read, intake.counts.duplicates) == (1, 40, 10)
+
+
+def test_an_intake_is_bounded():
+    with Intake(PLAN, most_reports=29) as intake:
+        with pytest.raises(ReportError, match="more than 29 reports came in; none of them counts"):
+            intake.add_stream([ROWS.tobytes()])
+        with pytest.raises(ReportError, match="nothing of this intake may count"):
+            intake.chunks()
+
+
+def test_after_a_file_that_is_not_whole_nothing_is_handed_on(tmp_path):
+    path = written(tmp_path / "a", ROWS)
+    data = bytearray(path.read_bytes())
+    data[100] ^= 1
+    path.write_bytes(data)
+    with Intake(PLAN) as intake:
+        intake.add_stream([ROWS.tobytes()])
+        with pytest.raises(FileError, match="SHA-256"):
+            intake.add_files([path])
+        with pytest.raises(ReportError, match="nothing of this intake may count"):
+            intake.chunks()
+
+
+def test_a_shuffled_batch_counts_once_and_whole(tmp_path):
+    plan = Plan.design(2, 2, 2.0, 60, model="shuffle", delta=1e-4)
+    for name, rows in (("a", ROWS[:20]), ("b", ROWS[20:]), ("again", ROWS[:20])):
+        with write_reports(tmp_path / name, plan, ShuffledFile) as writer:
+            writer.append(rows)
+    batches = Batches([tmp_path / "a", tmp_path / "b"], plan)
+    assert (batches.files, batches.messages) == (2, 30)
+    assert (np.concatenate(list(batches.chunks())) == ROWS).all()
+    with pytest.raises(ReportError, match="given twice"):
+        Batches([tmp_path / "a", tmp_path / "again"], plan)
+    with pytest.raises(FileError, match="COTERIE-SHUFFLED"):
+        Batches([written(tmp_path / "unmixed", ROWS, plan)], plan)
+    (tmp_path / "b").write_bytes((tmp_path / "b").read_bytes()[:-1] + b"x")
+    with pytest.raises(FileError, match="SHA-256"):
+        Batches([tmp_path / "a", tmp_path / "b"], plan)

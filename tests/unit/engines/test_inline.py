@@ -6,9 +6,9 @@ import pytest
 from coterie.aggregate import Aggregate
 from coterie.coins import SimulationCoins, SystemCoins
 from coterie.encode.codeword import CodewordEncoder
-from coterie.engines import inline
-from coterie.engines.inline import CHUNK, encode_in_chunks, play
-from coterie.errors import PointError
+from coterie.engines import ENGINES, Inline, engine, inline, play
+from coterie.engines.inline import CHUNK
+from coterie.errors import PointError, SettingError
 from coterie.plan import Plan
 
 PLAN = Plan.design(dimension=3, clusters=2, epsilon=1.0, expected_users=1000)
@@ -16,9 +16,9 @@ POINTS = np.random.default_rng(0).uniform(-0.5, 0.5, (1000, 3))
 
 
 def test_everybody_sends_one_report():
-    seen: list[int] = []
-    table = play(PLAN, POINTS, SystemCoins(), progress=seen.append)
-    assert table.count == len(POINTS) == sum(seen)
+    seen = []
+    table = play(PLAN, POINTS, SystemCoins(), watch=seen.append)
+    assert table.count == len(POINTS) == sum(len(partition.reports) for partition in seen)
 
 
 def test_a_seed_repeats_and_the_systems_coins_do_not():
@@ -36,26 +36,71 @@ def test_reports_are_the_encoders_own(monkeypatch):
         rows = POINTS[start : start + 300]
         ids = np.frombuffer(coins.bytes(12 * len(rows)), dtype=np.uint8).reshape(-1, 12)
         expected.append(encoder.encode(rows, ids, coins))
-    chunks = [chunk.reports for chunk in encode_in_chunks(PLAN, POINTS, SimulationCoins(5))]
-    np.testing.assert_array_equal(np.concatenate(chunks), np.concatenate(expected))
+    partitions = [each.reports for each in Inline().encode(PLAN, POINTS, SimulationCoins(5))]
+    np.testing.assert_array_equal(np.concatenate(partitions), np.concatenate(expected))
     table = Aggregate(PLAN)
     table.add(np.concatenate(expected))
     assert play(PLAN, POINTS, SimulationCoins(5)) == table
 
 
+SHARES = {"protocol": "vector-sums", "model": "shuffle", "delta": 1e-6, "cells": 4}
+
+
+@pytest.mark.parametrize("options", [{}, SHARES])
+def test_partitions_in_any_cut_and_order_give_one_table(options):
+    plan = Plan.design(2, 2, 2.0, 40, **options)
+    (partition,) = Inline().encode(plan, POINTS[:40, :2], SimulationCoins(0))
+    cut = [partition.reports[25:], partition.reports[:0], partition.reports[:25]]
+    assert Inline().aggregate(plan, cut) == Inline().aggregate(plan, [partition.reports])
+    assert Inline().aggregate(plan, cut).count == 40
+    assert Inline().aggregate(plan, []).count == 0
+
+
 def test_clipped_people_are_counted_for_the_caller():
-    chunks = list(encode_in_chunks(PLAN, np.array([[0.0, 0, 0], [9, 0, 0], [0, 0, 5]]), SystemCoins()))
-    assert [chunk.clipped for chunk in chunks] == [2]
+    partitions = list(Inline().encode(PLAN, np.array([[0.0, 0, 0], [9, 0, 0], [0, 0, 5]]), SystemCoins()))
+    assert [partition.clipped for partition in partitions] == [2]
+
+
+def test_an_engine_goes_by_its_name(monkeypatch):
+    class Backwards(Inline):
+        """The same reports, added in the other order."""
+
+        def aggregate(self, plan, partitions):
+            return super().aggregate(plan, list(partitions)[::-1])
+
+    monkeypatch.setitem(ENGINES, "backwards", Backwards)
+    assert isinstance(engine("backwards"), Backwards)
+    expected = play(PLAN, POINTS, SimulationCoins(1))
+    assert play(PLAN, POINTS, SimulationCoins(1), on="backwards") == expected
+    assert play(PLAN, POINTS, SimulationCoins(1), on=Backwards()) == expected
+    with pytest.raises(SettingError, match="there is no engine 'abacus'; known: inline, backwards"):
+        play(PLAN, POINTS, SystemCoins(), on="abacus")
+
+
+def peak_bytes(call):
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+class Careless(Inline):
+    def encode(self, plan, points, coins):
+        return super().encode(plan, points.astype(np.float64), coins)
 
 
 def test_float32_is_never_copied_whole():
-    points = np.zeros((20 * CHUNK, 3), dtype=np.float32)
-    play(PLAN, points[:2000], SystemCoins())  # load what loads once
-    tracemalloc.start()
-    play(PLAN, points, SystemCoins())
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < points.nbytes * 2 + 40e6  # one float64 copy of it would be twice its size
+    """What memory is needed beyond the points does not grow with them; one copy of them would."""
+    plan = Plan.design(dimension=64, clusters=2, epsilon=1.0, expected_users=1000)
+    points = np.zeros((4 * CHUNK, 64), dtype=np.float32)  # 17 MB
+    few = peak_bytes(lambda: play(plan, points[:CHUNK], SystemCoins()))
+    many = peak_bytes(lambda: play(plan, points, SystemCoins()))
+    copied = peak_bytes(lambda: play(plan, points, SystemCoins(), on=Careless()))
+    slack = points.nbytes  # half of a float64 copy
+    assert many - few < slack
+    assert copied - few > slack  # the measure sees such a copy
 
 
 @pytest.mark.parametrize("points", [np.zeros(3), np.zeros((2, 4)), np.full((2, 3), np.nan)])

@@ -13,8 +13,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from coterie.centers import decode
 from coterie.coins import SimulationCoins, SystemCoins
 from coterie.datasets import gaussian_mixture
-from coterie.engines.inline import play
-from coterie.errors import PlanError, PointError
+from coterie.engines import ENGINES, Inline, play
+from coterie.errors import DecodeError, PlanError, PointError, SettingError
 from coterie.estimators import (
     ClippedPointsWarning,
     DataDependentBallWarning,
@@ -38,7 +38,7 @@ TOO_FEW_PEOPLE = "demands accurate clusters from 50 points; at epsilon 1 that ma
 @pytest.mark.filterwarnings("ignore::coterie.estimators.DataDependentBallWarning")
 @pytest.mark.filterwarnings("ignore::coterie.estimators.DataDependentScaleWarning")
 @parametrize_with_checks(
-    [LocalKMeans()], expected_failed_checks=lambda _: {"check_clustering": TOO_FEW_PEOPLE}, xfail_strict=False
+    [LocalKMeans()], expected_failed_checks=lambda _: {"check_clustering": TOO_FEW_PEOPLE}, xfail_strict=True
 )
 def test_scikit_learns_contract(estimator, check):
     check(estimator)
@@ -90,21 +90,16 @@ def test_a_seed_repeats_and_no_seed_does_not(model):
 
 def test_coins_are_the_systems_unless_seeded(monkeypatch):
     used = []
-    monkeypatch.setattr(
-        "coterie.estimators.local.encode_in_chunks",
-        lambda plan, points, coins: used.append(type(coins)) or [],
-    )
-    monkeypatch.setattr(
-        "coterie.estimators.local.decode", lambda tables, clusters, random_state, solver: stop()
-    )
+
+    class Watching(Inline):
+        def encode(self, plan, points, coins):
+            used.append(type(coins))
+            return super().encode(plan, points, coins)
+
+    monkeypatch.setitem(ENGINES, "watching", Watching)
     for random_state in (None, 0, np.random.RandomState(0)):
-        with pytest.raises(StopIteration, match="enough"):
-            LocalKMeans(2, radius=1.0, random_state=random_state).fit(X)
+        LocalKMeans(2, radius=1.0, engine="watching", random_state=random_state).fit(X[:500])
     assert used == [SystemCoins, SimulationCoins, SimulationCoins]
-
-
-def stop():
-    raise StopIteration("enough")
 
 
 def test_fit_is_the_protocol_itself(model):
@@ -219,6 +214,13 @@ def test_the_fitted_model_survives_pickling(model):
 def test_bad_parameters_are_refused(parameters, message):
     with pytest.raises(ValueError, match=message):
         LocalKMeans(**{"radius": 1.0, **parameters}).fit(X[:100])
+
+
+def test_unknown_engines_and_decoders_are_refused_with_the_known_ones():
+    with pytest.raises(SettingError, match="there is no engine 'abacus'; known: inline"):
+        LocalKMeans(2, radius=1.0, engine="abacus").fit(X[:100])
+    with pytest.raises(DecodeError, match="codeword has no decoder 'oracle'; known: population, cells"):
+        LocalKMeans(2, radius=1.0, decoder="oracle").fit(X[:100])
 
 
 @pytest.mark.parametrize("center", [[0.0], [[0.0, 0.0]], ["a", "b"], [0.0, np.nan]])

@@ -6,7 +6,7 @@ import pytest
 from coterie import Aggregate, Plan
 from coterie.aggregate.codeword import CodewordTable
 from coterie.coins import SimulationCoins
-from coterie.engines.inline import play
+from coterie.engines import play
 from coterie.geometry.ball import SCALE, quantize
 from coterie.geometry.cells import CrossPolytopeCells
 from coterie.geometry.lift import lift

@@ -10,7 +10,7 @@ from coterie.centers import decode
 from coterie.coins import SimulationCoins
 from coterie.encode import Client
 from coterie.encode.vector_sums import VectorSumEncoder
-from coterie.engines.vector_sums import drawn_table, sent_table
+from coterie.engines import Inline, drawn_table
 from coterie.errors import AggregateError, DecodeError, PlanError, ReportError
 from coterie.geometry.ball import SCALE, quantize
 from coterie.geometry.lift import lift
@@ -145,11 +145,11 @@ def test_missing_doubled_and_foreign_messages():
     plan = Plan.design(2, 2, 2.0, 40, **MIXED, cells=2)
     ids = np.random.default_rng(0).integers(0, 256, (40, 12), dtype=np.uint8)
     reports = VectorSumEncoder(plan).encode(np.zeros((40, 2)), ids, SimulationCoins(0))
-    whole = sent_table(plan, reports)
+    whole = Inline().aggregate(plan, [reports])
     assert decode(whole, random_state=0).count == 40
-    from coterie.collect.shuffler import mixed_messages
+    from coterie.collect.shuffler import mixed
 
-    messages = np.concatenate(list(mixed_messages(plan, reports)))
+    messages = np.concatenate(list(mixed(plan, [reports])))
     for wrong in (messages[1:], np.concatenate([messages, messages[:1]])):
         table = Aggregate(plan)
         table.add(wrong)
@@ -158,11 +158,11 @@ def test_missing_doubled_and_foreign_messages():
     foreign = messages[:3].copy()
     foreign[2, :4] = 255
     table = Aggregate(plan)
-    with pytest.raises(ReportError, match="message 2 of 3 is for entry"):
+    with pytest.raises(ReportError, match="report 2 of 3: the table has 8 entries"):
         table.add(foreign)
     foreign = messages[:3].copy()
     foreign[1, 4:] = 255
-    with pytest.raises(ReportError, match="share 1 of 3 lies outside the field"):
+    with pytest.raises(ReportError, match=r"report 1 of 3: .* a share is below"):
         table.add(foreign)
     assert table.count == 0
     halves = Aggregate(plan), Aggregate(plan)
@@ -268,7 +268,7 @@ def test_nobody_can_be_left_alone_with_the_noise():
     silent = VectorSumEncoder(plan).encode(
         np.zeros((200, 2)), np.zeros((200, 12), dtype=np.uint8), SimulationCoins(0)
     )
-    sums = [sent_table(plan, row[None]).table.sums for row in silent]
+    sums = [Inline().aggregate(plan, [row[None]]).table.sums for row in silent]
     assert len({each.tobytes() for each in sums}) == 200
 
 

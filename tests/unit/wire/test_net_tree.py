@@ -6,7 +6,8 @@ import pytest
 from coterie.errors import PlanError, ReportError
 from coterie.plan import Plan
 from coterie.randomizers.sphere import normal_table
-from coterie.wire.net_tree import NetTreeStream, check_reports, pack_reports, unpack_answers
+from coterie.wire.forms import report_form
+from coterie.wire.net_tree import NetTreeStream, pack_reports, unpack_answers
 from coterie.wire.stream import PublicStream
 
 
@@ -64,13 +65,12 @@ def test_the_normal_table_never_changes():
 
 def test_malformed_reports_are_refused(plan):
     good = np.zeros((3, 14), dtype=np.uint8)
-    check_reports(good, plan.parameters)
+    form = report_form(plan)
+    form.check(good)
     bad = good.copy()
     bad[1, -1] = 1
-    with pytest.raises(ReportError, match="report 1 of 3 has a bit set after its 10 answers"):
-        check_reports(bad, plan.parameters)
-    with pytest.raises(ReportError, match=r"uint8 of shape \(n, 14\)"):
-        check_reports(good[:, :13], plan.parameters)
+    with pytest.raises(ReportError, match="report 1 of 3: a bit is set after the last answer"):
+        form.check(bad)
 
 
 def test_a_plan_of_another_protocol_is_refused():

@@ -49,9 +49,14 @@ def test_every_row_is_as_likely_as_the_views_weight_says():
     assert (np.abs(counts - expected) < 6 * np.sqrt(expected)).all()
 
 
-def test_rows_split_into_view_and_mask():
-    rows = rows_of(CrossPolytope(4), Net(POINTS))
-    views, masks = rows.split(np.arange(12))
-    assert views.tolist() == [0] * 8 + [1] * 4
-    assert masks.tolist() == [*range(8), *range(4)]
-    assert rows.parts == (slice(0, 8), slice(8, 12))
+@pytest.mark.parametrize("views", [(CrossPolytope(4),), (CrossPolytope(4, 1), Net(POINTS, 3))])
+def test_a_row_is_its_view_and_mask(views):
+    rows = rows_of(*views)
+    blocks = np.random.default_rng(0).integers(0, 256, size=(1000, 16), dtype=np.uint8)
+    numbers, masks, flips = rows.places(blocks)
+    starts = np.array([part.start for part in rows.parts])
+    joined, same = rows.read(blocks)
+    np.testing.assert_array_equal(joined, starts[numbers] + masks)
+    np.testing.assert_array_equal(flips, same)
+    assert set(numbers.tolist()) == set(range(len(views)))
+    assert (masks < np.array([view.rows for view in views])[numbers]).all()

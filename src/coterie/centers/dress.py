@@ -1,0 +1,115 @@
+"""One dresser for every decoder: from a solution in the unit ball to a result that says what it promises.
+
+Coordinates, shares, errors, the promise, the plans, the population and the cautions that hold for any
+protocol are filled in here and nowhere else; what only a decoder can know comes in `Solution.notes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.aggregate import Aggregate
+from coterie.centers.result import Population, Result
+from coterie.centers.solution import Solution
+from coterie.plan import Plan
+from coterie.privacy import Guarantee
+
+_FAR_FROM_PLANNED: Final = 0.5  # share of the expected users below which the result says so
+_ROUGH: Final = 0.5  # of the radius: errors from which on centers are rough directions
+
+
+def dress(solution: Solution, tables: Sequence[Aggregate]) -> Result:
+    """Return a solution in the last plan's coordinates, with what there is to say about it.
+
+    Parameters
+    ----------
+    solution : Solution
+        In the unit ball of the last plan.
+    tables : sequence of Aggregate
+        What it was found from; at least one.
+
+    Examples
+    --------
+    >>> plan = Plan.design(2, 2, 1.0, 100, center=(5.0, 0.0), radius=2.0)
+    >>> found, halves = np.array([[0.5, 0.0], [0.0, 0.0]]), np.full(2, 0.5)
+    >>> solution = Solution(found, halves, np.full(2, 0.1), np.array([True, False]), found, halves)
+    >>> table = Aggregate(plan)
+    >>> table.add(bytes(100 * plan.report_width))
+    >>> result = dress(solution, [table])
+    >>> result.centers[0].tolist(), result.weights.tolist(), result.errors.tolist()
+    ([6.0, 0.0], [0.5, 0.0], [0.2, 2.0])
+    """
+    plan, clear = tables[-1].plan, solution.supported
+    promises = [_promise(each.plan, each.count) for each in tables]
+    return Result(
+        centers=_original(solution.centers, plan),
+        weights=np.where(clear, solution.shares, 0.0),
+        errors=np.where(clear, solution.errors, 1.0) * plan.radius,
+        supported=int(clear.sum()),
+        notes=_notes(solution, tables),
+        count=sum(each.count for each in tables),
+        guarantee=max(promises, key=lambda promise: (promise.epsilon, promise.delta)),
+        plan_id=plan.id,
+        population=Population(
+            _original(solution.points, plan),
+            solution.weights,
+            plan.study_id,
+            tuple(each.plan.id for each in tables),
+            solution.scatter * plan.radius**2,
+        ),
+        coverage=solution.coverage,
+        tree=solution.tree,
+    )
+
+
+def _original(points: NDArray[np.float64], plan: Plan) -> NDArray[np.float64]:
+    shift = 0.0 if plan.center is None else np.array(plan.center)
+    moved: NDArray[np.float64] = points * plan.radius + shift
+    return moved
+
+
+def _promise(plan: Plan, count: int) -> Guarantee:
+    """Return what may be claimed: the planned promise only if as many people came as it was made for."""
+    return plan.guarantee if count >= plan.minimum_batch else plan.guarantee_for(count)
+
+
+def _notes(solution: Solution, tables: Sequence[Aggregate]) -> tuple[str, ...]:
+    notes, clear = list(solution.notes), solution.supported
+    if not clear.all():
+        others = (
+            "the mean of everybody stands in for the others"
+            if solution.replaced
+            else "the others may be noise alone"
+        )
+        notes.append(
+            f"Only {int(clear.sum())} of {len(clear)} centers stand clear of the privacy noise; {others}. "
+            "Ask for fewer clusters, collect more reports, or allow a larger epsilon."
+        )
+    for each in tables:
+        notes += _about_people(each.plan, each.count)
+    if clear.any() and float(np.median(solution.errors[clear])) > _ROUGH:
+        notes.append(
+            "The centers are uncertain by more than half the radius of the ball: treat them as rough "
+            "directions."
+        )
+    return tuple(notes)
+
+
+def _about_people(plan: Plan, count: int) -> list[str]:
+    notes = []
+    if count < _FAR_FROM_PLANNED * plan.expected_users:
+        notes.append(
+            f"The plan was designed for {plan.expected_users} reports and {count} came: "
+            + ("privacy is as promised, " if count >= plan.minimum_batch else "")
+            + "accuracy is lower than planned."
+        )
+    if count < plan.minimum_batch:
+        notes.append(
+            f"The plan releases no batch of fewer than {plan.minimum_batch} people and {count} are in: the "
+            f"promise that holds is epsilon {_promise(plan, count).epsilon:.4g}, not {plan.epsilon:g}."
+        )
+    return notes

@@ -1,0 +1,76 @@
+"""Which engines there are, and the one loop over people that all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.aggregate import Aggregate
+from coterie.coins import Coins
+from coterie.engines.base import Engine, Partition
+from coterie.engines.inline import Inline
+from coterie.errors import SettingError
+from coterie.plan import Plan
+
+ENGINES: Final[dict[str, Callable[[], Engine]]] = {"inline": Inline}
+
+Watch = Callable[[Partition], None]  # called with each partition when it is encoded
+
+
+def engine(name: str) -> Engine:
+    """Return the engine of this name, or refuse with the list of known ones.
+
+    Examples
+    --------
+    >>> engine("abacus")
+    Traceback (most recent call last):
+    ...
+    coterie.errors.SettingError: there is no engine 'abacus'; known: inline
+    """
+    if name not in ENGINES:
+        raise SettingError(f"there is no engine {name!r}; known: {', '.join(ENGINES)}")
+    return ENGINES[name]()
+
+
+def play(
+    plan: Plan, points: NDArray[Any], coins: Coins, *, on: str | Engine = "inline", watch: Watch | None = None
+) -> Aggregate:
+    """Encode every point and add up the reports.
+
+    Parameters
+    ----------
+    plan : Plan
+        The study's public contract.
+    points : ndarray, shape (n, d)
+        One row per person; any real type.
+    coins : Coins
+        Source of ids and secret coins.
+    on : str or Engine
+        The engine, or its name.
+    watch : callable, optional
+        Called with each `Partition` when it is encoded: for progress, for the number of clipped points.
+
+    Returns
+    -------
+    Aggregate
+        All n reports.
+
+    Examples
+    --------
+    >>> from coterie.coins import SystemCoins
+    >>> plan = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
+    >>> play(plan, np.zeros((100, 2)), SystemCoins()).count
+    100
+    """
+    chosen = engine(on) if isinstance(on, str) else on
+
+    def encoded() -> Iterator[NDArray[np.uint8]]:
+        for partition in chosen.encode(plan, points, coins):
+            if watch is not None:
+                watch(partition)
+            yield partition.reports
+
+    return chosen.aggregate(plan, encoded())

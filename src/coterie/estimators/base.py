@@ -1,0 +1,286 @@
+"""What the estimators share: a whole protocol played in one process, in scikit-learn's manner.
+
+`fit` designs a plan, encodes every row as one person's report, adds the reports up and decodes the table.
+What comes out of the reports alone is private in the sense of the plan's guarantee; what is computed from the
+rows themselves is not:
+
+    private      cluster_centers_, result_          functions of the reports
+    not private  labels_, n_clipped_, score(X), and a ball taken from the data (radius=None)
+
+Rows are one person each. `sample_weight` is not supported: a weight would be one more value of a person's
+that travels in the open, and a person of weight w would need w reports, which spends w·ε.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar, Final, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    _fit_context,
+    clone,
+)
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from coterie.aggregate import Aggregate
+from coterie.centers import decode
+from coterie.centers.decode import AUTO
+from coterie.coins import Coins, SimulationCoins, SystemCoins
+from coterie.engines import Partition, play
+from coterie.errors import PlanError, PointError
+from coterie.estimators.caveats import (
+    BALL_FROM_DATA,
+    CLIPPED,
+    SCALED_BY_DATA,
+    SEEDED,
+    UNSUPPORTED,
+    ClippedPointsWarning,
+    DataDependentBallWarning,
+    DataDependentScaleWarning,
+    SeededFitWarning,
+    UnsupportedCentersWarning,
+    scaled_by,
+)
+from coterie.geometry.ball import refuse_masked
+from coterie.metrics import distances, nearest
+from coterie.plan import Plan
+from coterie.plan.canonical import SAFE_INTEGER
+from coterie.privacy import MAX_EPSILON
+
+_FLOATS: Final = (np.float64, np.float32)  # taken as they are; everything else becomes float64
+_SEEDS: Final = 1 << 32
+_PLANNED: Final = 8  # clusters of a plan whose number is to be chosen
+
+
+class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """Base of the estimators: a child designs the plan and may collect in its own way.
+
+    Its attributes and most of its parameters are described in `LocalKMeans`.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({AUTO})],
+        "epsilon": [Interval(Real, 0, MAX_EPSILON, closed="right")],
+        "protocol_options": [dict, None],
+        "decoder": [str, None],
+        "solver": [HasMethods("fit"), None],
+        "radius": [Interval(Real, 0, None, closed="neither"), None],
+        "center": ["array-like", None],
+        "engine": [str],
+        "random_state": ["random_state"],
+    }
+
+    n_clusters: int | str
+    epsilon: float
+    protocol_options: dict[str, Any] | None
+    decoder: str | None
+    solver: Any
+    radius: float | None
+    center: ArrayLike | None
+    engine: str
+    random_state: int | np.random.RandomState | None
+
+    @abstractmethod
+    def _design(self, points: NDArray[Any], center: list[float] | None, radius: float, seed: int) -> Plan:
+        """Return the plan that these rows answer."""
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Play the protocol: every row of X is one person's point.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            float32 and float64 are read as they are, a chunk at a time; other types are copied to float64.
+        y : ignored
+            For scikit-learn's interface.
+
+        Returns
+        -------
+        Self
+            Itself, fitted.
+        """
+        points = self._validated(X, reset=True)
+        if self.n_clusters != AUTO and len(points) < self._planned(len(points)):
+            raise PlanError(f"n_samples={len(points)} must be at least n_clusters={self.n_clusters}")
+        center, radius = self._ball(points)
+        coins, plan_seed, generator = _sources(self.random_state)
+        asked: dict[str, Any] = {
+            "random_state": generator,
+            "decoder": self.decoder,
+            "solver": None if self.solver is None else clone(self.solver, safe=False),
+        }
+        self.n_clipped_ = 0
+        tables = self._tables(
+            points, lambda rows: self._design(rows, center, radius, plan_seed), coins, asked
+        )
+        self.plans_ = tuple(table.plan for table in tables)
+        self.plan_ = self.plans_[-1]
+        self.guarantee_ = dataclasses.replace(self.plan_.guarantee, exceptions=self._exceptions(points))
+        number = AUTO if self.n_clusters == AUTO else None
+        self.result_ = decode(tables, clusters=number, **asked)
+        self.cluster_centers_ = self.result_.centers
+        self.labels_ = nearest(points, self.cluster_centers_)[0]
+        self._warn_if_unusable(len(points))
+        return self
+
+    def _planned(self, people: int) -> int:
+        """Return the number of clusters that a plan is designed for; one to be chosen is unknown to it."""
+        return min(_PLANNED, people) if isinstance(self.n_clusters, str) else int(self.n_clusters)
+
+    def _tables(
+        self,
+        points: NDArray[Any],
+        design: Callable[[NDArray[Any]], Plan],
+        coins: Coins,
+        asked: dict[str, Any],
+    ) -> list[Aggregate]:
+        """Return the tables of all plans that are played: here one, which everybody answers."""
+        del asked  # what decoding between two plans would be told
+        return [self._collect(design(points), points, coins)]
+
+    def _warn_if_unusable(self, people: int) -> None:
+        clusters = len(self.cluster_centers_)
+        if self.result_.supported < clusters:
+            words = UNSUPPORTED.format(supported=self.result_.supported, clusters=clusters)
+            warnings.warn(words, UnsupportedCentersWarning, stacklevel=3)
+        if 2 * self.n_clipped_ > people:
+            warnings.warn(CLIPPED, ClippedPointsWarning, stacklevel=3)
+
+    def _exceptions(self, points: NDArray[Any]) -> tuple[str, ...]:
+        """Return what this fit does that the promise does not cover; warn of what was not warned of yet."""
+        found = []
+        if self.random_state is not None:
+            warnings.warn(SEEDED, SeededFitWarning, stacklevel=3)
+            found.append(SEEDED)
+        if self.radius is None:
+            found.append(BALL_FROM_DATA)
+        if how := scaled_by(points):
+            found.append(SCALED_BY_DATA.format(how=how))
+            warnings.warn(found[-1], DataDependentScaleWarning, stacklevel=3)
+        return tuple(found)
+
+    def _collect(self, plan: Plan, points: NDArray[Any], coins: Coins) -> Aggregate:
+        """Return everybody's reports, added up; clipped points are counted on the way."""
+
+        def watch(partition: Partition) -> None:
+            self.n_clipped_ += partition.clipped
+
+        return play(plan, points, coins, on=self.engine, watch=watch)
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int32]:
+        """Return the index of each row's nearest center: (n, d) -> (n,). A look at the rows: not private."""
+        check_is_fitted(self)
+        return nearest(self._validated(X), self.cluster_centers_)[0]
+
+    def transform(self, X: ArrayLike) -> NDArray[Any]:
+        """Return each row's distance to each center: (n, d) -> (n, k). A look at the rows: not private."""
+        check_is_fitted(self)
+        return distances(self._validated(X), self.cluster_centers_)
+
+    def score(self, X: ArrayLike, y: object = None) -> float:
+        """Return minus the k-means objective of X, a sum over rows as in `sklearn.cluster.KMeans`.
+
+        A look at the rows: not private. `coterie.metrics.normalized_objective` is its mean.
+        """
+        check_is_fitted(self)
+        return -float(nearest(self._validated(X), self.cluster_centers_)[1].sum())
+
+    @property
+    def _n_features_out(self) -> int:
+        """Number of columns of `transform`."""
+        return int(self.cluster_centers_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _validated(self, X: ArrayLike, *, reset: bool = False) -> NDArray[Any]:
+        refuse_masked(X)
+        try:
+            checked: NDArray[Any] = validate_data(self, X, reset=reset, dtype=_FLOATS)
+        except TypeError as error:
+            if "complex" in str(error):
+                raise PointError("Complex data not supported: X must hold real numbers") from None
+            raise
+        except ValueError as error:
+            if "could not convert" in str(error):  # numpy's message quotes the value
+                raise PointError("X must hold numbers, got a value that is none") from None
+            shape, quoted, _ = str(error).partition(
+                " array instead:\narray="
+            )  # scikit-learn's quotes them all
+            if quoted:
+                raise PointError(
+                    f"{shape} array instead. Reshape your data: X.reshape(1, -1) if it is one person, "
+                    "X.reshape(-1, 1) if it is one number of each"
+                ) from None
+            if "Complex data" in str(error):  # scikit-learn's quotes the rows here, too
+                raise PointError("Complex data not supported: X must hold real numbers") from None
+            raise
+        return checked
+
+    def _ball(self, points: NDArray[Any]) -> tuple[list[float] | None, float]:
+        """Return the ball's center (None is the origin) and radius, public or, with a warning, the data's."""
+        center = None if self.center is None else _as_center(self.center, points.shape[1])
+        if self.radius is not None:
+            return None if center is None else center.tolist(), float(self.radius)
+        warnings.warn(
+            "radius=None takes the ball from the data: the farthest row decides it, so it says something "
+            "about that person, and the privacy guarantee does not cover it. For a private result give a "
+            "radius (and a center) that is known without looking at the data",
+            DataDependentBallWarning,
+            stacklevel=2,
+        )
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+            if center is None:
+                center = points.mean(axis=0, dtype=np.float64)
+            radius = float(np.sqrt(nearest(points, center[None])[1].max()))
+        if not np.isfinite(radius):
+            raise PointError("X is too large to measure distances in float64; scale it down first")
+        return center.tolist(), radius or 1.0  # any ball does where all rows are the same
+
+
+def _as_center(center: ArrayLike, dimension: int) -> NDArray[np.float64]:
+    try:
+        values = np.asarray(center, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise PlanError(f"center must be {dimension} numbers, got something else") from None
+    if values.shape != (dimension,):
+        raise PlanError(f"center must have shape ({dimension},), one number a column, got {values.shape}")
+    return values
+
+
+def seed_of(random_state: int | np.random.RandomState) -> int:
+    """Return the seed that stands for scikit-learn's `random_state`."""
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(_SEEDS, dtype=np.uint32))
+
+
+def _sources(
+    random_state: int | np.random.RandomState | None,
+) -> tuple[Coins, int, np.random.Generator | None]:
+    """Return the secret coins, the plan's public seed and the decoder's generator."""
+    if random_state is None:
+        return SystemCoins(), secrets.randbelow(SAFE_INTEGER + 1), None
+    seed = seed_of(random_state)
+    public = np.random.default_rng([seed, 1])
+    return (
+        SimulationCoins([seed, 0]),
+        int(public.integers(SAFE_INTEGER + 1)),
+        np.random.default_rng([seed, 2]),
+    )

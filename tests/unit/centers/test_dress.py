@@ -1,0 +1,113 @@
+"""What a result promises holds for every protocol, because one dresser fills it in."""
+
+import numpy as np
+import pytest
+
+from coterie import Plan, decode
+from coterie.centers.decode import DECODERS
+from coterie.centers.dress import dress
+from coterie.centers.solution import Solution
+from coterie.coins import SimulationCoins
+from coterie.engines import drawn_table, play
+from coterie.errors import DecodeError
+
+CENTER, RADIUS = np.array([7.0, -2.0, 1.0]), 3.0
+PEOPLE = 400
+DESIGNS = {
+    "codeword": {},
+    "net-tree": {"protocol": "net-tree"},
+    "lsh-tree": {"protocol": "lsh-tree"},
+    "vector-sums": {"protocol": "vector-sums", "model": "central", "delta": 1e-6},
+    "net-tree-sums": {"protocol": "net-tree-sums", "model": "central", "delta": 1e-6},
+}
+
+
+def table_of(protocol, epsilon=0.3, people=PEOPLE, planned=PEOPLE, **more):
+    plan = Plan.design(3, 4, epsilon, planned, center=CENTER, radius=RADIUS, **DESIGNS[protocol], **more)
+    points = CENTER + np.random.default_rng(1).normal(0, 0.5, (people, 3))
+    if plan.model == "central":
+        return drawn_table(plan, points, SimulationCoins(0))[0]
+    return play(plan, points, SimulationCoins(0))
+
+
+def test_every_protocol_is_held_to_it():
+    assert set(DESIGNS) == set(DECODERS)
+
+
+@pytest.mark.parametrize("protocol", DESIGNS)
+def test_a_hopeless_study_gives_all_that_a_result_promises(protocol):
+    table = table_of(protocol, planned=4 * PEOPLE)
+    result = decode(table, random_state=0)
+    assert result.centers.shape == (4, 3)
+    assert np.isfinite(result.centers).all()
+    clear = result.weights > 0
+    assert clear.sum() <= result.supported < 4
+    assert 0 <= result.weights.sum() <= 1 + 1e-9
+    assert (result.errors > 0).all()
+    assert (result.errors == RADIUS).sum() >= 4 - result.supported  # without support: as wide as the ball
+    said = " ".join(result.notes)
+    assert f"Only {result.supported} of 4 centers stand clear of the privacy noise" in said
+    assert f"designed for {4 * PEOPLE} reports and {PEOPLE} came" in said
+    plan = table.plan
+    assert (result.plan_id, result.plan_ids, result.study_id) == (plan.id, (plan.id,), plan.id)
+    assert result.count == PEOPLE
+    assert 0.299999 < result.guarantee.epsilon <= 0.3
+    assert result.population.points.shape[1] == 3
+    away = np.linalg.norm(result.population.points - CENTER, axis=1)  # in the plan's coordinates
+    assert away.max() < 2 * RADIUS
+    assert result.coverage == (0.9 if protocol == "codeword" else None)  # a rate where one was measured
+
+
+def solution(supported, errors=0.1, **more):
+    centers, halves = np.array([[0.5, 0.0, 0.0], [0.0, 0.0, 0.0]]), np.full(2, 0.5)
+    return Solution(centers, halves, np.full(2, errors), np.array(supported), centers, halves, **more)
+
+
+def test_units_are_the_plans():
+    table = table_of("codeword")
+    result = dress(solution([True, True], scatter=0.25), [table])
+    np.testing.assert_allclose(result.centers, CENTER + np.array([[1.5, 0, 0], [0, 0, 0]]))
+    np.testing.assert_allclose(result.errors, 0.3)
+    assert result.population.scatter == pytest.approx(0.25 * RADIUS**2)
+    assert result.notes == ()
+
+
+def test_what_stands_in_for_a_center_is_said_as_it_is():
+    table = table_of("codeword")
+    (note,) = dress(solution([True, False]), [table]).notes
+    assert "Only 1 of 2 centers stand clear of the privacy noise; the mean of everybody stands in" in note
+    (note,) = dress(solution([True, False], replaced=False), [table]).notes
+    assert "the others may be noise alone" in note
+    (note,) = dress(solution([True, True], errors=0.6), [table]).notes
+    assert "uncertain by more than half the radius" in note
+
+
+def test_a_batch_below_the_minimum_has_the_promise_of_its_size():
+    plan = Plan.design(3, 2, 1.0, 1000, model="shuffle", delta=1e-6, minimum_batch=500)
+    few = play(plan, np.zeros((400, 3)), SimulationCoins(0))
+    result = dress(solution([True, True]), [few])
+    assert result.guarantee.epsilon == plan.guarantee_for(400).epsilon > 1.0
+    assert "releases no batch of fewer than 500 people and 400 are in" in " ".join(result.notes)
+
+
+def test_decoders_go_by_their_names():
+    table = table_of("codeword", epsilon=4.0)
+    default, named = decode(table, random_state=0), decode(table, random_state=0, decoder="population")
+    np.testing.assert_array_equal(default.centers, named.centers)
+    cells = decode(table, random_state=0, decoder="cells")
+    assert (cells.centers.shape, cells.coverage) == ((4, 3), None)
+    with pytest.raises(DecodeError, match="codeword has no decoder 'paper'; known: population, cells"):
+        decode(table, decoder="paper")
+    with pytest.raises(DecodeError, match="protocol lsh-tree has no decoder 'population'; known: paper"):
+        decode(table_of("lsh-tree"), decoder="population")
+    tight = play(Plan.design(40, 8, 0.5, 100, shape="tight"), np.zeros((50, 40)), SimulationCoins(0))
+    with pytest.raises(DecodeError, match="population cannot read this: it needs reports about halfspaces"):
+        decode(tight, decoder="population")
+    assert decode(tight, random_state=0).coverage is None  # cells alone, so the decoder of cells
+
+
+def test_the_trees_find_the_planned_number_only():
+    table = table_of("lsh-tree")
+    with pytest.raises(DecodeError, match=r"finds the plan's 4 clusters only, asked for 3; refit\(3\)"):
+        decode(table, clusters=3)
+    assert len(decode(table, clusters="auto", random_state=0).centers) == 4
