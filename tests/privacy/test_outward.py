@@ -316,6 +316,20 @@ def test_many_values_of_the_count_are_taken_together_on_the_safe_side():
     assert outside == 1.0  # nothing is looked at
 
 
+def test_what_lies_outside_the_window_counts_in_full():
+    """C uniform on 0..7, of which 2..5 are looked at: half of it is δ = 1."""
+
+    def below(count):
+        return np.clip((count + 1) / 8, 0, 1)
+
+    def above(count):
+        return 1 - below(count)
+
+    found = mean_delta(0.25, 0.7, low=2, high=5, below=below, above=above)
+    inside = conditional_delta(np.array([2.0, 3, 4, 5]), 0.25, 0.7).sum() / 8
+    assert 0.5 + inside <= found <= (0.5 + inside) * (1 + 1e-8)
+
+
 def test_a_window_leaves_less_than_its_share_outside():
     """Outside it δ counts as 1, so no more than 10⁻⁵ of the target may lie there."""
     from scipy.stats import poisson
