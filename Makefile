@@ -10,7 +10,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1  # processes share the co
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup locked lock sbom demo test lint format types contract docs check bench nightly mutants clean
+.PHONY: help setup locked lock sbom demo test lint format types contract docs check bench reproduce nightly mutants clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -65,6 +65,9 @@ check: lint types contract docs ## everything a change must pass; the tests come
 
 bench: setup ## every promised figure, results under benchmarks/results (hours; resumes); WORKERS=processes
 	$(BIN)/python -m benchmarks --workers $(WORKERS)
+
+reproduce: setup ## the paper's experiments into docs/reproduction (resumes); WORKERS=processes
+	$(BIN)/python -m benchmarks reproduction --workers $(WORKERS)
 
 nightly: setup ## the tests that are too long for every change, too
 	$(ONE_THREAD) $(BIN)/pytest -m '' -n $(WORKERS) --dist worksteal

@@ -1,6 +1,6 @@
 """Whether stated errors are true, and whether a missed group is noticed.
 
-    python benchmarks/stated_errors.py [--reports] [--seeds 200] [--only NAME …] [--workers N] [--out FILE]
+    python -m benchmarks stated_errors [--reports] [--seeds 200] [--only NAME …] [--workers N] [--out FILE]
 
 *Radii.* Each supported center states a radius that should hold the non-private center it stands for nine
 times in ten. That one is of the best of 20 k-means runs on the same points (on the 30,000 that people are
@@ -27,10 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-import harness
-from harness import MILLION, RESULTS, Bar, Benchmark, Figures, Runs, Study
-from populations import groups_found, non_private, source_of
-from protocol import Outcome, by_law, by_reports
+from benchmarks import harness
+from benchmarks.harness import MILLION, RESULTS, Bar, Benchmark, Figures, Runs, Study
+from benchmarks.populations import groups_found, non_private, source_of
+from benchmarks.protocol import Outcome, by_law, by_reports
 
 COVERED = Bar("covered", at_least=0.86, at_most=0.94)
 NAMED = Bar("named", at_least=0.90)
@@ -151,7 +151,3 @@ def main() -> None:
     if options.reports:
         benchmark = replace(BENCHMARK, play=play_by_reports, out=RESULTS / "stated_errors_by_reports.json")
     raise SystemExit(harness.play_grid(benchmark, options) > 0)
-
-
-if __name__ == "__main__":
-    main()

@@ -25,8 +25,9 @@ from coterie.plan.canonical import MAX_BYTES, canonical_bytes, parse_object, sho
 from coterie.plan.checks import checked_choice, checked_delta, checked_fields, checked_integer, checked_real
 from coterie.plan.files import read_bounded, replacing
 from coterie.plan.follow_up import ball_after, population_in, surely_reached
+from coterie.plan.forecast import Expectation, Kind, channel_of, expect
 from coterie.plan.protocols import PARAMETERS, design_parameters, parameters_class
-from coterie.plan.public import checked_public_part
+from coterie.plan.public import MAX_USERS, checked_public_part
 from coterie.plan.tree_shape import shape_of
 from coterie.privacy import MODELS, Guarantee, Spending
 from coterie.privacy.guarantee import CONDITIONS, FOLLOWED_BALL, ISSUED_IDS, PUBLIC_BALL
@@ -330,6 +331,38 @@ class Plan:
                 )
             )
         return self.guarantee
+
+    def expected(self, n: int | None = None, kind: str | Kind = "separated") -> Expectation:
+        """Return what to expect of the study: objective and recovered share, with a band.
+
+        Parameters
+        ----------
+        n : int, optional
+            People who answer; `expected_users` if None.
+        kind : {"tight", "separated", "broad", "real"} or Kind
+            What the points are believed to be like: round groups of radius 1/100, 1/8 or 1/3 of the ball, or
+            real data like digits. See `coterie.plan.forecast`.
+
+        Raises
+        ------
+        PlanError
+            If there is no forecast for the plan's protocol.
+
+        Examples
+        --------
+        >>> plan = Plan.design(dimension=100, clusters=8, epsilon=1.0, expected_users=10**6)
+        >>> round(plan.expected().recovered, 2), plan.expected(10_000).hopeless
+        (0.97, True)
+        """
+        people = self.expected_users if n is None else checked_integer("n", n, 1, MAX_USERS)
+        table = channel_of(
+            self.parameters,
+            protocol=self.protocol,
+            dimension=self.dimension,
+            clusters=self.clusters,
+            people=people,
+        )
+        return expect(table, people, self.clusters, kind)
 
     def approximation(
         self,
