@@ -16,6 +16,7 @@ from typing import Any
 
 import coverage
 import pytest
+
 from tools.mutants.tree import PACKAGE, ROOMS, digest
 
 

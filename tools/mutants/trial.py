@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tools.mutants.named import Named
 from tools.mutants.operators import Mutant
 from tools.mutants.tree import ENVIRONMENT, PACKAGE, digest
