@@ -76,8 +76,9 @@ def test_the_curve_of_one_gaussian(order, squared, scale):
 @pytest.mark.parametrize("order", [1.25, 3.0, 50.0, 5000.0])
 @pytest.mark.parametrize("absolute", [3.0, math.inf])
 @pytest.mark.parametrize("people", [1, 2, 40])
-def test_the_curve_of_many_gaussians_is_the_smallest_of_its_three_bounds(order, absolute, people):
-    influence, scale = Influence(16, 10, absolute), Fraction(1, 3)
+@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1)])  # the gap is large, and small
+def test_the_curve_of_many_gaussians_is_the_smallest_of_its_three_bounds(order, absolute, people, scale):
+    influence = Influence(16, 10, absolute)
     gap, spread = exact_gap(scale, people), Decimal(people).sqrt() * decimal(scale)
     most = min(Decimal(absolute), Decimal(160).sqrt())
     ratio, alpha = 16 / spread**2, decimal(order)
