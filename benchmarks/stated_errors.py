@@ -1,6 +1,6 @@
 """Whether stated errors are true, and whether a missed group is noticed.
 
-    python -m benchmarks stated_errors [--reports | --calibrate] [--seeds 200] [--only NAME …] [--workers N] [--out FILE]
+    python -m benchmarks stated_errors [--reports | --calibrate] [--seeds 200] [--only NAME …] [--workers N]
 
 *Radii.* Each supported center states a radius that should hold the non-private center it stands for nine
 times in ten. That one is of the best of 20 k-means runs on the same points (on the 30,000 that people are
@@ -13,8 +13,8 @@ note speaks of groups or a center has no support all the same. Digits have no tr
 centers stand in, and whether such a center is a group is a matter of taste.
 
 Rows are drawn from their law (`protocol.by_law`), which takes the time of a decode; `--reports` plays
-everybody through the encoder instead. `--calibrate` plays studies of other data and other seeds: by what their
-squared radii would have to be multiplied to cover 90 % is what the factors in `centers/explain.py` are from.
+everybody through the encoder instead. `--calibrate` plays studies of other data and other seeds: by what
+their squared radii would have to be multiplied to cover 90 % is what the factors in `centers/explain.py` are from.
 """
 
 from __future__ import annotations
