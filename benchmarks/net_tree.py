@@ -50,6 +50,7 @@ PEOPLE = 200_000
 SEEDS = (100, 101, 102)  # other ones than the practical constants were chosen on
 STUDIES = [(d, k) for d in (2, 5, 100) for k in (4, 8)]
 KINDS = ("codeword", "practical", "codewords", "letter", "theory")
+DECODERS: dict[str, dict[str, Any]] = {"letter": {"strays": 0.0}, "theory": {"constants": "theory"}}
 GAIN_BAR = 2.0  # by which the tree of codewords must undercut the excess of the tree of bits
 ENCODE_BAR = 2_000  # reports a second
 DECODE_BAR = 120.0  # seconds
@@ -63,7 +64,7 @@ def plan_of(kind: str, dimension: int, clusters: int, epsilon: float, people: in
     if kind == "codewords":
         options = {"randomizer": "codeword"}
     elif kind == "letter":
-        options = {"levels": math.ceil(0.5 * math.log2(people)), "strays": 0.0}
+        options = {"levels": math.ceil(0.5 * math.log2(people))}
     elif kind == "theory":
         options = {"constants": "theory"}
     return Plan.design(dimension, clusters, epsilon, people, protocol="net-tree", seed=seed, **options)
@@ -81,7 +82,7 @@ def one_study(
     if kind == "codeword":
         found = decode(table, random_state=seed).centers
     else:
-        result = decode(table, random_state=seed)
+        result = decode(table, random_state=seed, **DECODERS.get(kind, {}))
         found, nodes = result.centers, result.tree.tree.nodes  # type: ignore[union-attr]
     seconds = time.perf_counter() - start
     objective = normalized_objective(points, found)

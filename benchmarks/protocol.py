@@ -27,8 +27,9 @@ from coterie.centers.explain import explain
 from coterie.coins import SimulationCoins
 from coterie.engines import play
 from coterie.errors import CoterieError
+from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.oracles.rows import Frame, Lift, ViewRows, rows_of
-from coterie.plan.codeword import EXTRA_COORDINATES, CodewordParameters
+from coterie.plan.codeword import CodewordParameters
 from coterie.plan.views import Halfspaces
 
 _PIECE = 8_000  # points predicted at a time

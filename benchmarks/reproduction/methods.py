@@ -22,13 +22,13 @@ from coterie.aggregate import Aggregate
 from coterie.aggregate.codeword import CodewordTable
 from coterie.baselines import central, in_the_open, interactive, noisy_points, sums
 from coterie.centers import decode
+from coterie.centers.decode import decoder_options
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
 from coterie.engines import play
 from coterie.errors import CoterieError, PlanError
-from coterie.plan import Plan
+from coterie.plan import Plan, design_options, protocols
 from coterie.plan.checks import read_value
-from coterie.plan.protocols import PARAMETERS
 
 
 @dataclass(eq=False)  # no slots: cached properties
@@ -133,19 +133,21 @@ def method_of(name: str) -> Method:
     if name in METHODS:
         return METHODS[name]
     protocol, _, written = name.partition("?")
-    if protocol not in PARAMETERS or "local" not in PARAMETERS[protocol].models:
-        local = [known for known in PARAMETERS if "local" in PARAMETERS[known].models]
+    if protocol not in protocols("local"):
         raise PlanError(
             f"there is no method named {name!r}; known: {', '.join(METHODS)}, and every local protocol with "
-            f"its options, as in net-tree?levels=2 ({', '.join(local)})"
+            f"its options, as in net-tree?levels=2 ({', '.join(protocols('local'))})"
         )
-    options = {}
+    options: dict[str, Any] = {}
     for pair in filter(None, written.split("&")):
         key, equals, value = pair.partition("=")
         if not equals:
             raise PlanError(f"an option of a method is written name=value, got {pair!r}")
         options[key] = read_value(value)
-    return lambda played: decode(played.reports(protocol, **options), random_state=played.seed).centers
+    planned = design_options(protocol, "local")
+    read = {key: options[key] for key in decoder_options(protocol) if key in options}
+    asked = {key: value for key, value in options.items() if key in planned or key not in read}
+    return lambda played: decode(played.reports(protocol, **asked), random_state=played.seed, **read).centers
 
 
 def available_methods() -> frozenset[str]:

@@ -18,6 +18,7 @@ HEAVY = [
     "typer",
     "rich",
 ]
+MOST_MODULES = 30  # of this package, for the import of the client
 SERVER = ["coterie.aggregate", "coterie.centers", "coterie.collect", "coterie.estimators", "coterie.cli"]
 
 
@@ -30,6 +31,30 @@ def loaded_by(statement: str) -> set[str]:
 @pytest.mark.parametrize("statement", ["import coterie.encode", "from coterie import Client, Plan"])
 def test_encoding_loads_neither_the_server_nor_its_dependencies(statement):
     assert loaded_by(statement).isdisjoint(HEAVY + SERVER)
+
+
+def rooms_loaded_by(statement: str) -> set[str]:
+    return {name for name in loaded_by(statement) if name.split(".")[0] == "coterie"}
+
+
+def test_a_device_loads_what_it_needs():
+    loaded = rooms_loaded_by("from coterie import Client")
+    assert len(loaded) < MOST_MODULES, sorted(loaded)
+    assert not [name for name in loaded if name.endswith("_design")]
+
+
+def test_reading_a_plan_loads_its_protocol_alone(tmp_path):
+    from coterie import Plan
+
+    Plan.design(3, 2, 1.0, 100).save(tmp_path / "plan.json")
+    path = str(tmp_path / "plan.json")
+    loaded = rooms_loaded_by(
+        f"from coterie import Client, Plan; Client(Plan.load({path!r})).encode([0, 0, 0])"
+    )
+    assert "coterie.encode.codeword" in loaded
+    others = ("net_tree", "lsh_tree", "vector_sums", "shares", "amplified")
+    assert not [name for name in loaded if name.rpartition(".")[2].startswith(others)]
+    assert not [name for name in loaded if name.endswith("_design")]
 
 
 def test_importing_the_package_loads_no_room():

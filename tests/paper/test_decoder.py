@@ -13,6 +13,7 @@ from coterie.errors import DecodeError
 from coterie.geometry.nets import NetFamily
 from coterie.geometry.projection import Projection
 from coterie.plan.approximation import approximation
+from coterie.plan.tree import TreeDecoding
 from coterie.tree.build import BuildParameters
 
 ALPHA = 0.1  # the decoder's centers may cost this much more than the best ones found
@@ -140,10 +141,12 @@ def test_theorem_apx_main_noise_free_decoding_keeps_the_bound_and_it_is_not_empt
     oracle = NoiselessOracle(nets, points, points)
     outcome = k_means_decoder(nets, oracle, oracle, BuildParameters(3, 1000, 11), random_state=0)
     shape = SimpleNamespace(
-        levels=levels, ratio=2, projected=1, scale=1.0, expansion=1000, rounds=11, strays=0.0,
+        levels=levels, ratio=2, projected=1, scale=1.0,
         oracle_errors=lambda **facts: (0.0, 0.0), shared_chance=lambda **facts: 0.0, bias=0.0,
     )  # fmt: skip
-    found = approximation(shape, dimension=1, clusters=3, people=2000, slack=0.5, solver_ratio=1.0)
+    found = approximation(
+        shape, TreeDecoding(1000, 11, 0.0), dimension=1, clusters=3, people=2000, slack=0.5, solver_ratio=1.0
+    )
     best = KMeans(3, n_init=20, random_state=0).fit(points).inertia_
     away = np.min((points - outcome.centers[:, 0]) ** 2, axis=1).sum()
     assert away <= found.ratio * best + found.additive

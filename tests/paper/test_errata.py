@@ -20,8 +20,8 @@ from coterie.geometry.projection import Projection
 from coterie.geometry.simhash import SimHash
 from coterie.oracles.explicit_hist import ExplicitHist
 from coterie.oracles.signs import PathMasks
-from coterie.plan import Plan
-from coterie.plan.net_tree_design import PRACTICAL_SHRINK, design_net_tree, theory_constants
+from coterie.plan import Plan, theory_constants
+from coterie.plan.tree_design import PRACTICAL_SHRINK
 from coterie.privacy.renyi import Influence, gaussian_curve, least_scale, renyi_epsilon
 from coterie.randomizers.response import BinaryResponse
 from coterie.randomizers.sphere import djw_norm
@@ -244,9 +244,7 @@ def test_i1_theorys_constants_expand_every_node():
     finest = nets.ratio ** (2 * 9) * 2
     assert 4 * constants.expansion * constants.rounds > finest  # Γka exceeds the whole last level
     with pytest.raises(PlanError, match="cannot be built"):
-        design_net_tree(
-            dimension=500, clusters=8, epsilon=1.0, expected_users=10**6, constants="theory", jl_constant=0.01
-        )
+        Plan.design(500, 8, 1.0, 10**6, protocol="net-tree", constants="theory", jl_constant=0.01)
 
 
 def test_i2_the_papers_scale_empties_the_upper_levels():

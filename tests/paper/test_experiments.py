@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from coterie.centers.lsh_tree import THRESHOLD
 from coterie.datasets import gaussian_mixture
 from coterie.geometry.simhash import SimHash
 from coterie.plan import Plan
@@ -59,4 +60,4 @@ def test_parameters_are_the_appendix_s():
     for clusters in (2, 8, 13, 32):
         parameters = Plan.design(100, clusters, 1.0, 10**6, protocol="lsh-tree").parameters
         assert parameters.levels == math.ceil(math.log2(clusters)) + 3
-        assert parameters.threshold == 1.5
+    assert THRESHOLD == 1.5

@@ -14,7 +14,7 @@ from coterie.coreset.representative import representative_point_set
 from coterie.coreset.transport import optimal_transport, transport_cost
 from coterie.geometry.nets import NetFamily
 from coterie.geometry.projection import Projection
-from coterie.plan.net_tree_design import theory_constants
+from coterie.plan import theory_constants
 from coterie.tree import NetTree, build_tree, compute_threshold
 from coterie.tree.build import BuildParameters
 

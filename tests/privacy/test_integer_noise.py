@@ -113,7 +113,7 @@ def test_a_plan_with_a_tenth_less_noise_is_refused(model, layout):
     plan = Plan.design(
         3, 2, 1.0, 5000, protocol="vector-sums", model=model, delta=1e-6, layout=layout, cells=8
     )
-    wrong = dataclasses.replace(plan.parameters, scale=plan.parameters.scale * 9 // 10)
+    wrong = dataclasses.replace(plan.parameters, noise_parts=plan.parameters.noise_parts * 9 // 10)
     with pytest.raises(PlanError, match="would not keep its promise"):
         dataclasses.replace(plan, parameters=wrong)
     if model == "shuffle":

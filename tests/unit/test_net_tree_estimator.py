@@ -51,11 +51,13 @@ def test_the_command_line_plays_it(tmp_path, monkeypatch):
         "plan --dimension 3 --clusters 2 --epsilon 8 --users 5000 --protocol net-tree --out plan.json",
         "encode points.npy --plan plan.json --out reports",
         "aggregate reports --plan plan.json --out table",
-        "decode table --plan plan.json --out centers.json --random-state 0",
+        "decode table --plan plan.json --option strays=0.4 --out centers.json --random-state 0",
         "inspect table",
     ):
         done = runner.invoke(app, command.split())
         assert done.exit_code == 0, (command, done.output)
+    refused = runner.invoke(app, ["decode", "table", "--plan", "plan.json", "--option", "depth=3"])
+    assert refused.exit_code != 0
     found = np.array(json.loads((tmp_path / "centers.json").read_text())["centers"])
     assert normalized_objective(points, found) < 0.2
 
@@ -64,8 +66,7 @@ def test_the_json_form_has_every_number():
     plan = Plan.design(100, 8, 1.0, 10**6, protocol="net-tree")
     parameters = json.loads(plan.to_json())["parameters"]
     assert set(parameters) == {
-        "levels", "ratio", "projected", "scale", "count_odds", "vector_odds", "expansion", "rounds",
-        "strays", "layout",
+        "levels", "ratio", "projected", "scale", "count_odds", "vector_odds", "layout",
     }  # fmt: skip
     assert np.isclose(parameters["scale"], np.sqrt(100 / 6) / 1.5)
 
@@ -73,10 +74,10 @@ def test_the_json_form_has_every_number():
 def test_every_option_and_any_solver_through_the_estimator():
     points, _, _ = gaussian_mixture(20_000, 2, 3, 20, random_state=0)
     model = LocalKMeans(
-        3, epsilon=8.0, protocol="net-tree", protocol_options={"levels": 3, "expansion": 2},
+        3, epsilon=8.0, protocol="net-tree", protocol_options={"levels": 3, "ratio": 3},
         solver=LocalSearch(3, random_state=0), radius=1.0, random_state=0,
     ).fit(points)  # fmt: skip
-    assert (model.plan_.parameters.levels, model.plan_.parameters.expansion) == (3, 2)
+    assert (model.plan_.parameters.levels, model.plan_.parameters.ratio) == (3, 3)
     outcome = model.result_.tree
     assert outcome.projected_centers.shape == (3, 2)
     assert outcome.parts.shape == (outcome.tree.leaf_count,)

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from coterie.aggregate.arrays import MAX_COUNT, check_same_plan, fill
 from coterie.errors import AggregateError, PlanError
-from coterie.plan.codeword import ID_BYTES, CodewordParameters
+from coterie.plan.codeword import CodewordParameters
 from coterie.plan.plan import Plan
 from coterie.wire.kernels import Kernels, kernels_of
+from coterie.wire.layout import ID_BYTES
 from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream
 from coterie.wire.workers import default_workers, in_shares

@@ -24,8 +24,8 @@ from scipy.sparse import csr_array
 from coterie.aggregate.arrays import MAX_COUNT, check_same_plan, fill
 from coterie.errors import AggregateError
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES
 from coterie.plan.lsh_tree import LshTreeParameters
+from coterie.wire.layout import ID_BYTES
 from coterie.wire.lsh_tree import LshTreeStream, lsh_tree_parameters, unpack_bits
 from coterie.wire.stream import signs_of
 

@@ -25,11 +25,12 @@ from coterie.encode.base import ENCODERS
 from coterie.encode.codeword import CodewordEncoder
 from coterie.encode.ledger import Answer, Ledger
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES, CodewordParameters
+from coterie.plan.codeword import CodewordParameters
 from coterie.plan.vector_sums import VectorSumParameters
 from coterie.plan.views import CrossPolytope
 from coterie.privacy.odds import largest_odds
 from coterie.randomizers.vector_sums import VectorSums
+from coterie.wire.layout import ID_BYTES
 
 SAMPLES: Final = 60_000  # reports of each point, of a canary
 DRAWS: Final = 60_000  # of noise

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from coterie.errors import SettingError
 from coterie.plan import Plan
-from coterie.plan.plan import TOKEN_BYTES
+from coterie.wire.layout import TOKEN_BYTES
 
 TIMEOUT: Final = 3600.0  # seconds for one batch of points
 

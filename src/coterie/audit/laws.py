@@ -27,12 +27,12 @@ from numpy.typing import NDArray
 from coterie.audit.result import Check
 from coterie.errors import CoterieError
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES, CodewordParameters
-from coterie.plan.design import CODEWORDS
+from coterie.plan.codeword import CodewordParameters
 from coterie.plan.lsh_tree import LshTreeParameters
-from coterie.plan.net_tree import NetTreeParameters
-from coterie.plan.net_tree_codeword import CodewordTreeParameters
+from coterie.plan.net_tree import CodewordTreeParameters, NetTreeParameters
 from coterie.privacy.odds import BASE_ODDS, ratio_allowed
+from coterie.randomizers.codeword import CODEWORDS
+from coterie.wire.layout import ID_BYTES
 
 COMBINATIONS: Final = 64  # random combinations of places that are tried besides
 

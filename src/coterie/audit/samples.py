@@ -31,8 +31,8 @@ from coterie.encode.codeword import CodewordEncoder
 from coterie.encode.lsh_tree import LshTreeEncoder
 from coterie.encode.net_tree_codeword import CodewordTreeEncoder
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES
 from coterie.privacy.odds import BASE_ODDS
+from coterie.wire.layout import ID_BYTES
 from coterie.wire.lsh_tree import LshTreeStream
 from coterie.wire.net_tree_codeword import CodewordTreeStream
 from coterie.wire.stream import PublicStream, signs_of

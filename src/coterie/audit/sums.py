@@ -28,11 +28,11 @@ from coterie.audit.samples import FALSE_ALARM, LIMITS_PER_AUDIT, Send, clopper_p
 from coterie.encode.net_tree_sums import NetTreeSumEncoder
 from coterie.encode.vector_sums import MOST_BYTES, VectorSumEncoder
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES
 from coterie.plan.shares import ShareParameters
 from coterie.privacy.renyi import exact_delta
 from coterie.randomizers.split_and_mix import security_of
 from coterie.randomizers.vector_sums import from_big_endian
+from coterie.wire.layout import ID_BYTES
 
 PEOPLE: Final = 19
 NOISE_DRAWS: Final = 600_000

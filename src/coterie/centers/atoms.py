@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import FileError
-from coterie.plan.files import read_bounded, replacing
+from coterie.files import read_bounded, replacing
 
 FORMAT: Final = "coterie-population"
 VERSION: Final = 1

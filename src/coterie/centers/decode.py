@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -31,7 +31,9 @@ from coterie.centers.vector_sums import decode_vector_sums
 from coterie.errors import DecodeError
 from coterie.plan import Plan
 from coterie.plan.canonical import shown
+from coterie.plan.checks import checked_options
 from coterie.plan.public import MAX_CLUSTERS
+from coterie.plan.tree import DECODER_OPTIONS
 
 AUTO: Final = "auto"  # as many clusters as the reports tell apart
 
@@ -40,16 +42,17 @@ AUTO: Final = "auto"  # as many clusters as the reports tell apart
 class Decoder:
     """One way from tables to a solution, and what it may be asked."""
 
-    find: Callable[..., Solution]  # (tables, clusters, Generator), and solver= where it takes one
+    find: Callable[..., Solution]  # (tables, clusters, Generator), and what it takes besides
     unfit: Callable[[Sequence[Aggregate]], str | None] = lambda tables: None  # why it cannot read these
     groups: Callable[[Sequence[Aggregate], np.random.Generator], int | None] | None = None  # for "auto"
     several: bool = False  # reads several tables together
     any_number: bool = True  # finds another number of clusters than the plan's, too
     takes_solver: bool = False  # clusters a private coreset
+    options: tuple[str, ...] = ()  # names of what it can be told besides
 
 
-def _paper(find: Callable[..., Solution]) -> dict[str, Decoder]:
-    return {"paper": Decoder(find, any_number=False, takes_solver=True)}
+def _paper(find: Callable[..., Solution], options: tuple[str, ...]) -> dict[str, Decoder]:
+    return {"paper": Decoder(find, any_number=False, takes_solver=True, options=options)}
 
 
 DECODERS: Final[dict[str, dict[str, Decoder]]] = {
@@ -57,11 +60,22 @@ DECODERS: Final[dict[str, dict[str, Decoder]]] = {
         "population": Decoder(decode_population, not_explained, number_of_groups, several=True),
         "cells": Decoder(decode_cells, without_cells, number_of_groups),
     },
-    "net-tree": _paper(decode_net_tree),
+    "net-tree": _paper(decode_net_tree, DECODER_OPTIONS),
     "vector-sums": {"cells": Decoder(decode_vector_sums)},
-    "lsh-tree": _paper(decode_lsh_tree),
-    "net-tree-sums": _paper(decode_net_tree),
+    "lsh-tree": _paper(decode_lsh_tree, ("threshold",)),
+    "net-tree-sums": _paper(decode_net_tree, DECODER_OPTIONS),
 }
+
+
+def decoder_options(protocol: str) -> tuple[str, ...]:
+    """Return the names of the options that a protocol's decoders take besides a solver.
+
+    Examples
+    --------
+    >>> decoder_options("lsh-tree"), decoder_options("codeword")
+    (('threshold',), ())
+    """
+    return tuple(dict.fromkeys(name for each in DECODERS[protocol].values() for name in each.options))
 
 
 def decode(
@@ -71,6 +85,7 @@ def decode(
     random_state: int | np.random.Generator | None = None,
     decoder: str | None = None,
     solver: Solver | None = None,
+    **options: Any,
 ) -> Result:
     """Find the k cluster centers that private reports speak of.
 
@@ -94,6 +109,11 @@ def decode(
     solver : Solver, optional
         For the paper's decoders: what clusters the private coreset, a k-means solver in scikit-learn's manner
         (`fit(X, sample_weight=…)`, then `cluster_centers_`). None is their own.
+    **options
+        What the protocol's decoder takes besides. Net trees: `constants` ("practical", or "theory": the
+        paper's decoder to the letter), `alpha`, `expansion`, `rounds`, `strays`
+        (`coterie.plan.tree.TreeDecoding`). "lsh-tree": `threshold`. An unknown name is refused with the list
+        of known ones.
 
     Returns
     -------
@@ -123,7 +143,9 @@ def decode(
     wanted = _checked_clusters(clusters, plan.clusters)
     chosen = _chosen(tables, decoder)
     _check_asked(chosen, plan, wanted, solver)
-    options = {} if solver is None else {"solver": solver}
+    checked_options(f"the decoder of protocol {plan.protocol}", chosen.options, options, DecodeError)
+    if solver is not None:
+        options["solver"] = solver
     rng = np.random.default_rng(random_state)
 
     def found(number: int) -> Result:

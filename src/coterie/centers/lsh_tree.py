@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,10 @@ from coterie.centers.solution import Solution, into_ball, solution_of_parts, wei
 from coterie.coreset.cost import nearest
 from coterie.oracles.lsh_levels import LevelSums, level_sums
 from coterie.plan import Plan
+from coterie.plan.checks import checked_real
 from coterie.tree.lsh_tree import lsh_leaves
-from coterie.wire.lsh_tree import lsh_tree_parameters
+
+THRESHOLD: Final = 1.5  # times ⌊n/k⌋, the paper's
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,11 +47,19 @@ class LshTreeOutcome:
 
 
 def decode_lsh_tree(
-    tables: Sequence[Aggregate], clusters: int, rng: np.random.Generator, *, solver: Solver | None = None
+    tables: Sequence[Aggregate],
+    clusters: int,
+    rng: np.random.Generator,
+    *,
+    solver: Solver | None = None,
+    threshold: float = THRESHOLD,
 ) -> Solution:
-    """Find the centers of an `lsh-tree` table; `solver` stands in for the paper's k-means++."""
+    """Find the centers of an `lsh-tree` table; `solver` stands in for the paper's k-means++.
+
+    A node is branched where its noisy frequency is at least `threshold` times ⌊n/k⌋.
+    """
     table, plan = cast("LshTreeTable", tables[-1].table), tables[-1].plan
-    leaves = leaves_of(level_sums(table), branch_threshold(plan, table.count))
+    leaves = leaves_of(level_sums(table), branch_threshold(plan, table.count, threshold))
     points, weights = _enough(leaves, clusters)
     if solver is None:
         labels = weighted_kmeans(points, weights, clusters, rng)
@@ -59,9 +69,9 @@ def decode_lsh_tree(
     return _solution(leaves, labels[: len(leaves.weights)], clusters)
 
 
-def branch_threshold(plan: Plan, count: int) -> float:
+def branch_threshold(plan: Plan, count: int, times: float = THRESHOLD) -> float:
     """Return the frequency from which on a node is branched: 1.5·⌊n/k⌋ in the paper."""
-    return lsh_tree_parameters(plan).threshold * (count // plan.clusters)
+    return checked_real("threshold", times, 0.0, 1e9) * (count // plan.clusters)
 
 
 def leaves_of(levels: list[LevelSums], threshold: float) -> LshLeaves:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +26,11 @@ from coterie.oracles.explicit_hist_vector import ExplicitHistVector
 from coterie.oracles.signs import PathMasks
 from coterie.oracles.tree_sums import TreeSums
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES
-from coterie.plan.net_tree_codeword import CodewordTreeParameters
-from coterie.plan.tree_shape import TreeShape, shape_of
+from coterie.plan.net_tree import CodewordTreeParameters
+from coterie.plan.tree import TreeDecoding, TreeParameters
 from coterie.randomizers.sphere import djw_norm
 from coterie.tree.build import BuildParameters
+from coterie.wire.layout import ID_BYTES
 from coterie.wire.net_tree import NetTreeStream, net_tree_parameters, unpack_answers
 from coterie.wire.net_tree_codeword import CodewordTreeStream, codeword_tree_parameters
 
@@ -45,21 +45,21 @@ class TreeVectorOracle(VectorSumOracle, Protocol):
         ...
 
 
-def shape_of_plan(plan: Plan) -> TreeShape:
-    """Return the shape of the plan's tree."""
-    return shape_of(plan.parameters, plan.protocol)
+def tree_of(plan: Plan) -> TreeParameters:
+    """Return the parameters of a plan over a net tree, or say that it is none."""
+    if not isinstance(plan.parameters, TreeParameters):
+        raise DecodeError(f"protocol {plan.protocol} has no net tree")
+    return plan.parameters
 
 
 def nets_of(plan: Plan) -> NetFamily:
     """Return the plan's nets, the same that its encoder uses."""
-    shape = shape_of_plan(plan)
-    return NetFamily.from_key(plan.randomness_key("net"), shape.projected, shape.levels, shape.ratio)
+    return tree_of(plan).nets(plan.randomness_key)
 
 
 def projection_of(plan: Plan) -> Projection:
     """Return the plan's public subspace, the same that its encoder uses."""
-    shape = shape_of_plan(plan)
-    return Projection.from_key(plan.randomness_key("subspace"), plan.dimension, shape.projected, shape.scale)
+    return tree_of(plan).projection(plan.randomness_key, plan.dimension)
 
 
 def oracles_of(table: NetTreeTable) -> tuple[ExplicitHist, ExplicitHistVector]:
@@ -119,8 +119,8 @@ def codeword_oracle(table: NetTreeTable) -> CodewordLevels:
     return CodewordLevels(parameters, plan.dimension, levels, masks, turned)
 
 
-def tree_oracles(table: Table) -> tuple[FrequencyOracle, TreeVectorOracle]:
-    """Return f̃ and ṽ of a table of a protocol over a net tree, as its plan's decoder sees them."""
+def tree_oracles(table: Table, *, floored: bool) -> tuple[FrequencyOracle, TreeVectorOracle]:
+    """Return f̃ and ṽ of a table of a protocol over a net tree, for a decoder with a noise floor or none."""
     if isinstance(table, NetTreeTable):
         if isinstance(table.plan.parameters, CodewordTreeParameters):
             oracle = codeword_oracle(table)
@@ -128,7 +128,7 @@ def tree_oracles(table: Table) -> tuple[FrequencyOracle, TreeVectorOracle]:
         return oracles_of(table)
     if isinstance(table, VectorSumTable):
         sums = TreeSums(table)
-        if shape_of_plan(table.plan).strays > 0:
+        if floored:
             return ConfirmedTreeSums(sums, nets_of(table.plan), projection_of(table.plan)), sums
         return sums, sums
     raise DecodeError(f"this decoder needs a table of a net tree, got {type(table).__name__}")
@@ -140,7 +140,7 @@ def decode_net_tree(
     rng: np.random.Generator,
     *,
     solver: Solver | None = None,
-    parameters: BuildParameters | None = None,
+    **options: Any,
 ) -> Solution:
     """Find the centers of a table of a protocol over a net tree: `net-tree` or `net-tree-sums`.
 
@@ -154,8 +154,8 @@ def decode_net_tree(
         The analyst's, for the default solver.
     solver : Solver, optional
         𝒜, any k-means solver in scikit-learn's manner.
-    parameters : BuildParameters, optional
-        Of BuildTree; the plan's by default.
+    **options
+        Of BuildTree, as in `coterie.plan.tree.TreeDecoding`: constants, alpha, expansion, rounds, strays.
 
     Returns
     -------
@@ -165,12 +165,13 @@ def decode_net_tree(
         what the decoder built on the way.
     """
     table, plan = tables[-1].table, tables[-1].plan
-    frequencies, vectors = tree_oracles(table)
+    decoding = TreeDecoding.of(tree_of(plan), plan.facts, options)
+    frequencies, vectors = tree_oracles(table, floored=decoding.strays > 0)
     outcome = k_means_decoder(
         nets_of(plan),
         frequencies,
         vectors,
-        parameters_of(plan) if parameters is None else parameters,
+        BuildParameters(plan.clusters, decoding.expansion, decoding.rounds, decoding.strays),
         solver=solver,
         random_state=int(rng.integers(1 << 31)),
     )
@@ -181,12 +182,6 @@ def decode_net_tree(
     return solution_of_parts(
         outcome.centers, weights, noise, _population_of(plan, table.count, outcome), outcome
     )
-
-
-def parameters_of(plan: Plan) -> BuildParameters:
-    """Return the plan's parameters of BuildTree."""
-    shape = shape_of_plan(plan)
-    return BuildParameters(plan.clusters, shape.expansion, shape.rounds, shape.strays)
 
 
 def _population_of(

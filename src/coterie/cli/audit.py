@@ -9,8 +9,8 @@ import typer
 from rich.text import Text
 
 from coterie.cli.screen import Force, Json, check_output, err, out, print_json, say
+from coterie.files import replacing
 from coterie.plan import Plan
-from coterie.plan.files import replacing
 
 
 def run(

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from coterie.cli.options import read_options
 from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say, to_json
 from coterie.cli.screen import out as screen
 from coterie.errors import DecodeError
+from coterie.files import replacing
 from coterie.plan import Plan
-from coterie.plan.files import replacing
 
 if TYPE_CHECKING:
     from coterie.centers import Result
@@ -36,6 +37,13 @@ def run(
         Path | None,
         typer.Option(help="Where to write the weighted points that explain the reports (.npz)."),
     ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An option of the protocol's decoder as name=value, such as strays=0; may be given more "
+            "than once. An unknown name is refused with the list of known ones."
+        ),
+    ] = None,
     decoder: Annotated[
         str | None,
         typer.Option(help="Which of the protocol's decoders, as population or cells. Default: the best."),
@@ -53,11 +61,11 @@ def run(
     check_output(out, force, (*tables, plan))
     check_output(population, force, (*tables, plan, *([] if out is None else [out])))
     contract = Plan.load(plan)
-    wanted = _wanted(clusters)
+    wanted, options = _wanted(clusters), read_options(option, DecodeError)
     read = [Aggregate.load(path) for path in tables[:-1]]
     read.append(Aggregate.load(tables[-1], contract))
     with progress("decoding", None):
-        result = decode(read, clusters=wanted, random_state=random_state, decoder=decoder)
+        result = decode(read, clusters=wanted, random_state=random_state, decoder=decoder, **options)
     if out is not None:
         with replacing(out) as file:
             file.write((to_json(result.to_dict()) + "\n").encode("utf-8"))

@@ -10,7 +10,8 @@ from string import Template
 from coterie import __version__
 from coterie.cli.picture import View, draw
 from coterie.cli.simulation import Study
-from coterie.plan.codeword import ID_BYTES, CodewordParameters
+from coterie.plan.codeword import CodewordParameters
+from coterie.wire.layout import ID_BYTES
 
 _WORK = ("encode", "aggregate", "decode")  # the stages that a real study has, too
 

@@ -9,12 +9,11 @@ import typer
 from rich.text import Text
 
 from coterie.cli.describe import expectations, plan_facts, plan_table
+from coterie.cli.options import read_options
 from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say
 from coterie.cli.screen import out as screen
 from coterie.errors import PlanError
 from coterie.plan import Plan
-from coterie.plan.canonical import shown
-from coterie.plan.checks import read_value
 
 if TYPE_CHECKING:
     from coterie.centers import Population
@@ -92,9 +91,9 @@ def run(
         "local_cap": local_cap,
         "layout": layout,
         "radius": radius,
-        "center": None if center is None else _parameters(center),
+        "center": None if center is None else _coordinates(center),
     }
-    options = _options(option or [])
+    options = read_options(option, PlanError)
     if own := [name for name in options if name in given or name in ("seed", "after")]:
         raise PlanError(f"the option {own[0]} is given as --{own[0].replace('_', '-')}")
     changes = {**{name: value for name, value in given.items() if value is not None}, **options}
@@ -121,19 +120,6 @@ def run(
     say(f"\nwrote {out}")
 
 
-def _options(given: list[str]) -> dict[str, int | float | str | None]:
-    """Read name=value pairs; a value is an integer, a number, none, or a word."""
-    options: dict[str, int | float | str | None] = {}
-    for pair in given:
-        name, equals, value = pair.partition("=")
-        if not equals or not name:
-            raise PlanError(f"an option is written name=value, such as levels=3; got {shown(pair)}")
-        if name in options:
-            raise PlanError(f"the option {shown(name)} was given twice")
-        options[name] = read_value(value)
-    return options
-
-
 def _found(path: Path, random_state: int | None) -> tuple[Plan | None, Population]:
     """Return what a first study found, and its plan where the file holds it."""
     from coterie.aggregate import Aggregate
@@ -149,7 +135,7 @@ def _found(path: Path, random_state: int | None) -> tuple[Plan | None, Populatio
         return table.plan, decode(table, random_state=random_state).population
 
 
-def _parameters(text: str) -> list[float]:
+def _coordinates(text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:

@@ -28,9 +28,8 @@ from coterie.collect.skips import Skipped, Skips
 from coterie.collect.uploads import Marks, admitted
 from coterie.errors import PlanError, ReportError
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES
 from coterie.wire.forms import report_form
-from coterie.wire.layout import as_rows
+from coterie.wire.layout import ID_BYTES, as_rows
 from coterie.wire.report_file import HEADER, ReportFile
 from coterie.wire.shuffled_file import ShuffledFile
 

@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import FileError, ReportError
+from coterie.files import replacing
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES
-from coterie.plan.files import replacing
+from coterie.wire.layout import ID_BYTES
 
 MAGIC: Final = b"COTERIE-RELEASED"
 SUFFIX: Final = ".released"

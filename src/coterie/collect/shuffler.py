@@ -29,11 +29,11 @@ from coterie.collect.released import open_released
 from coterie.collect.skips import Skipped
 from coterie.errors import PlanError, ReportError
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES
 from coterie.plan.shares import ShareParameters
 from coterie.plan.vector_sums import VectorSumParameters
 from coterie.privacy import Guarantee
 from coterie.randomizers.vector_sums import VectorSums, from_big_endian
+from coterie.wire.layout import ID_BYTES
 from coterie.wire.report_file import write_reports
 from coterie.wire.rows import Rows
 from coterie.wire.shuffled_file import ShuffledFile

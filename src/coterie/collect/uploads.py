@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from coterie.collect.skips import Skips
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES
-from coterie.plan.plan import TOKEN_BYTES
 from coterie.wire.forms import Form
+from coterie.wire.layout import ID_BYTES, TOKEN_BYTES
 from coterie.wire.tokens import token_id, token_mark
 
 

@@ -2,47 +2,61 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import Coins
-from coterie.encode.codeword import CodewordEncoder
-from coterie.encode.lsh_tree import LshTreeEncoder
-from coterie.encode.net_tree import NetTreeEncoder
-from coterie.encode.net_tree_codeword import CodewordTreeEncoder
-from coterie.encode.net_tree_sums import NetTreeSumEncoder
-from coterie.encode.vector_sums import VectorSumEncoder
 from coterie.plan import Plan
-from coterie.plan.net_tree_codeword import CodewordTreeParameters
+from coterie.plan.protocols import Registry
 
 
-class Encoder(Protocol):
-    """Turns points into reports under one plan."""
+class Encoder(ABC):
+    """Turns points into reports under one plan. Holds no secret and no state; threads may share it.
 
+    Parameters
+    ----------
+    plan : Plan
+        A plan of the encoder's protocol.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+
+    @abstractmethod
     def encode_counting(
         self, points: ArrayLike, ids: NDArray[np.uint8] | None, coins: Coins
     ) -> tuple[NDArray[np.uint8], int]:
-        """Return one report a point, (n, d), (n, 12) -> (n, width), and how many points were clipped.
+        """Return what `encode` does, and how many points were clipped. The count is not private.
 
         Points and ids are checked here (`checked_people`); without ids, fresh ones are drawn first.
         """
-        ...
+
+    def encode(self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins) -> NDArray[np.uint8]:
+        """Return one report a point: (n, d), (n, 12) -> (n, width).
+
+        Parameters
+        ----------
+        points : array_like, shape (n, d)
+            One row a person. Points outside the plan's ball are drawn back to its surface.
+        ids : ndarray of uint8, shape (n, 12)
+            Fresh random bytes from the system, independent of the points, each used once.
+        coins : Coins
+            The secret coins; outside simulation, the system's.
+        """
+        return self.encode_counting(points, ids, coins)[0]
 
 
-def net_tree_encoder(plan: Plan) -> Encoder:
-    """Return the encoder of a `net-tree` plan: of bits, or of codewords."""
-    if isinstance(plan.parameters, CodewordTreeParameters):
-        return CodewordTreeEncoder(plan)
-    return NetTreeEncoder(plan)
-
-
-ENCODERS: Final[dict[str, Callable[[Plan], Encoder]]] = {
-    "codeword": CodewordEncoder,
-    "net-tree": net_tree_encoder,
-    "vector-sums": VectorSumEncoder,
-    "lsh-tree": LshTreeEncoder,
-    "net-tree-sums": NetTreeSumEncoder,
-}
+# Loaded when a plan asks for it: a device answers plans of few protocols.
+ENCODERS: Final[Registry[str, Callable[[Plan], Encoder]]] = Registry(
+    {
+        "codeword": "coterie.encode.codeword:CodewordEncoder",
+        "net-tree": "coterie.encode.net_tree:encoder_of",
+        "vector-sums": "coterie.encode.vector_sums:VectorSumEncoder",
+        "lsh-tree": "coterie.encode.lsh_tree:LshTreeEncoder",
+        "net-tree-sums": "coterie.encode.net_tree_sums:NetTreeSumEncoder",
+    }
+)

@@ -1,6 +1,6 @@
 """The client: what runs on a person's device.
 
-It checks the plan's odds against its ε by itself, because the plan comes from outside, and what the plan asks
+It checks the plan's promise by itself, because the plan comes from outside, and what the plan asks
 against its owner's policy; draws the secret coins from the operating system, always, and the id, too, unless
 it follows from a token; and, with a ledger, answers a plan once and keeps the sum over all plans.
 """
@@ -19,8 +19,8 @@ from coterie.encode.ledger import Ledger
 from coterie.errors import LedgerError, PlanError, PointError, PolicyError, ReportError
 from coterie.geometry.ball import refuse_masked
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES
 from coterie.privacy import Guarantee, Policy
+from coterie.wire.layout import ID_BYTES
 from coterie.wire.tokens import checked_token, token_id
 
 
@@ -68,7 +68,7 @@ class Client:
             raise PlanError(f"a client needs a Plan, got {type(plan).__name__}; Plan.load reads one")
         if not isinstance(policy, Policy | None):
             raise PolicyError(f"a client's policy is a Policy, got {type(policy).__name__}")
-        plan.parameters.check_odds(plan.epsilon)
+        plan.check_promise()
         self._plan = plan
         self._policy = policy or Policy()
         self.clipped = 0

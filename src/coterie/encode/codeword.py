@@ -10,6 +10,7 @@ thread before the work is spread, so that seeded simulations do not depend on th
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Final
 
@@ -17,15 +18,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import Coins
+from coterie.encode.base import Encoder
 from coterie.encode.people import checked_people
 from coterie.encode.signs import ViewSigns
 from coterie.errors import PlanError
 from coterie.geometry.ball import as_points, quantize
 from coterie.geometry.lift import lift
 from coterie.geometry.rotation import Rotation
-from coterie.plan.codeword import ID_BYTES, CodewordParameters
+from coterie.plan.codeword import CodewordParameters
 from coterie.plan.plan import Plan
+from coterie.randomizers.codeword import CodewordRandomizer
 from coterie.wire.kernels import Kernels, kernels_of
+from coterie.wire.layout import ID_BYTES
 from coterie.wire.stream import PublicStream
 from coterie.wire.workers import default_workers, in_shares
 
@@ -33,7 +37,102 @@ _SIGNS_AT_A_TIME: Final = 1 << 23  # codeword bits a thread holds at a time: 256
 _MOST_PEOPLE: Final = 256  # at a time; more would leave the cache
 
 
-class CodewordEncoder:
+class IndexEncoder(Encoder):
+    """Encodes points as the index of one of N public codewords, by one secret draw. Threads may share it.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of the encoder's protocol.
+    randomizer : CodewordRandomizer
+        The law of the index.
+    embedding : int
+        P, bits of a codeword.
+    kernels : {"numpy", "numba", "auto"}, optional
+        See `coterie.wire.kernels`. The reports are the same bytes either way.
+    workers : int, optional
+        Threads for large batches; by default as many as there are cores.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        randomizer: CodewordRandomizer,
+        embedding: int,
+        *,
+        kernels: Kernels | None = None,
+        workers: int | None = None,
+    ) -> None:
+        super().__init__(plan)
+        self._randomizer = randomizer
+        self._size = embedding
+        self._shift = rounding_shift(embedding)
+        self._kernels = kernels
+        self._workers = default_workers() if workers is None else workers
+
+    @abstractmethod
+    def _signed_vectors(
+        self, points: NDArray[np.float64], ids: NDArray[np.uint8]
+    ) -> tuple[NDArray[np.float64], int]:
+        """Return sign·r, the integers that codewords are scored against, and how many points were clipped.
+
+        (n, d), (n, 12) -> (n, P), int.
+        """
+
+    @abstractmethod
+    def _codewords(self, ids: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return all codewords of each report, eight bits a byte: (n, 12) -> (n, N, P/8)."""
+
+    def encode_counting(
+        self, points: ArrayLike, ids: NDArray[np.uint8] | None, coins: Coins
+    ) -> tuple[NDArray[np.uint8], int]:
+        """Return what `encode` does, and how many points were clipped. The count is not private."""
+        points, ids = checked_people(points, ids, self._plan.dimension, coins)
+        people = len(points)
+        ranks = self._randomizer.ranks(coins.below_many(self._randomizer.total, people))
+        heavy = kernels_of("coterie.encode", self._kernels, people)
+        count, size = self._randomizer.codewords, self._size
+        step = min(max(1, _SIGNS_AT_A_TIME // (count * size)), _MOST_PEOPLE)
+        indices = np.empty(people, dtype=np.int64)
+
+        def encode_share(starts: Iterable[int]) -> int:
+            choose = heavy.Chooser(min(step, people), count, size)
+            all_clipped = 0
+            for start in starts:
+                piece = slice(start, start + step)
+                vectors, clipped = self._signed_vectors(points[piece], ids[piece])
+                indices[piece] = choose(self._codewords(ids[piece]), vectors, ranks[piece])
+                all_clipped += clipped
+            return all_clipped
+
+        clipped = sum(in_shares(encode_share, range(0, people, step), self._workers))
+        return self._reports(ids, indices), clipped
+
+    def signed_vectors(self, points: ArrayLike, ids: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Return the integers that the codewords are scored against: (n, d), (n, 12) -> (n, P).
+
+        A public function of point and id, before any coin: **not private**. For audits.
+        """
+        return self._signed_vectors(as_points(points, self._plan.dimension), ids)[0]
+
+    def _rounded(self, rotated: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return r = ⌊(y + 2^(h-1)) / 2^h⌋ in place of y: (n, P) -> (n, P)."""
+        # a sum below 2^53 and a power of two, so the doubles are exact
+        rotated += 1 << (self._shift - 1)
+        rotated *= 0.5**self._shift
+        return np.floor(rotated, out=rotated)
+
+    def _reports(self, ids: NDArray[np.uint8], indices: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Join id and big-endian index: (n, 12), (n,) -> (n, width)."""
+        parameters = self._plan.parameters
+        reports = np.empty((len(ids), parameters.report_width), dtype=np.uint8)
+        reports[:, :ID_BYTES] = ids
+        written = indices.astype(">u2").view(np.uint8).reshape(-1, 2)
+        reports[:, ID_BYTES:] = written[:, 2 - parameters.answer_bytes :]
+        return reports
+
+
+class CodewordEncoder(IndexEncoder):
     """Encodes points under one plan. Holds no secret and no state; threads may share it.
 
     Parameters
@@ -59,86 +158,26 @@ class CodewordEncoder:
         parameters = plan.parameters
         if not isinstance(parameters, CodewordParameters):
             raise PlanError(f"this encoder needs a plan of protocol codeword, got {plan.protocol}")
-        self._plan = plan
+        super().__init__(plan, parameters.randomizer, parameters.embedding, kernels=kernels, workers=workers)
         self._parameters = parameters
-        self._kernels = kernels
-        self._workers = default_workers() if workers is None else workers
-        self._randomizer = parameters.randomizer
         self._signs = ViewSigns(plan, parameters)
         self._stream = PublicStream(plan.randomness_key())
         embedding = Rotation.from_key(plan.randomness_key("embedding"), parameters.embedding)
         self._embed = embedding.for_width(plan.dimension + 2)
-        self._shift = rounding_shift(parameters.embedding)
-
-    def encode(self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins) -> NDArray[np.uint8]:
-        """Return one report a point: (n, d), (n, 12) -> (n, width).
-
-        Parameters
-        ----------
-        points : array_like, shape (n, d)
-            One row a person. Points outside the plan's ball are drawn back to its surface.
-        ids : ndarray of uint8, shape (n, 12)
-            Fresh random bytes from the system, independent of the points, each used once.
-        coins : Coins
-            The secret coins; outside simulation, the system's.
-        """
-        return self.encode_counting(points, ids, coins)[0]
-
-    def encode_counting(
-        self, points: ArrayLike, ids: NDArray[np.uint8] | None, coins: Coins
-    ) -> tuple[NDArray[np.uint8], int]:
-        """Return what `encode` does, and how many points were clipped. The count is not private."""
-        points, ids = checked_people(points, ids, self._plan.dimension, coins)
-        people = len(points)
-        ranks = self._randomizer.ranks(coins.below_many(self._randomizer.total, people))
-        heavy = kernels_of("coterie.encode", self._kernels, people)
-        count, size = self._parameters.codewords, self._parameters.embedding
-        step = min(max(1, _SIGNS_AT_A_TIME // (count * size)), _MOST_PEOPLE)
-        indices = np.empty(people, dtype=np.int64)
-
-        def encode_share(starts: Iterable[int]) -> int:
-            choose = heavy.Chooser(min(step, people), count, size)
-            all_clipped = 0
-            for start in starts:
-                piece = slice(start, start + step)
-                vectors, clipped = self._signed_vectors(points[piece], ids[piece])
-                codewords = self._stream.codewords(ids[piece], count, size)
-                indices[piece] = choose(codewords, vectors, ranks[piece])
-                all_clipped += clipped
-            return all_clipped
-
-        clipped = sum(in_shares(encode_share, range(0, people, step), self._workers))
-        return self._reports(ids, indices), clipped
 
     def _signed_vectors(
         self, points: NDArray[np.float64], ids: NDArray[np.uint8]
     ) -> tuple[NDArray[np.float64], int]:
-        """Return sign·r, the integers that the codewords are scored against: (n, d), (n, 12) -> (n, P)."""
         quantized, clipped = quantize(points, self._plan.center, self._plan.radius)
         views, masks, flips = self._stream.places(ids, self._signs.rows)
         odd = self._signs.odd(quantized, views, masks) ^ flips
         rotated = self._embed(lift(quantized, self._parameters.count_weight))  # y, (n, P)
-        # r = ⌊(y + 2^(h-1)) / 2^h⌋: a sum below 2^53 and a power of two, so the doubles are exact
-        rotated += 1 << (self._shift - 1)
-        rotated *= 0.5**self._shift
-        vectors = np.floor(rotated, out=rotated)
+        vectors = self._rounded(rotated)
         vectors *= (1.0 - 2.0 * odd)[:, None]
         return vectors, clipped
 
-    def signed_vectors(self, points: ArrayLike, ids: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Return the integers that the codewords are scored against: (n, d), (n, 12) -> (n, P).
-
-        A public function of point and id, before any coin: **not private**. For audits.
-        """
-        return self._signed_vectors(as_points(points, self._plan.dimension), ids)[0]
-
-    def _reports(self, ids: NDArray[np.uint8], indices: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Join id and big-endian index: (n, 12), (n,) -> (n, width)."""
-        reports = np.empty((len(ids), self._parameters.report_width), dtype=np.uint8)
-        reports[:, :ID_BYTES] = ids
-        index_bytes = self._parameters.index_bytes
-        reports[:, ID_BYTES:] = indices.astype(">u2").view(np.uint8).reshape(-1, 2)[:, 2 - index_bytes :]
-        return reports
+    def _codewords(self, ids: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        return self._stream.codewords(ids, self._randomizer.codewords, self._size)
 
 
 def rounding_shift(embedding: int) -> int:

@@ -37,8 +37,8 @@ from pathlib import Path
 from typing import Final
 
 from coterie.errors import LedgerError, PolicyError
+from coterie.files import sync_folder
 from coterie.plan import Plan
-from coterie.plan.files import sync_folder
 from coterie.privacy.policy import Policy, Spending
 
 MAGIC: Final = b"COTERIE-LEDGER\n"

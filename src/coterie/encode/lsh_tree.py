@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import Coins
+from coterie.encode.base import Encoder
 from coterie.encode.codeword import rounding_shift
 from coterie.encode.people import checked_people
 from coterie.geometry.ball import as_points, quantize
@@ -26,7 +27,7 @@ from coterie.geometry.lift import lift
 from coterie.geometry.rotation import Rotation
 from coterie.geometry.simhash import SimHash
 from coterie.plan import Plan
-from coterie.plan.design import CODEWORDS
+from coterie.randomizers.codeword import CODEWORDS
 from coterie.randomizers.sphere import lifted
 from coterie.wire.kernels import kernels_of
 from coterie.wire.lsh_tree import LshChoices, LshTreeStream, lsh_tree_parameters, pack_reports
@@ -35,7 +36,7 @@ _NORMALS_AT_A_TIME: Final = 1 << 19  # coordinates of directions held at a time:
 _CODEWORDS_AT_A_TIME: Final = 256  # people whose codewords are held at a time
 
 
-class LshTreeEncoder:
+class LshTreeEncoder(Encoder):
     """Encodes points under one plan. Holds no secret and no state; threads may share it.
 
     Parameters
@@ -53,8 +54,8 @@ class LshTreeEncoder:
     """
 
     def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
         parameters = lsh_tree_parameters(plan)
-        self._plan = plan
         self._parameters = parameters
         self._stream = LshTreeStream(plan)
         self._hashes = SimHash.from_key(plan.randomness_key("hyperplanes"), plan.dimension, parameters.levels)
@@ -62,10 +63,6 @@ class LshTreeEncoder:
             rotation = Rotation.from_key(plan.randomness_key("embedding"), parameters.embedding)
             self._embed = rotation.for_width(self._stream.lifted)
             self._shift = rounding_shift(parameters.embedding)
-
-    def encode(self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins) -> NDArray[np.uint8]:
-        """Return one report a point: (n, d), (n, 12) -> (n, width)."""
-        return self.encode_counting(points, ids, coins)[0]
 
     def encode_counting(
         self, points: ArrayLike, ids: NDArray[np.uint8] | None, coins: Coins

@@ -18,18 +18,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import Coins
+from coterie.encode.base import Encoder
+from coterie.encode.net_tree_codeword import CodewordTreeEncoder
 from coterie.encode.people import checked_people
-from coterie.geometry.ball import SCALE, as_points, quantize
-from coterie.geometry.nets import NetFamily
-from coterie.geometry.projection import Projection
+from coterie.encode.tree_paths import TreePaths, node_signs
+from coterie.geometry.ball import as_points, quantize
 from coterie.plan import Plan
+from coterie.plan.net_tree import CodewordTreeParameters
 from coterie.randomizers.sphere import lifted
 from coterie.wire.net_tree import NetTreeStream, net_tree_parameters, pack_reports
 
 _NORMALS_AT_A_TIME: Final = 1 << 19  # coordinates of directions held at a time: 4 MB in float64
 
 
-class NetTreeEncoder:
+class NetTreeEncoder(Encoder):
     """Encodes points under one plan. Holds no secret and no state; threads may share it.
 
     Parameters
@@ -48,20 +50,11 @@ class NetTreeEncoder:
     """
 
     def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
         parameters = net_tree_parameters(plan)
-        self._plan = plan
         self._parameters = parameters
         self._stream = NetTreeStream(plan)
-        self._nets = NetFamily.from_key(
-            plan.randomness_key("net"), parameters.projected, parameters.levels, parameters.ratio
-        )
-        self._projection = Projection.from_key(
-            plan.randomness_key("subspace"), plan.dimension, parameters.projected, parameters.scale
-        )
-
-    def encode(self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins) -> NDArray[np.uint8]:
-        """Return one report a point: (n, d), (n, 12) -> (n, width)."""
-        return self.encode_counting(points, ids, coins)[0]
+        self._paths = TreePaths(plan, parameters)
 
     def encode_counting(
         self, points: ArrayLike, ids: NDArray[np.uint8] | None, coins: Coins
@@ -89,12 +82,8 @@ class NetTreeEncoder:
 
     def true_answers(self, quantized: NDArray[np.float64], ids: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """Return the bits before any coin, True for +1: (n, d) integers, (n, 12) -> (n, 2T). Secret."""
-        places, _ = self._projection.apply(quantized / SCALE)
-        paths = self._nets.paths(self._nets.representatives(places))  # (n, T+1)
         choices = self._stream.choices(ids)
-        parity = np.bitwise_count(choices.digit_masks & paths[:, 1:])
-        parity[:, 0] ^= np.bitwise_count(choices.root_masks & paths[:, 0])
-        signs = 1 - 2 * (np.bitwise_xor.accumulate(parity, axis=1) & 1).astype(np.int8)  # (n, T)
+        signs = node_signs(self._paths.of(quantized), choices.root_masks, choices.digit_masks)  # (n, T)
         directions = self._stream.all_directions(ids).astype(np.float64)
         heights = (directions @ lifted(quantized)[:, :, None])[:, :, 0]  # exact integers, (n, T)
         towards = np.where(heights >= 0, 1, -1).astype(np.int8)
@@ -105,4 +94,11 @@ class NetTreeEncoder:
     def outside(self, points: ArrayLike) -> int:
         """Return how many points the projection put at zero, for simulations. Not private."""
         quantized, _ = quantize(as_points(points, self._plan.dimension), self._plan.center, self._plan.radius)
-        return self._projection.apply(quantized / SCALE)[1]
+        return self._paths.outside(quantized)
+
+
+def encoder_of(plan: Plan) -> Encoder:
+    """Return the encoder of a `net-tree` plan: of bits, or of codewords."""
+    if isinstance(plan.parameters, CodewordTreeParameters):
+        return CodewordTreeEncoder(plan)
+    return NetTreeEncoder(plan)

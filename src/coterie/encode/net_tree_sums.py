@@ -10,30 +10,22 @@ protocol is private only when it is mixed.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from coterie.coins import Coins
-from coterie.encode.people import checked_people
+from coterie.encode.shares import ShareEncoder
+from coterie.encode.tree_paths import TreePaths
 from coterie.errors import PlanError
-from coterie.geometry.ball import SCALE, quantize
+from coterie.geometry.ball import quantize
 from coterie.geometry.hashing import PathHash
 from coterie.geometry.lift import lift
-from coterie.geometry.nets import NetFamily
-from coterie.geometry.projection import Projection
-from coterie.plan.codeword import ID_BYTES
 from coterie.plan.net_tree_sums import NetTreeSumParameters
 from coterie.plan.plan import Plan
-from coterie.plan.shares import ShareParameters
-from coterie.randomizers.vector_sums import big_endian
-
-MOST_BYTES: Final = (1 << 16) - 1  # of a report; what its file's header can say
-_SHARES_AT_A_TIME: Final = 1 << 22
 
 
-class NetTreeSumEncoder:
+class NetTreeSumEncoder(ShareEncoder):
     """Encodes points under one plan of protocol `net-tree-sums`. Holds no secret and no state.
 
     Parameters
@@ -53,45 +45,19 @@ class NetTreeSumEncoder:
     True
     """
 
+    smaller: ClassVar[str] = "fewer buckets or levels"
+
     def __init__(self, plan: Plan) -> None:
         parameters = plan.parameters
         if not isinstance(parameters, NetTreeSumParameters):
             raise PlanError(f"this encoder needs a plan of protocol net-tree-sums, got {plan.protocol}")
-        self._plan = plan
+        super().__init__(plan, parameters)
         self._parameters = parameters
-        self._nets = NetFamily.from_key(
-            plan.randomness_key("net"), parameters.projected, parameters.levels, parameters.ratio
-        )
-        self._projection = Projection.from_key(
-            plan.randomness_key("subspace"), plan.dimension, parameters.projected, parameters.scale
-        )
+        self._paths = TreePaths(plan, parameters)
         self._hashes = [
             PathHash.from_key(plan.randomness_key(), parameters.buckets, level)
             for level in range(1, parameters.levels + 1)
         ]
-
-    def encode(self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins) -> NDArray[np.uint8]:
-        """Return one report a point: (n, d), (n, 12) -> (n, width)."""
-        return self.encode_counting(points, ids, coins)[0]
-
-    def encode_counting(
-        self, points: ArrayLike, ids: NDArray[np.uint8] | None, coins: Coins
-    ) -> tuple[NDArray[np.uint8], int]:
-        """Return what `encode` does, and how many points were clipped. The count is not private."""
-        parameters = self._parameters
-        check_sendable(parameters)
-        points, ids = checked_people(points, ids, self._plan.dimension, coins)
-        rows, vectors, clipped = self.contributions(points, ids)
-        sums = parameters.sums()
-        reports = np.empty((len(ids), parameters.report_width), dtype=np.uint8)
-        reports[:, :ID_BYTES] = ids
-        step = max(1, _SHARES_AT_A_TIME // parameters.cost.messages)
-        for start in range(0, len(ids), step):
-            piece = slice(start, start + step)
-            shares = sums.split_all(rows[piece], vectors[piece], coins)  # (n', T·s, D, m)
-            written = big_endian(shares.ravel(), sums.mixer.share_bytes)
-            reports[piece, ID_BYTES:] = written.reshape(len(shares), -1)
-        return reports, clipped
 
     def contributions(
         self, points: NDArray[np.float64], ids: NDArray[np.uint8]
@@ -101,8 +67,7 @@ class NetTreeSumEncoder:
         A public function of the point, before any noise: **not private**.
         """
         quantized, clipped = quantize(points, self._plan.center, self._plan.radius)
-        places, _ = self._projection.apply(quantized / SCALE)
-        paths = self._nets.paths(self._nets.representatives(places))  # (n, T+1)
+        paths = self._paths.of(quantized)  # (n, T+1)
         rows = np.stack(
             [
                 level * self._parameters.buckets + hashed.of(paths[:, : level + 2])
@@ -111,22 +76,4 @@ class NetTreeSumEncoder:
             axis=1,
         )
         lifted = lift(quantized, self._parameters.count_weight)[:, :-1]  # nothing needs the length to be 1
-        # A power of two, so the division is exact; towards 0, so that no length grows.
-        vectors = np.trunc(lifted * (self._parameters.grid / SCALE)).astype(np.int64)
-        return rows, vectors, clipped
-
-
-def check_sendable(parameters: ShareParameters) -> None:
-    """Raise PlanError where nobody sends reports, or where they would be too long."""
-    if parameters.noise == "curator":
-        raise PlanError(
-            "a central plan has no private reports: its curator sees the points; "
-            "coterie.engines.vector_sums plays that part"
-        )
-    cost = parameters.cost
-    if parameters.report_width > MOST_BYTES:
-        raise PlanError(
-            f"under this plan a person sends {cost.messages:,} messages of {parameters.message_width} bytes "
-            f"({cost.bytes:,} bytes in all; at most {MOST_BYTES:,} bytes of shares are sent): take fewer "
-            "buckets or levels, or simulate the sums (coterie.engines.vector_sums)"
-        )
+        return rows, self._on_grid(lifted), clipped

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from coterie.coins import Coins
 from coterie.errors import ReportError
 from coterie.geometry.ball import as_points
-from coterie.plan.codeword import ID_BYTES
+from coterie.wire.layout import ID_BYTES
 
 
 def checked_people(

@@ -18,8 +18,7 @@ from coterie.centers import Result, decode
 from coterie.coins import Coins
 from coterie.errors import PlanError
 from coterie.estimators.base import PlayedKMeans, seed_of
-from coterie.plan import Plan
-from coterie.plan.protocols import PARAMETERS
+from coterie.plan import Plan, protocols
 
 _WHOLE: Final = 1e-9  # how far shares may be from adding up to 1
 
@@ -100,7 +99,7 @@ class LocalKMeans(PlayedKMeans):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PlayedKMeans._parameter_constraints,
-        "protocol": [StrOptions({name for name in PARAMETERS if "local" in PARAMETERS[name].models})],
+        "protocol": [StrOptions(set(protocols("local")))],
         "waves": [tuple, list, None],
     }
 

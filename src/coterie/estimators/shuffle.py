@@ -19,7 +19,7 @@ from coterie.encode.vector_sums import MOST_BYTES
 from coterie.engines import drawn_table
 from coterie.estimators.base import PlayedKMeans
 from coterie.plan import Plan
-from coterie.plan.design_shuffle import LOCAL_CAP
+from coterie.plan.amplified_design import LOCAL_CAP
 from coterie.plan.shares import ShareParameters
 from coterie.privacy import MAX_EPSILON
 

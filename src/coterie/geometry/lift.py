@@ -10,11 +10,14 @@ are integers, rounded towards zero, so Σ w_i² ≤ 2^40 holds exactly.
 from __future__ import annotations
 
 import math
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.geometry.ball import SCALE, SCALE_SQUARED
+
+EXTRA_COORDINATES: Final = 2  # a count and a filler: D = d + 2
 
 
 def point_weight(count_weight: int) -> float:

@@ -1,7 +1,7 @@
 """Both oracles of a net tree from codewords: each person serves one level, with all of ε.
 
 A report of level i names a codeword v; turned back by its own rotation, z = Rᵀv/κ has mean Z·w, where Z is
-the public sign of the person's node and w = (a·x, b, rest) (`coterie.plan.net_tree_codeword`). Over the
+the public sign of the person's node and w = (a·x, b, rest) (`coterie.plan.net_tree`). Over the
 reports of level i, each counted T-fold,
 
     f̃_v = T·Σ Z_(v,i)·z_(i,d)/b        ṽ_v = T·Σ Z_(v,i)·z_(i,:d)/a
@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from coterie.geometry.ball import SCALE
 from coterie.geometry.hadamard import fwht
+from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.oracles.explicit_hist_vector import gains_of
 from coterie.oracles.signs import Family, PathMasks
-from coterie.plan.codeword import EXTRA_COORDINATES
-from coterie.plan.net_tree_codeword import CodewordTreeParameters
+from coterie.plan.net_tree import CodewordTreeParameters
 
 _PIECE: Final = 1 << 14  # reports at a time
 

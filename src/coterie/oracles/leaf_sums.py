@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from coterie.aggregate.codeword import CodewordTable
 from coterie.geometry.hadamard import fwht
+from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.geometry.rotation import Rotation
-from coterie.plan.codeword import EXTRA_COORDINATES, CodewordParameters
+from coterie.plan.codeword import CodewordParameters
 from coterie.plan.plan import Plan
 from coterie.plan.views import Halfspaces
 from coterie.wire.rows import Rows

@@ -35,11 +35,11 @@ from numpy.typing import NDArray
 from coterie.aggregate.codeword import CodewordTable
 from coterie.geometry.ball import SCALE
 from coterie.geometry.halfspaces import mean_coordinate
+from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.oracles.leaf_sums import embedding_matrix
 from coterie.oracles.rows import ViewRows, rows_of
 from coterie.oracles.second_moment import second_moment
 from coterie.oracles.seen import Seen
-from coterie.plan.codeword import EXTRA_COORDINATES
 
 _LOW, _HIGH = 2, 5  # parts in P by which a second moment may err
 _FEWEST_DIMENSIONS: Final = 12  # above which hyperplanes lie in all directions alike, for `lean`

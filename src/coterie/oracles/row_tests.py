@@ -20,10 +20,11 @@ import numpy as np
 
 from coterie.aggregate.codeword import CodewordTable
 from coterie.geometry.ball import SCALE
+from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.oracles.leaf_sums import LeafSums, direction_variance, leaf_sums
 from coterie.oracles.rows import rows_of
 from coterie.oracles.seen import Seen
-from coterie.plan.codeword import EXTRA_COORDINATES, CodewordParameters
+from coterie.plan.codeword import CodewordParameters
 from coterie.wire.rows import Rows
 
 CLEAR: Final = 1e-4  # chance that noise alone makes any cell of a view stand clear

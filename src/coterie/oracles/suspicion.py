@@ -56,11 +56,12 @@ def suspicions(table: CodewordTable) -> tuple[Suspicion, ...]:
     Examples
     --------
     >>> import numpy as np
+    >>> from coterie.coins import SimulationCoins
+    >>> from coterie.engines import play
     >>> from coterie.plan import Plan
     >>> plan = Plan.design(dimension=3, clusters=2, epsilon=1.0, expected_users=1000)
-    >>> table = CodewordTable.zero(plan)
-    >>> table.add(np.random.default_rng(1).integers(0, 256, (3000, 13), dtype=np.uint8))
-    >>> suspicions(table)[0].note is None
+    >>> honest = play(plan, np.full((3000, 3), 0.4), SimulationCoins(1))
+    >>> suspicions(honest.table)[0].note is None
     True
     """
     if table.count == 0:

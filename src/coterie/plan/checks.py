@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any, Final, SupportsIndex
 
-from coterie.errors import PlanError
+from coterie.errors import CoterieError, PlanError
 from coterie.plan.canonical import shown
 
 MIN_DELTA: Final = 1e-30
@@ -122,3 +122,15 @@ def checked_list(where: str, value: object) -> list[Any] | tuple[Any, ...]:
     if not isinstance(value, list | tuple):
         raise PlanError(f"{where} must be a list, got {shown(value)}")
     return value
+
+
+def checked_options(
+    whose: str,
+    known: tuple[str, ...],
+    options: Mapping[str, Any],
+    error: type[CoterieError] = PlanError,
+) -> None:
+    """Refuse options that are not known, with the list of those that are."""
+    if unknown := sorted(set(options) - set(known)):
+        listed = f"known: {', '.join(known)}" if known else "it has none"
+        raise error(f"{whose} has no option {shown(unknown[0])}; {listed}")

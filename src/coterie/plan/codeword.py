@@ -11,17 +11,16 @@ below it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Self
+from typing import Final
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
-from coterie.plan.checks import checked_fields, checked_integer, checked_power_of_two
-from coterie.plan.views import View, check_dimension, checked_views, views_from_list
+from coterie.geometry.lift import EXTRA_COORDINATES
+from coterie.plan.base import LocalParameters
+from coterie.plan.checks import checked_integer, checked_power_of_two
+from coterie.plan.views import View, check_dimension, checked_views
 from coterie.privacy.odds import BASE_ODDS, largest_odds, spent_epsilon
 from coterie.randomizers.codeword import TOTAL_LIMIT, CodewordRandomizer
-
-ID_BYTES: Final = 12  # a report opens with its random id
-EXTRA_COORDINATES: Final = 2  # the lift adds a count and a filler: D = d + 2
 
 MAX_CODEWORDS: Final = 1 << 12
 MIN_EMBEDDING: Final = 1 << 7
@@ -29,7 +28,7 @@ MAX_EMBEDDING: Final = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
-class CodewordParameters:
+class CodewordParameters(LocalParameters):
     """The parameters of a codeword plan.
 
     Attributes
@@ -62,23 +61,16 @@ class CodewordParameters:
     count_weight: int  # b·2^20
     views: tuple[View, ...]
 
-    models: ClassVar[frozenset[str]] = frozenset({"local"})
-
     def __post_init__(self) -> None:
         codewords = checked_integer("codewords", self.codewords, 2, MAX_CODEWORDS)
-        cap = checked_integer("cap", self.cap, 1, codewords - 1)
-        odds = checked_integer("odds", self.odds, BASE_ODDS + 1, TOTAL_LIMIT)
-        embedding = checked_power_of_two("embedding", self.embedding, MIN_EMBEDDING, MAX_EMBEDDING)
-        count_weight = checked_integer("count_weight", self.count_weight, 0, SCALE)
-        for name, value in (
-            ("codewords", codewords),
-            ("cap", cap),
-            ("odds", odds),
-            ("embedding", embedding),
-            ("count_weight", count_weight),
-            ("views", checked_views(self.views)),
-        ):
-            object.__setattr__(self, name, value)
+        self._set(
+            codewords=codewords,
+            cap=checked_integer("cap", self.cap, 1, codewords - 1),
+            odds=checked_integer("odds", self.odds, BASE_ODDS + 1, TOTAL_LIMIT),
+            embedding=checked_power_of_two("embedding", self.embedding, MIN_EMBEDDING, MAX_EMBEDDING),
+            count_weight=checked_integer("count_weight", self.count_weight, 0, SCALE),
+            views=checked_views(self.views),
+        )
         _ = self.randomizer  # checks the three against each other
 
     @property
@@ -97,9 +89,9 @@ class CodewordParameters:
         return 1 if self.codewords <= 256 else 2
 
     @property
-    def report_width(self) -> int:
-        """Bytes of one report: the id, then the index."""
-        return ID_BYTES + self.index_bytes
+    def answer_bytes(self) -> int:
+        """Bytes of a report after its id: the index."""
+        return self.index_bytes
 
     def spent_epsilon(self) -> float:
         """Return ln(A/B), rounded up."""
@@ -113,29 +105,10 @@ class CodewordParameters:
                 "the plan would not keep its promise; do not answer it"
             )
 
-    def check_plan(self, *, dimension: int, epsilon: float) -> None:
-        """Raise PlanError unless the parameters fit a plan of this dimension and keep its promise."""
-        self.check_odds(epsilon)
+    def check_fit(self, dimension: int) -> None:
+        """Raise PlanError unless the codewords are long enough and the views fit the dimension."""
         if self.embedding < dimension + EXTRA_COORDINATES:
             raise PlanError(
                 f"embedding must be at least dimension + 2 = {dimension + 2}, got {self.embedding}"
             )
         check_dimension(self.views, dimension)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "codewords": self.codewords,
-            "cap": self.cap,
-            "odds": self.odds,
-            "embedding": self.embedding,
-            "count_weight": self.count_weight,
-            "views": [view.to_dict() for view in self.views],
-        }
-
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Read the JSON form; PlanError for anything unknown, missing or out of range."""
-        names = ("codewords", "cap", "odds", "embedding", "count_weight", "views")
-        fields = checked_fields("parameters", data, names)
-        return cls(**{**fields, "views": views_from_list(fields["views"])})

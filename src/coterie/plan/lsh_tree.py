@@ -13,21 +13,20 @@ Every choice of the paper can be switched off, one at a time, which is what an a
     randomizer    djw, one bit                     privunit: one of 256 codewords
     count         histogram, 0.1 ε                 joint: counted by a coordinate of the vector, at full ε
     levels        ⌈log₂k⌉ + 3                      any T up to 14
-    threshold     1.5, in units of ⌊n/k⌋           any
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Final, Self
+from dataclasses import dataclass
+from typing import Final
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
-from coterie.plan.checks import checked_choice, checked_fields, checked_integer, checked_real
-from coterie.plan.codeword import ID_BYTES, MAX_EMBEDDING, MIN_EMBEDDING
-from coterie.plan.design import CODEWORDS, choose_embedding
-from coterie.privacy.odds import BASE_ODDS, largest_shared_odds, product_allowed, spent_by_product
-from coterie.randomizers.codeword import CodewordRandomizer, best_cap
+from coterie.plan.base import LocalParameters
+from coterie.plan.checks import checked_choice, checked_integer
+from coterie.plan.codeword import MAX_EMBEDDING, MIN_EMBEDDING
+from coterie.privacy.odds import BASE_ODDS, product_allowed, spent_by_product
+from coterie.randomizers.codeword import CODEWORDS, CodewordRandomizer
 from coterie.randomizers.response import BinaryResponse
 
 LAYOUT: Final = 1  # of the report (`coterie.wire.lsh_tree`)
@@ -35,16 +34,10 @@ MAX_LEVELS: Final = 14  # 2^15 rows of a table
 MAX_ODDS: Final = 1 << 48
 SPLITS: Final = ("users", "budget", "deepest")
 RANDOMIZERS: Final = ("djw", "privunit")
-COUNTS: Final = ("histogram", "joint")
-
-HISTOGRAM_SHARE: Final = 0.1  # of ε, the paper's
-THRESHOLD: Final = 1.5  # times ⌊n/k⌋, the paper's
-_LEVELS_BEYOND: Final = 3  # T = ⌈log₂k⌉ + 3, the paper's
-_JOINT_COUNT_SHARE: Final = 0.3  # b, as in protocol codeword
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LshTreeParameters:
+class LshTreeParameters(LocalParameters):
     """The parameters of an lsh-tree plan.
 
     Attributes
@@ -63,12 +56,11 @@ class LshTreeParameters:
         b·2^20, the counting coordinate of the vector; 0 where there is a histogram.
     cap, embedding : int
         m and P of the codewords; 0 for djw.
-    threshold : float
-        A node is branched where its noisy frequency is at least this times ⌊n/k⌋.
 
     Examples
     --------
-    >>> parameters = design_lsh_tree(dimension=100, clusters=8, epsilon=1.0, expected_users=10**6)
+    >>> from coterie.plan import Plan
+    >>> parameters = Plan.design(100, 8, 1.0, 10**6, protocol="lsh-tree").parameters
     >>> parameters.levels, parameters.report_width, parameters.spent_epsilon() <= 1.0
     (6, 13, True)
     """
@@ -81,32 +73,26 @@ class LshTreeParameters:
     count_weight: int
     cap: int  # m
     embedding: int  # P
-    threshold: float
     layout: int = LAYOUT
-
-    models: ClassVar[frozenset[str]] = frozenset({"local"})
 
     def __post_init__(self) -> None:
         joint = self.count_weight != 0
         codewords = self.randomizer == "privunit"
-        clean = {
-            "levels": checked_integer("levels", self.levels, 1, MAX_LEVELS),
-            "split": checked_choice("split", self.split, SPLITS),
-            "randomizer": checked_choice("randomizer", self.randomizer, RANDOMIZERS),
-            "count_odds": checked_integer(
+        self._set(
+            levels=checked_integer("levels", self.levels, 1, MAX_LEVELS),
+            split=checked_choice("split", self.split, SPLITS),
+            randomizer=checked_choice("randomizer", self.randomizer, RANDOMIZERS),
+            count_odds=checked_integer(
                 "count_odds", self.count_odds, 0 if joint else BASE_ODDS + 1, 0 if joint else MAX_ODDS
             ),
-            "vector_odds": checked_integer("vector_odds", self.vector_odds, BASE_ODDS + 1, MAX_ODDS),
-            "count_weight": checked_integer("count_weight", self.count_weight, 0, SCALE),
-            "cap": checked_integer("cap", self.cap, int(codewords), CODEWORDS - 1 if codewords else 0),
-            "embedding": checked_integer(
+            vector_odds=checked_integer("vector_odds", self.vector_odds, BASE_ODDS + 1, MAX_ODDS),
+            count_weight=checked_integer("count_weight", self.count_weight, 0, SCALE),
+            cap=checked_integer("cap", self.cap, int(codewords), CODEWORDS - 1 if codewords else 0),
+            embedding=checked_integer(
                 "embedding", self.embedding, MIN_EMBEDDING * codewords, MAX_EMBEDDING * codewords
             ),
-            "threshold": checked_real("threshold", self.threshold, 0.0, 1e9),
-            "layout": checked_integer("layout", self.layout, LAYOUT, LAYOUT),
-        }
-        for name, value in clean.items():
-            object.__setattr__(self, name, value)
+            layout=checked_integer("layout", self.layout, LAYOUT, LAYOUT),
+        )
         if self.embedding & (self.embedding - 1):
             raise PlanError(f"embedding must be a power of two, got {self.embedding}")
         if codewords:
@@ -162,9 +148,9 @@ class LshTreeParameters:
         return -(-self.bits // 8)
 
     @property
-    def report_width(self) -> int:
-        """Bytes of one report: the id, the bits, and for privunit a byte an answer."""
-        return ID_BYTES + self.bit_bytes + (self.answers if self.randomizer == "privunit" else 0)
+    def answer_bytes(self) -> int:
+        """Bytes of a report after its id: the bits, and for privunit a byte an answer."""
+        return self.bit_bytes + (self.answers if self.randomizer == "privunit" else 0)
 
     def lifted(self, dimension: int) -> int:
         """Return the dimension D of what is randomized."""
@@ -183,93 +169,14 @@ class LshTreeParameters:
                 "do not answer it"
             )
 
-    def check_plan(self, *, dimension: int, epsilon: float) -> None:
-        """Raise PlanError unless the parameters fit a plan of this dimension and keep its promise."""
-        self.check_odds(epsilon)
+    def check_fit(self, dimension: int) -> None:
+        """Raise PlanError unless codewords are long enough for the dimension."""
         if self.randomizer == "privunit" and self.embedding < self.lifted(dimension):
             raise PlanError(
                 f"embedding must be at least {self.lifted(dimension)}, the lifted dimension, "
                 f"got {self.embedding}"
             )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {item.name: getattr(self, item.name) for item in fields(self)}
-
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Read the JSON form; PlanError for anything unknown, missing or out of range."""
-        return cls(**checked_fields("parameters", data, [item.name for item in fields(cls)]))
-
     def _all_odds(self) -> list[int]:
         one = [self.vector_odds] if self.joint else [self.count_odds, self.vector_odds]
         return one * self.answers
-
-
-def design_lsh_tree(
-    *,
-    dimension: int,
-    clusters: int,
-    epsilon: float,
-    expected_users: int,
-    seed: int = 0,
-    levels: int | None = None,
-    split: str = "users",
-    randomizer: str = "djw",
-    count: str = "histogram",
-    histogram_share: float = HISTOGRAM_SHARE,
-    threshold: float = THRESHOLD,
-) -> LshTreeParameters:
-    """Choose the parameters of an lsh-tree plan; by default every one is the paper's.
-
-    Parameters
-    ----------
-    dimension, clusters, epsilon, expected_users, seed
-        The public facts of the study; users and seed play no part in the parameters.
-    levels : int, optional
-        T; ⌈log₂k⌉ + 3 where None.
-    split, randomizer, threshold
-        As in `LshTreeParameters`.
-    count : {"histogram", "joint"}
-        How people are counted; "joint" spends all of ε on the vector.
-    histogram_share : float
-        Share of ε that the histogram takes; of "joint" the share that is left unspent, so that the two
-        can be told apart.
-
-    Examples
-    --------
-    >>> design_lsh_tree(dimension=9, clusters=4, epsilon=1.0, expected_users=99, split="budget").report_width
-    14
-    """
-    del expected_users, seed
-    checked_choice("split", split, SPLITS)
-    checked_choice("randomizer", randomizer, RANDOMIZERS)
-    joint = checked_choice("count", count, COUNTS) == "joint"
-    share = checked_real("histogram_share", histogram_share, 0.0, 0.99)
-    chosen = (clusters - 1).bit_length() + _LEVELS_BEYOND if levels is None else levels
-    chosen = checked_integer(
-        "levels", chosen if levels is not None else min(chosen, MAX_LEVELS), 1, MAX_LEVELS
-    )
-    answers = chosen if split == "budget" else 1
-    vector_odds = largest_shared_odds((1 - share) * epsilon, answers)
-    count_odds = 0 if joint else (largest_shared_odds(share * epsilon, answers) if share > 0 else BASE_ODDS)
-    if not joint and min(count_odds, vector_odds) <= BASE_ODDS:
-        raise PlanError(
-            f"epsilon {epsilon!r} is too small for a histogram share of {share:g} over {answers} answers: "
-            "every bit would be a fair coin"
-        )
-    # The two shares are doubles and may add up to a last place more than ε.
-    while not product_allowed(([] if joint else [count_odds] * answers) + [vector_odds] * answers, epsilon):
-        vector_odds -= 1
-    codewords = randomizer == "privunit"
-    return LshTreeParameters(
-        levels=chosen,
-        split=split,
-        randomizer=randomizer,
-        count_odds=count_odds,
-        vector_odds=vector_odds,
-        count_weight=int(_JOINT_COUNT_SHARE * SCALE) if joint else 0,
-        cap=best_cap(CODEWORDS, min(vector_odds, largest_shared_odds(12.0, 1))) if codewords else 0,
-        embedding=choose_embedding(dimension, epsilon) if codewords else 0,
-        threshold=threshold,
-    )

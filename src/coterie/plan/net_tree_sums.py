@@ -15,31 +15,29 @@ less noise by about √T (docs/theory/net-tree-sums.md).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
-from fractions import Fraction
-from typing import Any, ClassVar, Final, Self
+from dataclasses import dataclass
+from typing import ClassVar, Final
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE, SCALE_SQUARED
-from coterie.plan.checks import checked_choice, checked_fields, checked_integer
-from coterie.plan.shares import MAX_GRID_BITS, MAX_MODULUS, NOISES, SCALE_PARTS, ShareParameters
-from coterie.plan.tree_shape import check_fits, checked_shape
+from coterie.plan.checks import checked_choice, checked_integer
+from coterie.plan.shares import ShareParameters
+from coterie.plan.tree import TreeParameters
 from coterie.privacy.renyi import Influence
 
 LAYOUT: Final = "tree"  # hash and rows as in docs/theory/net-tree-sums.md; others get another name
 MAX_BUCKETS: Final = 1 << 26
 MAX_ENTRIES: Final = 1 << 28  # of the table, 2 GB
-COUNTING: Final = 1  # coordinates beyond the point's own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NetTreeSumParameters(ShareParameters):
+class NetTreeSumParameters(TreeParameters, ShareParameters):
     """The parameters of a net-tree-sums plan.
 
     Attributes
     ----------
-    levels, ratio, projected, scale, expansion, rounds, strays
-        The tree and its decoder, as in `NetTreeParameters`.
+    levels, ratio, projected, scale
+        The tree, as in `NetTreeParameters`.
     buckets : int
         Rows of each level's table (s).
     coordinates : int
@@ -62,9 +60,6 @@ class NetTreeSumParameters(ShareParameters):
     ratio: int  # q
     projected: int  # d'
     scale: float  # Λ
-    expansion: int  # a
-    rounds: int  # Γ
-    strays: float
     buckets: int  # s
     coordinates: int  # D
     grid_bits: int
@@ -77,26 +72,16 @@ class NetTreeSumParameters(ShareParameters):
     shares: int
     layout: str = LAYOUT
 
-    noise_field: ClassVar[str] = "noise_parts"
+    extra_coordinates: ClassVar[int] = 1  # the count
 
     def __post_init__(self) -> None:
-        clean = checked_shape(self)
-        for name, low, high in (
-            ("buckets", 1, MAX_BUCKETS),
-            ("coordinates", 1 + COUNTING, 1 << 12),
-            ("grid_bits", 1, MAX_GRID_BITS),
-            ("count_weight", 1, SCALE - 1),
-            ("noise_parts", 1, SCALE_PARTS << 24),
-            ("minimum_batch", 1, 1 << 40),
-            ("group", 1, 1 << 40),
-            ("modulus", 0, MAX_MODULUS),
-            ("shares", 0, 1 << 10),
-        ):
-            clean[name] = checked_integer(name, getattr(self, name), low, high)
-        clean["layout"] = checked_choice("layout", self.layout, (LAYOUT,))
-        clean["noise"] = checked_choice("noise", self.noise, NOISES)
-        for name, value in clean.items():
-            object.__setattr__(self, name, value)
+        self._set(
+            **self.checked_shape(),
+            buckets=checked_integer("buckets", self.buckets, 1, MAX_BUCKETS),
+            count_weight=checked_integer("count_weight", self.count_weight, 1, SCALE - 1),
+            layout=checked_choice("layout", self.layout, (LAYOUT,)),
+            **self.checked_sums(),
+        )
         if self.rows * self.coordinates > MAX_ENTRIES:
             raise PlanError(
                 f"a table of {self.levels} levels, {self.buckets} buckets and {self.coordinates} coordinates "
@@ -114,21 +99,9 @@ class NetTreeSumParameters(ShareParameters):
         """Rows that one person's vector is added to: one a level."""
         return self.levels
 
-    @property
-    def noise_scale(self) -> Fraction:
-        """Scale of the noise that each of those who add it adds, in grid steps."""
-        return Fraction(self.noise_parts, SCALE_PARTS)
-
-    @property
-    def point_bytes(self) -> int:
-        """Bytes of the point that a curator is given."""
-        return 8 * (self.coordinates - COUNTING)
-
     def influence(self) -> Influence:
         """Return what replacing one person can change of the table, in grid steps."""
-        grid_squared = self.grid * self.grid
-        bodies = -(-4 * (SCALE_SQUARED - self.count_weight**2) * grid_squared // SCALE_SQUARED)
-        return Influence(self.levels * max(bodies, 2 * grid_squared), self.rows * self.coordinates)
+        return Influence(self.levels * self.cells_moved(), self.rows * self.coordinates)
 
     def total_noise(self, people: int) -> float:
         """Return the standard deviation of a sum's noise with so many people, in units of a vector."""
@@ -154,24 +127,7 @@ class NetTreeSumParameters(ShareParameters):
         """Return at most how likely one of so many nodes shares its bucket with somebody: N·n/s."""
         return min(1.0, nodes * people / self.buckets)
 
-    @property
-    def bias(self) -> float:
-        """Return 0: what rounding takes is counted as noise."""
-        return 0.0
-
-    def check_plan(self, *, dimension: int, epsilon: float) -> None:
-        """Raise PlanError unless the parameters fit a plan of this dimension."""
-        del epsilon
-        if self.coordinates != dimension + COUNTING:
-            raise PlanError(f"coordinates must be dimension + 1 = {dimension + 1}, got {self.coordinates}")
-        check_fits(self, dimension)
-        self.check_local_noise()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {item.name: getattr(self, item.name) for item in fields(self)}
-
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Read the JSON form; PlanError for anything unknown, missing or out of range."""
-        return cls(**checked_fields("parameters", data, [item.name for item in fields(cls)]))
+    def check_fit(self, dimension: int) -> None:
+        """Raise PlanError unless rows, noise and nets fit a plan of this dimension."""
+        ShareParameters.check_fit(self, dimension)
+        TreeParameters.check_fit(self, dimension)

@@ -14,27 +14,27 @@ import hashlib
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from coterie.errors import PlanError
-from coterie.plan.approximation import Approximation, approximation
-from coterie.plan.base import MixedParameters, Parameters
+from coterie.files import read_bounded, replacing
+from coterie.plan.base import TOKEN_BYTES, Facts, Parameters
 from coterie.plan.canonical import MAX_BYTES, canonical_bytes, parse_object, shown
-from coterie.plan.checks import checked_choice, checked_delta, checked_fields, checked_integer, checked_real
-from coterie.plan.files import read_bounded, replacing
+from coterie.plan.checks import checked_delta, checked_fields, checked_integer, checked_real
 from coterie.plan.follow_up import ball_after, population_in, surely_reached
-from coterie.plan.forecast import Expectation, Kind, channel_of, expect
-from coterie.plan.protocols import PARAMETERS, design_parameters, parameters_class
+from coterie.plan.protocols import design_parameters, parameters_class
 from coterie.plan.public import MAX_USERS, checked_public_part
-from coterie.plan.tree_shape import shape_of
-from coterie.privacy import MODELS, Guarantee, Spending
-from coterie.privacy.guarantee import CONDITIONS, FOLLOWED_BALL, ISSUED_IDS, PUBLIC_BALL
+from coterie.privacy import Guarantee, Spending
+from coterie.privacy.guarantee import FOLLOWED_BALL, PUBLIC_BALL
+
+if TYPE_CHECKING:
+    from coterie.plan.approximation import Approximation
+    from coterie.plan.forecast import Expectation, Kind
 
 FORMAT: Final = "coterie-plan"
 VERSION: Final = 1
-TOKEN_BYTES: Final = 16  # what a collector issues where ids follow from tokens
 
 _ROTATION_LABEL: Final = re.compile(r"embedding|view(/(0|[1-9][0-9]{0,4})){1,2}|net|subspace|hyperplanes")
 _FIELDS: Final = (
@@ -142,17 +142,14 @@ class Plan:
                 f"parameters of protocol {self.protocol} in the {self.model} model are {expected.__name__}, "
                 f"got {shown(self.parameters)}"
             )
-        if self.model not in self.parameters.models:
-            raise PlanError(f"protocol {self.protocol} does not run in the {self.model} model")
         object.__setattr__(self, "delta", checked_delta(self.model, self.delta))
-        self.parameters.check_plan(dimension=self.dimension, epsilon=self.epsilon)
+        self.parameters.check_fit(self.dimension)
         if self.minimum_batch > self.expected_users:
             raise PlanError(
                 f"minimum_batch {self.minimum_batch} must not exceed expected_users {self.expected_users}: "
                 "no batch could be released"
             )
-        if isinstance(self.parameters, MixedParameters):
-            self.parameters.check_promise(model=self.model, epsilon=self.epsilon, delta=self.delta)
+        self.check_promise()
         object.__setattr__(self, "id_bytes", hashlib.sha256(canonical_bytes(self.to_dict())).digest())
 
     @classmethod
@@ -235,7 +232,10 @@ class Plan:
             after=after,
         )
         delta = checked_real("delta", delta, 0.0, 1.0)
-        return cls(**public, delta=delta, parameters=design_parameters(public, delta, options))
+        names = ("dimension", "clusters", "epsilon", "expected_users", "model", "seed", "ids")
+        parameters_class(protocol, model)  # before δ: a protocol that does not run there says so
+        facts = Facts(**{name: public[name] for name in names}, delta=checked_delta(model, delta))
+        return cls(**public, delta=delta, parameters=design_parameters(protocol, facts, options))
 
     def follow_up(self, result: Any, expected_users: int, **changes: Any) -> Self:
         """Design a plan for other people from what this one's people told: a ball where people are.
@@ -292,22 +292,27 @@ class Plan:
         return self.study or self.id
 
     @property
+    def facts(self) -> Facts:
+        """The public facts that the parameters were chosen from and are checked against."""
+        return Facts(
+            dimension=self.dimension,
+            clusters=self.clusters,
+            epsilon=self.epsilon,
+            expected_users=self.expected_users,
+            model=self.model,
+            delta=self.delta,
+            seed=self.seed,
+            ids=self.ids,
+        )
+
+    def check_promise(self) -> None:
+        """Raise PlanError unless the parameters keep the promise. No plan can be built without it."""
+        self.parameters.check_promise(self.facts)
+
+    @property
     def guarantee(self) -> Guarantee:
         """The privacy promise, in numbers and (as a string) in plain words."""
-        if isinstance(self.parameters, MixedParameters):
-            return self._about_the_ball(
-                self.parameters.guarantee(model=self.model, epsilon=self.epsilon, delta=self.delta)
-            )
-        first = CONDITIONS[:1] if self.ids == "random" else (ISSUED_IDS,)
-        return self._about_the_ball(
-            Guarantee(
-                epsilon=self.epsilon,
-                delta=self.delta,
-                spent=self.parameters.spent_epsilon(),
-                model=self.model,
-                conditions=(*first, *CONDITIONS[1:]),
-            )
-        )
+        return self._about_the_ball(self.parameters.guarantee(self.facts))
 
     def _about_the_ball(self, promise: Guarantee) -> Guarantee:
         """Say of a follow-up plan where its ball may come from."""
@@ -324,13 +329,7 @@ class Plan:
         not add up: people are hidden in their own.
         """
         people = checked_integer("people", people, 1, 1 << 40)
-        if isinstance(self.parameters, MixedParameters):
-            return self._about_the_ball(
-                self.parameters.guarantee(
-                    model=self.model, epsilon=self.epsilon, delta=self.delta, people=people
-                )
-            )
-        return self.guarantee
+        return self._about_the_ball(self.parameters.guarantee(self.facts, people))
 
     def expected(self, n: int | None = None, kind: str | Kind = "separated") -> Expectation:
         """Return what to expect of the study: objective and recovered share, with a band.
@@ -354,6 +353,8 @@ class Plan:
         >>> round(plan.expected().recovered, 2), plan.expected(10_000).hopeless
         (0.97, True)
         """
+        from coterie.plan.forecast import channel_of, expect
+
         people = self.expected_users if n is None else checked_integer("n", n, 1, MAX_USERS)
         table = channel_of(
             self.parameters,
@@ -366,6 +367,7 @@ class Plan:
 
     def approximation(
         self,
+        decoder_options: Mapping[str, Any] | None = None,
         *,
         people: int | None = None,
         failure: float = 0.1,
@@ -375,17 +377,25 @@ class Plan:
     ) -> Approximation:
         """Return what the paper's Theorem 22 guarantees of the centers: cost ≤ ratio·OPT + additive.
 
-        In squared units of the ball, summed over people. See `coterie.plan.approximation` for the options.
+        In squared units of the ball, summed over people. See `coterie.plan.approximation` for the settings.
+
+        Parameters
+        ----------
+        decoder_options : mapping, optional
+            What `decode` is told, say {"constants": "theory"}: the practical decoder has no guarantee.
+        people : int, optional
+            n; the expected users by default.
+        failure, slack, solver_ratio, nodes
+            β, ξ, κ and N.
 
         Raises
         ------
         PlanError
             If the protocol states no approximation ratio.
         """
-        promise = approximation(
-            shape_of(self.parameters, self.protocol),
-            dimension=self.dimension,
-            clusters=self.clusters,
+        promise = self.parameters.approximation(
+            self.facts,
+            decoder_options,
             people=self.expected_users if people is None else people,
             failure=failure,
             slack=slack,
@@ -394,28 +404,30 @@ class Plan:
         )
         return replace(promise, additive=promise.additive * self.radius**2)
 
-    def additive_error(self, **decoder_options: Any) -> float:
+    def additive_error(self, decoder_options: Mapping[str, Any] | None = None, **settings: Any) -> float:
         """Return t of the guarantee cost ≤ ratio·OPT + t, or infinity where no ratio is guaranteed.
 
         Parameters
         ----------
-        **decoder_options
+        decoder_options : mapping, optional
+            What `decode` is told, say {"constants": "theory"}.
+        **settings
             As for `approximation`: people, failure, slack, solver_ratio, nodes.
 
         Examples
         --------
         >>> plan = Plan.design(2, 4, 1.0, 200_000, protocol="net-tree", constants="theory")
-        >>> plan.additive_error(failure=0.1) > 200_000  # the theorem says nothing at this n
+        >>> error = plan.additive_error({"constants": "theory"}, failure=0.1)
+        >>> 200_000 < error < math.inf  # the theorem says nothing at this n
         True
         """
-        promise = self.approximation(**decoder_options)
+        promise = self.approximation(decoder_options, **settings)
         return promise.additive if math.isfinite(promise.ratio) else math.inf
 
     @property
     def local_epsilon(self) -> float:
         """What one report promises by itself: ε where nothing is mixed; infinity is nothing."""
-        nothing = math.inf if isinstance(self.parameters, MixedParameters) else self.epsilon
-        return getattr(self.parameters, "local_epsilon", nothing)
+        return self.parameters.promised_alone(self.epsilon)
 
     @property
     def spending(self) -> Spending:
@@ -425,12 +437,12 @@ class Plan:
     @property
     def minimum_batch(self) -> int:
         """The fewest people whose reports may be released together; 1 where nothing is mixed."""
-        return getattr(self.parameters, "minimum_batch", 1)
+        return self.parameters.smallest_batch
 
     @property
     def message_width(self) -> int:
         """Bytes of one row that a table takes: a report or, where reports are split up, one mixed message."""
-        return getattr(self.parameters, "message_width", self.report_width)
+        return self.parameters.message_width
 
     @property
     def report_width(self) -> int:
@@ -495,12 +507,8 @@ class Plan:
                 f"version must be {VERSION}, got {shown(version)}; update coterie to read newer plans"
             )
         fields = checked_fields("plan", data, ("format", "version", *_FIELDS))
-        protocol = checked_choice("protocol", fields["protocol"], PARAMETERS)
-        model = checked_choice("model", fields["model"], MODELS)
-        known = {name: fields[name] for name in _FIELDS}
-        return cls(
-            **{**known, "parameters": parameters_class(protocol, model).from_dict(fields["parameters"])}
-        )
+        parameters = parameters_class(fields["protocol"], fields["model"]).from_dict(fields["parameters"])
+        return cls(**{**{name: fields[name] for name in _FIELDS}, "parameters": parameters})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the canonical JSON to a file, whole or not at all; `sha256sum` of the file is the id."""

@@ -1,66 +1,107 @@
-"""The protocols a plan may name: which class holds their parameters, which function designs them.
+"""The protocols a plan may name, by protocol and model: the class of their parameters, and their design.
 
-Adding one is a line in each table, a file of parameters and a file of design.
+Adding one is a line in each table. An entry written as "module:name" is loaded when it is first asked for, so
+that whoever reads a plan of one protocol loads that one alone, and a device never loads a design.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from importlib import import_module
 from inspect import signature
-from typing import Any, Final
+from typing import Any, Final, TypeVar, cast
 
 from coterie.errors import PlanError
-from coterie.plan.amplified import AmplifiedParameters
-from coterie.plan.base import Parameters
-from coterie.plan.canonical import shown
-from coterie.plan.checks import checked_delta
-from coterie.plan.codeword import CodewordParameters
-from coterie.plan.design import design_codeword
-from coterie.plan.design_shuffle import design_amplified, design_net_tree_sums, design_vector_sums
-from coterie.plan.lsh_tree import LshTreeParameters, design_lsh_tree
-from coterie.plan.net_tree import LocalTreeParameters
-from coterie.plan.net_tree_design import design_net_tree
-from coterie.plan.net_tree_sums import NetTreeSumParameters
-from coterie.plan.vector_sums import VectorSumParameters
+from coterie.plan.base import Facts, Parameters
+from coterie.plan.checks import checked_choice, checked_options
+from coterie.privacy import MODELS
 
-# Chooses a protocol's parameters from the public facts of a study, all of them checked before (keywords
-# dimension, clusters, epsilon, expected_users, seed), and from the options the protocol has besides.
-Designer = Callable[..., Parameters]
+Key = TypeVar("Key")
+Entry = TypeVar("Entry")
 
-PARAMETERS: Final[dict[str, type[Any]]] = {
-    "codeword": CodewordParameters,
-    "net-tree": LocalTreeParameters,
-    "vector-sums": VectorSumParameters,
-    "lsh-tree": LshTreeParameters,
-    "net-tree-sums": NetTreeSumParameters,
-}
-DESIGNERS: Final[dict[str, Designer]] = {
-    "codeword": design_codeword,
-    "net-tree": design_net_tree,
-    "lsh-tree": design_lsh_tree,
-}
-MIXED_DESIGNERS: Final[dict[str, Designer]] = {
-    "vector-sums": design_vector_sums,
-    "net-tree-sums": design_net_tree_sums,
-}
-_FACTS: Final = ("dimension", "clusters", "epsilon", "delta", "expected_users", "seed", "model")
+# Chooses a protocol's parameters from the public facts of a study, all of them checked before, and from the
+# options that the protocol has besides: its keyword arguments.
+Design = Callable[..., Parameters]
 
 
-def parameters_class(protocol: str, model: str) -> type[Any]:
-    """Return the class of a protocol's parameters; shuffled codewords carry the smallest batch, too."""
-    if (protocol, model) == ("codeword", "shuffle"):
-        return AmplifiedParameters
-    return PARAMETERS[protocol]
+class Registry(MutableMapping[Key, Entry]):
+    """A table whose entries may be written "module:name", to be loaded on first use.
+
+    Examples
+    --------
+    >>> roots = Registry({"of 2": "math:sqrt"})
+    >>> roots["of 2"](2.0) < 1.5
+    True
+    """
+
+    def __init__(self, entries: Mapping[Key, str | Entry]) -> None:
+        self._entries: dict[Key, str | Entry] = dict(entries)
+
+    def __getitem__(self, key: Key) -> Entry:
+        entry = self._entries[key]
+        if isinstance(entry, str):
+            module, _, name = entry.partition(":")
+            entry = self._entries[key] = cast("Entry", vars(import_module(module))[name])
+        return entry
+
+    def __setitem__(self, key: Key, entry: str | Entry) -> None:
+        self._entries[key] = entry
+
+    def __delitem__(self, key: Key) -> None:
+        del self._entries[key]
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
 
 
-def designer(protocol: str, model: str) -> Designer:
-    """Return the function that chooses the parameters of a protocol in a model."""
-    if (protocol, model) == ("codeword", "shuffle"):
-        return design_amplified
-    if protocol in MIXED_DESIGNERS:
-        return partial(MIXED_DESIGNERS[protocol], model=model)
-    return DESIGNERS[protocol]
+PARAMETERS: Final[Registry[tuple[str, str], type[Parameters]]] = Registry(
+    {
+        ("codeword", "local"): "coterie.plan.codeword:CodewordParameters",
+        ("codeword", "shuffle"): "coterie.plan.amplified:AmplifiedParameters",
+        ("net-tree", "local"): "coterie.plan.net_tree:LocalTreeParameters",
+        ("vector-sums", "shuffle"): "coterie.plan.vector_sums:VectorSumParameters",
+        ("vector-sums", "central"): "coterie.plan.vector_sums:VectorSumParameters",
+        ("lsh-tree", "local"): "coterie.plan.lsh_tree:LshTreeParameters",
+        ("net-tree-sums", "shuffle"): "coterie.plan.net_tree_sums:NetTreeSumParameters",
+        ("net-tree-sums", "central"): "coterie.plan.net_tree_sums:NetTreeSumParameters",
+    }
+)
+DESIGNS: Final[Registry[tuple[str, str], Design]] = Registry(
+    {
+        ("codeword", "local"): "coterie.plan.codeword_design:design",
+        ("codeword", "shuffle"): "coterie.plan.amplified_design:design",
+        ("net-tree", "local"): "coterie.plan.net_tree_design:design",
+        ("vector-sums", "shuffle"): "coterie.plan.vector_sums_design:design",
+        ("vector-sums", "central"): "coterie.plan.vector_sums_design:design",
+        ("lsh-tree", "local"): "coterie.plan.lsh_tree_design:design",
+        ("net-tree-sums", "shuffle"): "coterie.plan.net_tree_sums_design:design",
+        ("net-tree-sums", "central"): "coterie.plan.net_tree_sums_design:design",
+    }
+)
+
+
+def protocols(model: str | None = None) -> tuple[str, ...]:
+    """Return the names of all protocols, or of those that run in a model.
+
+    Examples
+    --------
+    >>> protocols("local")
+    ('codeword', 'net-tree', 'lsh-tree')
+    """
+    return tuple(dict.fromkeys(name for name, runs_in in PARAMETERS if model in (None, runs_in)))
+
+
+def parameters_class(protocol: object, model: object) -> type[Parameters]:
+    """Return the class of a protocol's parameters in a model, or raise PlanError."""
+    protocol = checked_choice("protocol", protocol, protocols())
+    model = checked_choice("model", model, MODELS)
+    if (protocol, model) not in PARAMETERS:
+        allowed = " or ".join(sorted(runs_in for name, runs_in in PARAMETERS if name == protocol))
+        raise PlanError(f"protocol {protocol} does not run in the {model} model; it needs model {allowed}")
+    return PARAMETERS[protocol, model]
 
 
 def design_options(protocol: str, model: str) -> tuple[str, ...]:
@@ -71,22 +112,13 @@ def design_options(protocol: str, model: str) -> tuple[str, ...]:
     >>> design_options("codeword", "shuffle")
     ('minimum_batch', 'local_cap')
     """
-    return tuple(name for name in signature(designer(protocol, model)).parameters if name not in _FACTS)
+    parameters_class(protocol, model)
+    return tuple(signature(DESIGNS[protocol, model]).parameters)[1:]
 
 
-def design_parameters(public: Mapping[str, Any], delta: float, options: Mapping[str, Any]) -> Parameters:
-    """Choose the parameters for the public part of a plan, by the designer of its protocol and model."""
-    protocol, model = public["protocol"], public["model"]
-    facts = {name: public[name] for name in ("dimension", "clusters", "epsilon", "expected_users", "seed")}
-    if model not in parameters_class(protocol, model).models:
-        allowed = " or ".join(sorted(parameters_class(protocol, model).models))
-        raise PlanError(f"protocol {protocol} does not run in the {model} model; it needs model {allowed}")
-    if model != "local":
-        facts["delta"] = checked_delta(model, delta)
-    known = design_options(protocol, model)
-    if unknown := sorted(set(options) - set(known)):
-        listed = f"known: {', '.join(known)}" if known else "it has none"
-        raise PlanError(
-            f"protocol {protocol} in the {model} model has no option {shown(unknown[0])}; {listed}"
-        )
-    return designer(protocol, model)(**facts, **options)
+def design_parameters(protocol: str, facts: Facts, options: Mapping[str, Any]) -> Parameters:
+    """Choose the parameters of a plan by the design of its protocol and model."""
+    checked_options(
+        f"protocol {protocol} in the {facts.model} model", design_options(protocol, facts.model), options
+    )
+    return DESIGNS[protocol, facts.model](facts, **options)

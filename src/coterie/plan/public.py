@@ -10,7 +10,7 @@ from typing import Any, Final
 from coterie.errors import PlanError
 from coterie.plan.canonical import SAFE_INTEGER, shown
 from coterie.plan.checks import checked_choice, checked_integer, checked_list, checked_real
-from coterie.plan.protocols import PARAMETERS
+from coterie.plan.protocols import protocols
 from coterie.privacy import MAX_EPSILON, MODELS
 
 MAX_DIMENSION: Final = 3000
@@ -52,7 +52,7 @@ def checked_public_part(
             "ids must be random outside the local model: whoever issued the tokens could tell people apart"
         )
     return {
-        "protocol": checked_choice("protocol", protocol, PARAMETERS),
+        "protocol": checked_choice("protocol", protocol, protocols()),
         "model": model,
         "dimension": dimension,
         "clusters": clusters,

@@ -19,13 +19,14 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from fractions import Fraction
-from typing import ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from coterie.errors import PlanError
-from coterie.plan.amplified import SHUFFLE_CONDITIONS
-from coterie.plan.codeword import ID_BYTES
+from coterie.geometry.ball import SCALE_SQUARED
+from coterie.plan.base import Facts, Parameters
+from coterie.plan.checks import checked_choice, checked_integer
 from coterie.privacy import Guarantee
-from coterie.privacy.guarantee import CONDITIONS
+from coterie.privacy.guarantee import CONDITIONS, SHUFFLE_CONDITIONS
 from coterie.privacy.renyi import (
     Curve,
     Influence,
@@ -57,7 +58,7 @@ class Cost(NamedTuple):
     bytes: int  # as messages, addresses included
 
 
-class ShareParameters:
+class ShareParameters(Parameters):
     """Parameters of a plan whose table is vector sums. Frozen dataclasses inherit from it."""
 
     __slots__ = ()
@@ -66,14 +67,14 @@ class ShareParameters:
     coordinates: int  # D, of a row
     count_weight: int  # b·2^20, the coordinate that counts people
     grid_bits: int
-    noise: str
+    noise: str  # who adds it
+    noise_parts: int  # its scale, in 64ths of a grid step
     minimum_batch: int
     group: int  # fewest people in the mixing group of a row
     modulus: int  # 0 for a curator, as is `shares`
     shares: int
 
-    models: ClassVar[frozenset[str]] = frozenset({"shuffle", "central"})
-    noise_field: ClassVar[str] = "scale"  # which field holds the noise's scale, in 64ths of a grid step
+    extra_coordinates: ClassVar[int]  # of a row, beyond the point's own
 
     # ------------------------------------------------------------ what a protocol says
 
@@ -87,16 +88,6 @@ class ShareParameters:
     def rows_filled(self) -> int:
         """Rows that one person's vectors are added to."""
 
-    @property
-    @abstractmethod
-    def noise_scale(self) -> Fraction:
-        """Scale of the noise that each of those who add it adds, in grid steps."""
-
-    @property
-    @abstractmethod
-    def point_bytes(self) -> int:
-        """Bytes of the point that a curator is given."""
-
     @abstractmethod
     def influence(self) -> Influence:
         """Return what replacing one person can change of the table, in grid steps."""
@@ -107,6 +98,34 @@ class ShareParameters:
         return False
 
     # ------------------------------------------------------------ what follows
+
+    def checked_sums(self) -> dict[str, Any]:
+        """Return the clean fields that all vector sums have, or raise PlanError."""
+        bounds = {
+            "coordinates": (1 + self.extra_coordinates, 1 << 12),
+            "grid_bits": (1, MAX_GRID_BITS),
+            "noise_parts": (1, SCALE_PARTS << 24),
+            "minimum_batch": (1, 1 << 40),
+            "group": (1, 1 << 40),
+            "modulus": (0, MAX_MODULUS),
+            "shares": (0, 1 << 10),
+        }
+        clean = {name: checked_integer(name, getattr(self, name), *bounds[name]) for name in bounds}
+        return {**clean, "noise": checked_choice("noise", self.noise, NOISES)}
+
+    @property
+    def noise_scale(self) -> Fraction:
+        """Scale of the noise that each of those who add it adds, in grid steps."""
+        return Fraction(self.noise_parts, SCALE_PARTS)
+
+    def cells_moved(self) -> int:
+        """Return the squared influence on the rows of one partition, a replaced person's cell or two of them.
+
+        In one cell the counts agree, and bodies of length a·G differ by at most 4a²G²; in two, 2G².
+        """
+        grid_squared = self.grid * self.grid
+        bodies = -(-4 * (SCALE_SQUARED - self.count_weight**2) * grid_squared // SCALE_SQUARED)
+        return max(bodies, 2 * grid_squared)
 
     @property
     def grid(self) -> int:
@@ -128,7 +147,7 @@ class ShareParameters:
     def cost(self) -> Cost:
         """What one person sends: messages and bytes; in the central model the point itself."""
         if self.noise == "curator":
-            return Cost(1, self.point_bytes)
+            return Cost(1, 8 * (self.coordinates - self.extra_coordinates))
         messages = self.rows_served * self.coordinates * self.shares
         return Cost(messages, messages * self.message_width)
 
@@ -138,9 +157,19 @@ class ShareParameters:
         return ADDRESS_BYTES + -(-max(self.modulus - 1, 1).bit_length() // 8)
 
     @property
-    def report_width(self) -> int:
-        """Bytes of one unshuffled report: id, then shares in the order of their addresses."""
-        return ID_BYTES + self.cost.messages * (self.message_width - ADDRESS_BYTES)
+    def answer_bytes(self) -> int:
+        """Bytes of an unshuffled report after its id: shares in the order of their addresses."""
+        return self.cost.messages * (self.message_width - ADDRESS_BYTES)
+
+    @property
+    def smallest_batch(self) -> int:
+        """The fewest people that a shuffler may release together."""
+        return self.minimum_batch
+
+    @property
+    def smallest_group(self) -> int:
+        """The fewest people in the mixing group of a row."""
+        return self.group
 
     def check_shares(self) -> None:
         """Raise PlanError unless modulus, shares and groups fit who adds the noise."""
@@ -152,8 +181,16 @@ class ShareParameters:
         if self.group > self.minimum_batch:
             raise PlanError(f"group {self.group} must not exceed minimum_batch {self.minimum_batch}")
 
-    def check_local_noise(self) -> None:
-        """Raise PlanError where each person's noise is too small for the accounting of many people's sum."""
+    def check_fit(self, dimension: int) -> None:
+        """Raise PlanError unless rows hold the plan's points and each person's noise can be accounted for.
+
+        Sums of many people's noise are only accounted for where each has a scale of two grid steps.
+        """
+        wanted = dimension + self.extra_coordinates
+        if self.coordinates != wanted:
+            raise PlanError(
+                f"coordinates must be dimension + {self.extra_coordinates} = {wanted}, got {self.coordinates}"
+            )
         if self.noise == "everyone" and self.noise_scale < SMALLEST_LOCAL_SCALE:
             raise PlanError(
                 f"each person's noise must have a scale of at least {SMALLEST_LOCAL_SCALE} grid steps, got "
@@ -164,13 +201,17 @@ class ShareParameters:
 
     def curve(self, people: int | None = None) -> Curve:
         """Return the Rényi curve of the noise, with so many people adding theirs."""
+        return self.curve_at(self.noise_scale, people)
+
+    def curve_at(self, scale: Fraction, people: int | None = None) -> Curve:
+        """Return what the curve would be with noise of this scale, in grid steps."""
         influence = self.influence()
         if self.noise == "curator":
-            return gaussian_curve(influence, self.noise_scale)
+            return gaussian_curve(influence, scale)
         adders = self.minimum_batch if people is None else people
         if self.by_column:
             adders = self.group_of(people)
-        return distributed_curve(influence, self.noise_scale, adders)
+        return distributed_curve(influence, scale, adders)
 
     def group_of(self, people: int | None = None) -> int:
         """Return how many people can be counted on in a row, in a batch of so many."""
@@ -188,13 +229,11 @@ class ShareParameters:
         bits = security_of(self.shares, self.modulus, max(1, self.group_of(people)))
         return float(self.touched * (1 + math.exp(epsilon)) * 2.0**-bits * (1 + 1e-9))
 
-    def check_odds(self, epsilon: float) -> None:
-        """Do nothing: there are no odds here; a plan cannot be built without `check_promise`."""
-
-    def check_promise(self, *, model: str, epsilon: float, delta: float) -> None:
+    def check_promise(self, facts: Facts) -> None:
         """Raise PlanError unless the smallest batch allowed is (ε, δ)-private."""
-        if (model == "central") != (self.noise == "curator"):
-            raise PlanError(f"noise {self.noise} does not belong to the {model} model")
+        if (facts.model == "central") != (self.noise == "curator"):
+            raise PlanError(f"noise {self.noise} does not belong to the {facts.model} model")
+        epsilon, delta = facts.epsilon, facts.delta
         spent = renyi_delta(self.curve(), epsilon) + self.mixing_delta(epsilon)
         if spent > delta:
             raise PlanError(
@@ -203,18 +242,24 @@ class ShareParameters:
             )
 
     def spent_epsilon(self) -> float:
-        """Return infinity: what a report without mixing promises."""
+        """Return infinity: without mixing, the shares of a report add up to the person's vectors."""
         return math.inf
 
-    def guarantee(self, *, model: str, epsilon: float, delta: float, people: int | None = None) -> Guarantee:
+    def promised_alone(self, epsilon: float) -> float:
+        """Return infinity: a report that is not mixed promises nothing."""
+        del epsilon
+        return math.inf
+
+    def guarantee(self, facts: Facts, people: int | None = None) -> Guarantee:
         """Return the promise: the plan's, or what it comes to for a batch of so many people."""
+        epsilon, delta = facts.epsilon, facts.delta
         spent = self._spent(epsilon, delta, people)
-        shuffled = (*SHUFFLE_CONDITIONS, _NOISE_CONDITION) if model == "shuffle" else ()
+        shuffled = (*SHUFFLE_CONDITIONS, _NOISE_CONDITION) if facts.model == "shuffle" else ()
         return Guarantee(
             epsilon=epsilon if people is None else spent,
             delta=delta,
             spent=min(spent, epsilon) if people is None else spent,
-            model=model,
+            model=facts.model,
             conditions=(*CONDITIONS[1:3], *(shuffled or _CURATOR_CONDITIONS)),
             local_epsilon=math.inf,
             people=people or self.minimum_batch,

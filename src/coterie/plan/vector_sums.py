@@ -15,16 +15,15 @@ Noise, shares and the promise are `coterie.plan.shares`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
-from fractions import Fraction
-from typing import Any, Final, Self
+from dataclasses import dataclass
+from typing import ClassVar, Final
 
 from coterie.errors import PlanError
-from coterie.geometry.ball import SCALE, SCALE_SQUARED
-from coterie.plan.checks import checked_choice, checked_fields, checked_integer
-from coterie.plan.codeword import EXTRA_COORDINATES
-from coterie.plan.shares import MAX_GRID_BITS, MAX_MODULUS, NOISES, SCALE_PARTS, ShareParameters
-from coterie.plan.views import MAX_ROWS, Halfspaces, View, check_dimension, checked_views, views_from_list
+from coterie.geometry.ball import SCALE
+from coterie.geometry.lift import EXTRA_COORDINATES
+from coterie.plan.checks import checked_choice, checked_integer
+from coterie.plan.shares import ShareParameters
+from coterie.plan.views import MAX_ROWS, Halfspaces, View, check_dimension, checked_views
 from coterie.privacy.renyi import Influence
 
 LAYOUTS: Final = ("cells", "hashed", "column")
@@ -65,7 +64,7 @@ class VectorSumParameters(ShareParameters):
         Share of the lifted vector that counts people, times 2^20.
     noise : {"everyone", "curator"}
         Who adds noise.
-    scale : int
+    noise_parts : int
         Scale of that noise, in 64ths of a grid step.
     minimum_batch, group : int
         The fewest people a batch may have, and the fewest in the mixing group of a row.
@@ -80,28 +79,22 @@ class VectorSumParameters(ShareParameters):
     grid_bits: int
     count_weight: int
     noise: str
-    scale: int
+    noise_parts: int
     minimum_batch: int
     group: int
     modulus: int
     shares: int
 
+    extra_coordinates: ClassVar[int] = EXTRA_COORDINATES
+
     def __post_init__(self) -> None:
-        checked_choice("layout", self.layout, LAYOUTS)
-        checked_choice("noise", self.noise, NOISES)
-        for name, low, high in (
-            ("coordinates", 1 + EXTRA_COORDINATES, 1 << 12),
-            ("buckets", 0, MAX_ROWS),
-            ("grid_bits", 1, MAX_GRID_BITS),
-            ("count_weight", 0, SCALE),
-            ("scale", 1, SCALE_PARTS << 24),
-            ("minimum_batch", 1, 1 << 40),
-            ("group", 1, 1 << 40),
-            ("modulus", 0, MAX_MODULUS),
-            ("shares", 0, 1 << 10),
-        ):
-            object.__setattr__(self, name, checked_integer(name, getattr(self, name), low, high))
-        object.__setattr__(self, "views", checked_views(self.views))
+        self._set(
+            layout=checked_choice("layout", self.layout, LAYOUTS),
+            views=checked_views(self.views),
+            buckets=checked_integer("buckets", self.buckets, 0, MAX_ROWS),
+            count_weight=checked_integer("count_weight", self.count_weight, 0, SCALE),
+            **self.checked_sums(),
+        )
         if self.layout != "column" and len(self.views) != 1:
             raise PlanError(f"layout {self.layout} takes one view, got {len(self.views)}")
         if self.layout != "column" and isinstance(self.views[0], Halfspaces):
@@ -125,23 +118,11 @@ class VectorSumParameters(ShareParameters):
         """Whether a person serves the one row that their id names."""
         return self.layout == "column"
 
-    @property
-    def noise_scale(self) -> Fraction:
-        """Scale of the noise that each of those who add it adds, in grid steps."""
-        return Fraction(self.scale, SCALE_PARTS)
-
-    @property
-    def point_bytes(self) -> int:
-        """Bytes of the point that a curator is given."""
-        return 8 * (self.coordinates - EXTRA_COORDINATES)
-
     def influence(self) -> Influence:
         """Return what replacing one person can change of the table, in grid steps."""
-        grid_squared = self.grid * self.grid
         if self.by_column:
-            return Influence(4 * grid_squared, self.coordinates)
-        bodies = -(-4 * (SCALE_SQUARED - self.count_weight**2) * grid_squared // SCALE_SQUARED)
-        return Influence(max(bodies, 2 * grid_squared), self.rows * self.coordinates)
+            return Influence(4 * self.grid * self.grid, self.coordinates)
+        return Influence(self.cells_moved(), self.rows * self.coordinates)
 
     def group_of(self, people: int | None = None) -> int:
         """Return how many people can be counted on in a row, in a batch of so many.
@@ -153,23 +134,7 @@ class VectorSumParameters(ShareParameters):
             return self.group
         return min(self.group, likely_group(people, self.rows) if self.by_column else people)
 
-    def check_plan(self, *, dimension: int, epsilon: float) -> None:
-        """Raise PlanError unless the parameters fit a plan of this dimension."""
-        del epsilon
-        if self.coordinates != dimension + EXTRA_COORDINATES:
-            raise PlanError(f"coordinates must be dimension + 2 = {dimension + 2}, got {self.coordinates}")
+    def check_fit(self, dimension: int) -> None:
+        """Raise PlanError unless rows, noise and views fit a plan of this dimension."""
+        ShareParameters.check_fit(self, dimension)
         check_dimension(self.views, dimension)
-        self.check_local_noise()
-
-    # ------------------------------------------------------------ JSON
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {**plain, "views": [view.to_dict() for view in self.views]}
-
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Read the JSON form; PlanError for anything unknown, missing or out of range."""
-        known = checked_fields("parameters", data, (field.name for field in fields(cls)))
-        return cls(**{**known, "views": views_from_list(known["views"])})

@@ -14,7 +14,7 @@ the plan by label: "view/<number>", and for halfspaces "view/<number>/<block>", 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
@@ -22,7 +22,6 @@ from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.cells import CrossPolytopeCells, NetCells
 from coterie.geometry.halfspaces import HalfspaceSigns, turn_size
-from coterie.plan.canonical import shown
 from coterie.plan.checks import (
     checked_choice,
     checked_fields,
@@ -193,13 +192,10 @@ _KINDS: Final[dict[str, type[View]]] = {
 
 
 def checked_views(views: object) -> tuple[View, ...]:
-    """Return views that one table can hold, or raise PlanError."""
-    views = tuple(checked_list("views", views))
+    """Return views that one table can hold, from views or their JSON forms, or raise PlanError."""
+    views = tuple(_checked_view(f"views[{i}]", view) for i, view in enumerate(checked_list("views", views)))
     if not views:
         raise PlanError("a plan needs at least one view")
-    for number, view in enumerate(views):
-        if not isinstance(view, View):
-            raise PlanError(f"views[{number}] must be a CrossPolytope, Net or Halfspaces, got {shown(view)}")
     checked_power_of_two("sum of the views' weights", sum(view.weight for view in views), 1, MAX_WEIGHT)
     if (rows := sum(view.rows for view in views)) > MAX_ROWS:
         raise PlanError(f"the views have at most {MAX_ROWS} rows in all, got {rows}")
@@ -217,11 +213,8 @@ def check_dimension(views: tuple[View, ...], dimension: int) -> None:
         view.check_dimension(f"views[{number}]", dimension)
 
 
-def views_from_list(data: object) -> tuple[View, ...]:
-    """Read the JSON form of a plan's views."""
-    return tuple(_view_from_dict(f"views[{i}]", view) for i, view in enumerate(checked_list("views", data)))
-
-
-def _view_from_dict(where: str, data: object) -> View:
-    kind = data.get("cells") if isinstance(data, dict) else None
-    return _KINDS[checked_choice(f"{where}.cells", kind, _KINDS)].from_dict(where, data)
+def _checked_view(where: str, view: object) -> View:
+    if isinstance(view, View):
+        return view
+    kind = view.get("cells") if isinstance(view, Mapping) else None
+    return _KINDS[checked_choice(f"{where}.cells", kind, _KINDS)].from_dict(where, view)

@@ -52,6 +52,14 @@ ISSUED_IDS: Final = (
     "part."
 )
 
+SHUFFLE_CONDITIONS: Final = (
+    "Ids are drawn on the device, and whoever reads the batch never sees one beside a name, an address or a "
+    "time: under this plan the collector is the shuffler, and passes on nothing but the messages.",
+    "Everyone in the batch holds the same plan and answers it honestly: people who make up reports, or who "
+    "show theirs to the reader, do not count in the size of the batch.",
+    "Each report enters one batch, ever, and a batch smaller than the plan's minimum is never released.",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:

@@ -35,6 +35,7 @@ from coterie.coins import Coins
 from coterie.errors import PlanError
 from coterie.privacy.odds import BASE_ODDS
 
+CODEWORDS: Final = 256  # N of plans that do not say: an index is one byte
 MAX_CODEWORDS: Final = 1 << 16  # an index fits two bytes
 TOTAL_LIMIT: Final = 1 << 53  # the draw fits an integer of every language, floats included
 

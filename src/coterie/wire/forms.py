@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from coterie.errors import PlanError, ReportError
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES, CodewordParameters
+from coterie.plan.codeword import CodewordParameters
 from coterie.plan.lsh_tree import LshTreeParameters
-from coterie.plan.net_tree import NetTreeParameters
-from coterie.plan.net_tree_codeword import CodewordTreeParameters
+from coterie.plan.net_tree import CodewordTreeParameters, NetTreeParameters
 from coterie.plan.shares import ShareParameters
 from coterie.randomizers.vector_sums import from_big_endian
+from coterie.wire.layout import ID_BYTES
 
 _P = TypeVar("_P")
 

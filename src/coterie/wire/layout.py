@@ -9,6 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import ReportError
+from coterie.plan.base import ID_BYTES, TOKEN_BYTES
+
+__all__ = ["ID_BYTES", "TOKEN_BYTES", "Reports", "as_rows"]
 
 Reports = bytes | bytearray | memoryview | NDArray[np.uint8]
 

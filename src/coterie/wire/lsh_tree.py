@@ -31,10 +31,10 @@ from numpy.typing import NDArray
 
 from coterie.errors import PlanError
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES
-from coterie.plan.design import CODEWORDS
 from coterie.plan.lsh_tree import LshTreeParameters
+from coterie.randomizers.codeword import CODEWORDS
 from coterie.randomizers.sphere import directions_of
+from coterie.wire.layout import ID_BYTES
 from coterie.wire.stream import BLOCK_BITS, PublicStream
 
 _WORDS_A_BLOCK: Final = BLOCK_BITS // 16

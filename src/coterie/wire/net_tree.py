@@ -33,10 +33,9 @@ from numpy.typing import NDArray
 from coterie.errors import PlanError
 from coterie.geometry.nets import ROOT_BITS
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES
-from coterie.plan.net_tree import NetTreeParameters
-from coterie.plan.net_tree_codeword import CodewordTreeParameters
+from coterie.plan.net_tree import CodewordTreeParameters, NetTreeParameters
 from coterie.randomizers.sphere import directions_of
+from coterie.wire.layout import ID_BYTES
 from coterie.wire.stream import BLOCK_BITS, PublicStream
 
 _WORDS_A_BLOCK: Final = BLOCK_BITS // 16

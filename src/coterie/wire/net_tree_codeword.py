@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 
 from coterie.errors import PlanError
 from coterie.geometry.hadamard import fwht
+from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.geometry.nets import ROOT_BITS
 from coterie.plan import Plan
-from coterie.plan.codeword import EXTRA_COORDINATES
-from coterie.plan.design import CODEWORDS
-from coterie.plan.net_tree_codeword import CodewordTreeParameters
+from coterie.plan.net_tree import CodewordTreeParameters
+from coterie.randomizers.codeword import CODEWORDS
 from coterie.wire.net_tree import numbers_of_bits
 from coterie.wire.stream import BLOCK_BITS, PublicStream, signs_of
 

@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import FileError
+from coterie.files import replacing
 from coterie.plan import Plan
-from coterie.plan.files import replacing
 from coterie.wire.layout import Reports, as_rows
 
 MAGIC: Final = b"COTERIE-REPORTS\n"

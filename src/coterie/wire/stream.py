@@ -17,7 +17,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from coterie.plan.codeword import ID_BYTES
+from coterie.wire.layout import ID_BYTES
 from coterie.wire.rows import Rows
 
 BLOCK_BYTES: Final = 16

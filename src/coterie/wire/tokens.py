@@ -18,8 +18,7 @@ import hashlib
 
 from coterie.errors import ReportError
 from coterie.plan import Plan
-from coterie.plan.codeword import ID_BYTES
-from coterie.plan.plan import TOKEN_BYTES
+from coterie.wire.layout import ID_BYTES, TOKEN_BYTES
 
 
 def token_id(plan: Plan, token: bytes) -> bytes:

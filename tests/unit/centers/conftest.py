@@ -9,7 +9,7 @@ import pytest
 
 from coterie.centers import population
 from coterie.oracles.rows import Frame, Lift, ViewRows
-from coterie.plan.design import spread_offsets
+from coterie.plan.codeword_design import spread_offsets
 from coterie.plan.views import CrossPolytope, Halfspaces
 
 COUNT_WEIGHT = int(0.3 * 2**20)

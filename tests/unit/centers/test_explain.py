@@ -11,8 +11,8 @@ from coterie.centers import explain as module
 from coterie.centers.blobs import BlobFit, search
 from coterie.centers.explain import Answer, Evidence, combined, explain, k_means, weigh
 from coterie.centers.population import fit_population, into_ball
-from coterie.plan.design import spread_offsets
-from coterie.plan.net import spread_points
+from coterie.geometry.spread import spread_points
+from coterie.plan.codeword_design import spread_offsets
 from coterie.plan.views import Halfspaces, Net
 
 DIMENSION = 24

@@ -6,6 +6,7 @@ from coterie.centers.lsh_tree import leaves_of
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
 from coterie.engines import play
+from coterie.errors import DecodeError, PlanError
 from coterie.metrics import normalized_objective
 from coterie.oracles.lsh_levels import LevelSums
 from coterie.tree.lsh_tree import lsh_leaves
@@ -17,7 +18,6 @@ SWITCHES = [
     {"split": "deepest"},
     {"count": "joint"},
     {"levels": 4},
-    {"threshold": 1.0},
 ]
 
 
@@ -30,6 +30,17 @@ def test_every_switch_finds_separated_clusters(options):
     assert normalized_objective(points, result.centers) < 0.6 * one_center
     assert result.centers.shape == (3, 10)
     assert 0.9 < result.weights.sum() < 1 + 1e-9  # what noise may have made has no weight
+
+
+def test_the_threshold_is_the_decoders():
+    points, _, _ = gaussian_mixture(20_000, 6, 3, 50, random_state=0)
+    table = play(Plan.design(6, 3, 8.0, 20_000, protocol="lsh-tree"), points, SimulationCoins(0))
+    few, many = (decode(table, random_state=0, threshold=times).tree.leaves for times in (1e6, 0.0))
+    assert len(few.weights) <= 2 < len(many.weights)  # only the root is branched, or every node
+    with pytest.raises(PlanError, match="threshold must be in"):
+        decode(table, threshold=-1.0)
+    with pytest.raises(DecodeError, match="lsh-tree has no option 'strays'; known: threshold"):
+        decode(table, strays=0.5)
 
 
 def test_the_same_table_and_seed_give_the_same_centers():

@@ -5,7 +5,7 @@ import pytest
 
 from coterie.centers import population
 from coterie.centers.population import clear_cells, fit_population, reweight, seen_parts
-from coterie.plan.net import spread_points
+from coterie.geometry.spread import spread_points
 from coterie.plan.views import Net
 
 DIMENSION = 24

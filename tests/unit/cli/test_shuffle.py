@@ -50,7 +50,7 @@ def test_shares_go_the_same_way(terminal):
 def test_sums_over_the_net_tree_go_the_same_way(terminal):
     make(
         terminal, "--protocol", "net-tree-sums", "--minimum-batch", 400,
-        "--option", "levels=2", "--option", "buckets=24", "--option", "strays=0.5",
+        "--option", "levels=2", "--option", "buckets=24",
     )  # fmt: skip
     mixed = terminal.json("shuffle", "--plan", "plan.json", "r.coterie", "--out", "s.coterie")
     assert mixed["messages"] % (400 * 2 * 24 * 3) == 0

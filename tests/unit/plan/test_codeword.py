@@ -53,7 +53,7 @@ def test_views_of_all_kinds_can_mix():
         ({"count_weight": 2**20 + 1}, "count_weight must be in"),
         ({"views": ()}, "at least one view"),
         ({"views": 3}, "views must be a list"),
-        ({"views": ("net",)}, r"views\[0\] must be a CrossPolytope, Net or Halfspaces"),
+        ({"views": ("net",)}, r"views\[0\].cells must be one of cross-polytope, net, halfspaces"),
         ({"views": (CrossPolytope(4),) * 3}, "sum of the views' weights must be a power of two"),
         ({"views": (CrossPolytope(4, 256), CrossPolytope(4, 256))}, r"weights must be in \[1, 256\]"),
         ({"views": (CrossPolytope(2**15),) * 2}, r"at most 65536 rows in all, got 131072"),
@@ -67,20 +67,21 @@ def test_refuses(parameters, changes, message):
 
 
 def test_the_plan_around_the_parameters_is_checked(parameters):
-    parameters.check_plan(dimension=126, epsilon=1.0)
+    parameters.check_fit(126)
+    parameters.check_odds(1.0)
     with pytest.raises(PlanError, match=r"embedding must be at least dimension \+ 2 = 129"):
-        parameters.check_plan(dimension=127, epsilon=1.0)
+        parameters.check_fit(127)
     with pytest.raises(PlanError, match=r"exceed 45605155, the most that epsilon 0\.999999 allows"):
-        parameters.check_plan(dimension=100, epsilon=0.999999)
+        parameters.check_odds(0.999999)
     flat = dataclasses.replace(parameters, views=(Net(SQUARE),))
     with pytest.raises(PlanError, match=r"views\[0\]: net points must have dimension 3"):
-        flat.check_plan(dimension=3, epsilon=1.0)
+        flat.check_fit(3)
     far = dataclasses.replace(
         parameters, embedding=256, views=(CrossPolytope(4), Halfspaces(1, (2**27 + 1,)))
     )
-    far.check_plan(dimension=129, epsilon=1.0)  # S = 256
+    far.check_fit(129)  # S = 256
     with pytest.raises(PlanError, match=r"views\[1\]: offset 0 must be in \[-134217728, 134217728\]"):
-        far.check_plan(dimension=128, epsilon=1.0)
+        far.check_fit(128)
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,16 @@ import numpy as np
 import pytest
 
 from coterie.errors import PlanError
+from coterie.geometry.spread import spread_points
 from coterie.plan import Plan
-from coterie.plan.design import CELLS, HALFSPACE_SHARE, TURNS, WHOLE, choose_embedding, spread_offsets
-from coterie.plan.net import spread_points
+from coterie.plan.codeword_design import (
+    CELLS,
+    HALFSPACE_SHARE,
+    TURNS,
+    WHOLE,
+    choose_embedding,
+    spread_offsets,
+)
 from coterie.plan.views import CrossPolytope, Halfspaces, Net
 from coterie.privacy import largest_odds
 

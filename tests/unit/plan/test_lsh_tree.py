@@ -5,7 +5,7 @@ import pytest
 
 from coterie.errors import PlanError
 from coterie.plan import Plan
-from coterie.plan.lsh_tree import LshTreeParameters, design_lsh_tree
+from coterie.plan.lsh_tree import LshTreeParameters
 from coterie.privacy.odds import BASE_ODDS, product_allowed
 
 OPTIONS = [
@@ -15,7 +15,7 @@ OPTIONS = [
     {"split": "deepest"},
     {"count": "joint"},
     {"randomizer": "privunit", "split": "budget", "count": "joint", "levels": 3},
-    {"levels": 2, "threshold": 4.0, "histogram_share": 0.5},
+    {"levels": 2, "histogram_share": 0.5},
 ]
 
 
@@ -25,12 +25,7 @@ def design(dimension=100, clusters=8, epsilon=1.0, **options):
 
 def test_the_defaults_are_the_paper_s():
     parameters = design().parameters
-    assert (parameters.levels, parameters.split, parameters.randomizer, parameters.threshold) == (
-        6,
-        "users",
-        "djw",
-        1.5,
-    )
+    assert (parameters.levels, parameters.split, parameters.randomizer) == (6, "users", "djw")
     assert math.log(parameters.count_odds / BASE_ODDS) == pytest.approx(0.1, rel=1e-5)
     assert math.log(parameters.vector_odds / BASE_ODDS) == pytest.approx(0.9, rel=1e-5)
 
@@ -78,7 +73,7 @@ def test_joint_without_a_share_spends_everything():
         ({"count": "none"}, "count must be one of"),
         ({"levels": 15}, "levels must be in"),
         ({"levels": 0}, "levels must be in"),
-        ({"threshold": -1.0}, "threshold must be in"),
+        ({"threshold": 1.0}, "has no option 'threshold'; known: levels, split"),
         ({"histogram_share": 1.0}, "histogram_share must be in"),
         ({"histogram_share": 0.0}, "too small for a histogram share"),
     ],
@@ -115,13 +110,13 @@ def test_parameters_that_do_not_fit_together_are_refused(changes, message):
 def test_codewords_must_hold_the_lifted_point():
     parameters = design(randomizer="privunit").parameters
     with pytest.raises(PlanError, match="embedding must be at least"):
-        parameters.check_plan(dimension=200, epsilon=1.0)
+        parameters.check_fit(200)
     with pytest.raises(PlanError, match="power of two"):
         LshTreeParameters.from_dict({**parameters.to_dict(), "embedding": 130})
 
 
 def test_rows_of_the_levels_lie_back_to_back():
-    parameters = design_lsh_tree(dimension=3, clusters=2, epsilon=1.0, expected_users=9, levels=3)
+    parameters = design(3, 2, levels=3).parameters
     assert [parameters.first_row(level) for level in (1, 2, 3)] == [0, 2, 6]
     assert parameters.rows == 14
 

@@ -5,23 +5,30 @@ from dataclasses import replace
 import pytest
 
 from coterie.errors import PlanError
-from coterie.plan import Plan
+from coterie.geometry.net_sizes import net_points
+from coterie.plan import Plan, theory_constants
+from coterie.plan.base import Facts
 from coterie.plan.net_tree import NetTreeParameters
-from coterie.plan.net_tree_design import design_net_tree, net_points, theory_constants
+from coterie.plan.net_tree_design import design as design_net_tree
+from coterie.plan.tree import TreeDecoding
 from coterie.privacy.odds import BASE_ODDS
 
 
 def design(dimension=2, clusters=4, epsilon=1.0, users=200_000, **options):
-    return design_net_tree(
-        dimension=dimension, clusters=clusters, epsilon=epsilon, expected_users=users, **options
-    )
+    facts = Facts(dimension=dimension, clusters=clusters, epsilon=epsilon, expected_users=users)
+    return design_net_tree(facts, **options)
+
+
+def decoding(dimension=2, clusters=4, users=200_000, design_options=None, **options):
+    plan = Plan.design(dimension, clusters, 1.0, users, protocol="net-tree", **(design_options or {}))
+    return TreeDecoding.of(plan.parameters, plan.facts, options)
 
 
 @pytest.mark.parametrize(
     ("levels", "width"), [(1, 13), (4, 13), (5, 14), (8, 14), (9, 15), (12, 15), (16, 16), (24, 18)]
 )
 def test_a_report_is_an_id_and_two_bits_a_level(levels, width):
-    parameters = NetTreeParameters(levels, 2, 2, 1.0, BASE_ODDS + 1, BASE_ODDS + 1, 1, 1, 0.0)
+    parameters = NetTreeParameters(levels, 2, 2, 1.0, BASE_ODDS + 1, BASE_ODDS + 1)
     assert parameters.report_width == width
 
 
@@ -42,9 +49,6 @@ def test_a_plan_round_trips_through_json():
         ({"scale": 0.0}, "scale must be in"),
         ({"count_odds": BASE_ODDS}, "count_odds must be in"),
         ({"vector_odds": 1.5}, "vector_odds must be an integer"),
-        ({"expansion": 0}, "expansion must be in"),
-        ({"rounds": 65}, "rounds must be in"),
-        ({"strays": -0.1}, "strays must be in"),
         ({"layout": 2}, "layout must be in"),
         ({"ratio": 4, "projected": 12}, "children"),
     ],
@@ -52,6 +56,30 @@ def test_a_plan_round_trips_through_json():
 def test_parameters_are_valid_once_built(change, message):
     with pytest.raises(PlanError, match=message):
         dataclasses.replace(design(), **change)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"expansion": 0}, "expansion must be in"),
+        ({"rounds": 65}, "rounds must be in"),
+        ({"strays": -0.1}, "strays must be in"),
+        ({"constants": "magic"}, "constants must be one of"),
+        ({"alpha": 2.0}, "alpha must be in"),
+        ({"depth": 3}, "has no option 'depth'; known: constants, alpha, expansion, rounds, strays"),
+    ],
+)
+def test_decoder_options_are_checked(options, message):
+    with pytest.raises(PlanError, match=message):
+        decoding(**options)
+
+
+def test_what_steers_the_decoder_is_no_part_of_the_plan():
+    fields = set(design().to_dict()) | set(design(randomizer="codeword").to_dict())
+    assert fields.isdisjoint({"expansion", "rounds", "strays"})
+    assert decoding() == TreeDecoding(1, 18, 0.5)
+    assert decoding(design_options={"randomizer": "codeword"}).strays == 0.02
+    assert decoding(expansion=7, rounds=3, strays=0.25) == TreeDecoding(7, 3, 0.25)
 
 
 def test_unknown_and_missing_fields_are_refused():
@@ -77,7 +105,8 @@ def test_theory_follows_a_given_projection():
     assert parameters.scale == constants.scale
     assert parameters.scale == pytest.approx(math.sqrt(0.01 / math.log(200_000 / 0.1) * 100 / 3))
     base = 1 + (2 + constants.theta) / math.sqrt(3 / 5)
-    assert parameters.expansion == math.ceil(base**3) == constants.expansion
+    to_the_letter = decoding(dimension=100, design_options={"projected": 3, "levels": 3}, constants="theory")
+    assert to_the_letter.expansion == math.ceil(base**3) == constants.expansion
 
 
 def test_the_depth_grows_with_the_people():
@@ -91,7 +120,7 @@ def test_the_depth_grows_with_the_people():
 def test_practical_choices():
     assert (design().projected, design().scale, design().levels) == (2, 1.0, 2)
     high = design(dimension=100, clusters=8)
-    assert (high.projected, high.levels, high.expansion) == (6, 1, 1)
+    assert (high.projected, high.levels) == (6, 1)
     assert high.scale == pytest.approx(math.sqrt(100 / 6) / 1.5)
     assert high.count_odds == high.vector_odds
     assert design(dimension=1, clusters=50).levels == 6  # never more than six
@@ -116,12 +145,8 @@ def test_theory_computes_every_constant():
 
 def test_theory_builds_where_it_can_and_refuses_with_the_numbers_where_not():
     parameters = design(constants="theory", users=20_000)
-    assert (parameters.levels, parameters.rounds, parameters.strays, parameters.expansion) == (
-        8,
-        15,
-        0.0,
-        71736,
-    )
+    assert parameters.levels == 8
+    assert decoding(users=20_000, constants="theory") == TreeDecoding(71736, 15, 0.0)
     with pytest.raises(PlanError, match=r"nets of 100 dimensions cannot be built.*theta=.*nodes"):
         design(dimension=100, constants="theory")
     with pytest.raises(PlanError, match=r"the tree would have up to .* nodes.*theta="):
@@ -138,7 +163,7 @@ def test_options_are_checked():
         design(constants="theory", alpha=2.0)
     with pytest.raises(PlanError, match="too small"):
         design(epsilon=1e-7)
-    with pytest.raises(PlanError, match=r"has no option 'flavour'; known: constants, alpha, .*strays"):
+    with pytest.raises(PlanError, match=r"has no option 'flavour'; known: constants, .*, randomizer$"):
         Plan.design(2, 2, 1.0, 1000, protocol="net-tree", flavour="sweet")
 
 

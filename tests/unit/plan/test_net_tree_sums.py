@@ -108,13 +108,15 @@ def test_what_cannot_be_is_said():
 def test_the_paper_needs_a_bucket_for_everybody():
     # Theorem 22 holds only where no node shares a bucket with people; s = 2N·n/β is beyond every real n.
     few = plan_of(1000, dimension=1, constants="theory", levels=4, buckets=1 << 24, minimum_batch=1000)
-    assert math.isfinite(few.approximation(slack=0.5).ratio)
-    assert math.isinf(dataclasses.replace(few).approximation(slack=0.5, people=10**7).ratio)
+    assert math.isfinite(few.approximation({"constants": "theory"}, slack=0.5).ratio)
+    assert math.isinf(
+        dataclasses.replace(few).approximation({"constants": "theory"}, slack=0.5, people=10**7).ratio
+    )
 
 
 def test_the_stated_errors_are_flat_in_the_people():
     errors = [
-        plan_of(people, dimension=2, constants="theory", levels=5).approximation()
+        plan_of(people, dimension=2, constants="theory", levels=5).approximation({"constants": "theory"})
         for people in (10**5, 10**6)
     ]
     assert errors[0].count_error == pytest.approx(errors[1].count_error, rel=0.05)

@@ -279,7 +279,7 @@ def test_nobody_can_be_left_alone_with_the_noise():
         ({"delta": 0.010001}, r"delta must be in \[1e-30, 0\.01\]"),
         ({"delta": 5e-324}, r"delta must be in \[1e-30, 0\.01\]"),
         ({"expected_users": 89}, "minimum_batch 90 must not exceed expected_users 89"),
-        ({"parameters": {"scale": 128}}, "would not keep its promise"),
+        ({"parameters": {"noise_parts": 128}}, "would not keep its promise"),
         ({"delta": 1e-30}, "would not keep its promise"),
     ],
 )
@@ -299,7 +299,7 @@ def test_an_amplified_plan_whose_batch_nobody_expects_is_refused():
 def test_hardly_any_noise_is_a_broken_promise_and_no_overflow():
     plan = Plan.design(2, 2, 1.0, 100, **CENTRAL, cells=4)
     with pytest.raises(PlanError, match="would not keep its promise"):
-        Plan.from_json(edited(plan, parameters={"scale": 1}))
+        Plan.from_json(edited(plan, parameters={"noise_parts": 1}))
 
 
 def test_column_tables_whose_counts_wrap_are_refused():

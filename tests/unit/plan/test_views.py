@@ -5,7 +5,7 @@ import pytest
 
 from coterie.errors import PlanError
 from coterie.geometry.halfspaces import HalfspaceSigns
-from coterie.plan.views import CrossPolytope, Halfspaces, Net, views_from_list
+from coterie.plan.views import CrossPolytope, Halfspaces, Net, checked_views
 
 SQUARE = ((0, 0), (2**20, 0), (0, -(2**20)), (5, 7))
 
@@ -21,7 +21,7 @@ def test_the_json_form_is_that_of_the_wire_format():
         {"cells": "net", "points": [[0, 1], [2, -3]], "weight": 2},
         {"cells": "halfspaces", "rows": 2, "offsets": [0, -7], "weight": 5},
     ]
-    views = views_from_list(listed)
+    views = checked_views(listed)
     assert [view.to_dict() for view in views] == listed
     assert views[2] == Halfspaces(2, (0, -7), 5)
     assert hash(views[2]) == hash(Halfspaces(2, [0, -7], 5))  # a list becomes a tuple

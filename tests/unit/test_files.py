@@ -1,7 +1,7 @@
 import pytest
 
 from coterie.errors import FileError
-from coterie.plan.files import read_bounded, replacing
+from coterie.files import read_bounded, replacing
 
 
 def write_and_fail(path):

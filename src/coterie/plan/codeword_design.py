@@ -25,22 +25,19 @@ from typing import Final
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.halfspaces import turn_size
+from coterie.geometry.lift import EXTRA_COORDINATES
+from coterie.geometry.spread import spread_points
+from coterie.plan.base import Facts
 from coterie.plan.checks import checked_choice
-from coterie.plan.codeword import (
-    EXTRA_COORDINATES,
-    MAX_EMBEDDING,
-    MIN_EMBEDDING,
-    CodewordParameters,
-)
-from coterie.plan.net import spread_points
+from coterie.plan.codeword import MAX_EMBEDDING, MIN_EMBEDDING, CodewordParameters
 from coterie.plan.views import CrossPolytope, Halfspaces, Net, View
 from coterie.privacy.odds import BASE_ODDS, largest_odds
-from coterie.randomizers.codeword import CodewordRandomizer, best_cap
+from coterie.randomizers.codeword import CODEWORDS, CodewordRandomizer, best_cap
 
-CODEWORDS: Final = 256  # N: an index is one byte
 SHAPES: Final = ("broad", "tight")
 NET_DIMENSION: Final = 12  # up to here cells are nearest points of a net, above it a rotation's corners
 CELLS: Final = 64  # of the view that judges
+MANY_CELLS: Final = 1024  # where there is little noise, above `NET_DIMENSION`
 HALFSPACE_SHARE: Final = 15  # people in sixteen who serve halfspaces
 TURNS: Final = 8  # rotations whose rows are the halfspaces, above `NET_DIMENSION`
 FLAT_ROWS: Final = 1024  # halfspaces up to `NET_DIMENSION`
@@ -52,56 +49,42 @@ LOUD: Final = 0.5  # relative noise above which a second view of cells costs mor
 _WIDE_EMBEDDING_EPSILON: Final = 6.0
 _STEEPEST_ODDS: Final = largest_odds(12.0)
 _COUNT_SHARE: Final = 0.3  # b
-_MOST_CELLS: Final = 1024  # of a view chosen here, whatever the dimension
 _MOST_ENTRIES: Final = 1 << 22  # of the halfspaces' table: 32 MB
 
 
-def design_codeword(
-    *,
-    dimension: int,
-    clusters: int,
-    epsilon: float,
-    expected_users: int,
-    seed: int,
-    shape: str = "broad",
-) -> CodewordParameters:
+def design(facts: Facts, *, shape: str = "broad") -> CodewordParameters:
     """Choose the parameters of a codeword plan.
 
     Parameters
     ----------
-    dimension, clusters, epsilon, expected_users, seed
-        As for `Plan.design`.
+    facts : Facts
+        Of the study.
     shape : {"broad", "tight"}
         What the analyst believes of the groups. "broad" serves data of any shape; "tight" finds more where
         groups are small compared with their distances and noise is large: many groups or few people.
 
     Examples
     --------
-    >>> parameters = design_codeword(dimension=100, clusters=8, epsilon=1.0, expected_users=10**6, seed=0)
+    >>> parameters = design(Facts(dimension=100, clusters=8, epsilon=1.0, expected_users=10**6))
     >>> parameters.codewords, parameters.cap, parameters.embedding
     (256, 89, 128)
     """
     checked_choice("shape", shape, SHAPES)
-    odds = largest_odds(epsilon)
+    odds = largest_odds(facts.epsilon)
     if odds <= BASE_ODDS:
         raise PlanError(
-            f"epsilon {epsilon!r} is too small: below 6e-8 the odds of all codewords are the same"
+            f"epsilon {facts.epsilon!r} is too small: below 6e-8 the odds of all codewords are the same"
         )
     # The search tries large caps too, whose odds must fit 2^53; from ε = 8 on the best cap is 1 anyway.
     cap = best_cap(CODEWORDS, min(odds, _STEEPEST_ODDS))
-    noise = relative_noise(
-        CodewordRandomizer(CODEWORDS, cap, odds),
-        dimension=dimension,
-        clusters=clusters,
-        expected_users=expected_users,
-    )
+    noise = relative_noise(facts, CodewordRandomizer(CODEWORDS, cap, odds))
     return CodewordParameters(
         codewords=CODEWORDS,
         cap=cap,
         odds=odds,
-        embedding=choose_embedding(dimension, epsilon),
+        embedding=choose_embedding(facts.dimension, facts.epsilon),
         count_weight=int(_COUNT_SHARE * SCALE),
-        views=choose_views(dimension, clusters, noise, seed, shape),
+        views=choose_views(facts.dimension, facts.clusters, noise, facts.seed, shape),
     )
 
 
@@ -111,7 +94,7 @@ def choose_embedding(dimension: int, epsilon: float) -> int:
     wanted = max(MIN_EMBEDDING, -(-5 * lifted // 4))
     if epsilon > _WIDE_EMBEDDING_EPSILON:
         wanted = max(wanted, min(4 * lifted, MAX_EMBEDDING))
-    return _power_of_two_at_least(wanted)
+    return power_of_two_at_least(wanted)
 
 
 def choose_views(
@@ -168,21 +151,20 @@ def spread_offsets(rows: int, turn: int) -> tuple[int, ...]:
     return tuple(offsets)
 
 
-def relative_noise(
-    randomizer: CodewordRandomizer, *, dimension: int, clusters: int, expected_users: int
-) -> float:
+def relative_noise(facts: Facts, randomizer: CodewordRandomizer) -> float:
     """Return k·√(D/n)/κ: the error that noise alone gives the center of a cluster of n/k people."""
-    lifted = dimension + EXTRA_COORDINATES  # D
-    return clusters * math.sqrt(lifted / expected_users) / randomizer.gain()
+    lifted = facts.dimension + EXTRA_COORDINATES  # D
+    return facts.clusters * math.sqrt(lifted / facts.expected_users) / randomizer.gain()
 
 
 def _cells(*wanted: int) -> int:
-    return min(_power_of_two_at_least(max(wanted)), _MOST_CELLS)
+    return min(power_of_two_at_least(max(wanted)), MANY_CELLS)
 
 
 def _corners(cells: int, weight: int = 1) -> CrossPolytope:
     return CrossPolytope(cells // 2, weight)
 
 
-def _power_of_two_at_least(number: int) -> int:
+def power_of_two_at_least(number: int) -> int:
+    """Return the smallest power of two that is no smaller."""
     return 1 << (number - 1).bit_length()

@@ -1,0 +1,87 @@
+"""The design of a plan of vector sums over a net tree: the tree, then noise and shares.
+
+The shape is `coterie.plan.tree_design`'s; the practical depth is ⌈½·log₂ n⌉ where the tree is narrow and less
+where a node has many children. Noise, modulus and shares are `coterie.plan.shares_design`'s.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from coterie.errors import PlanError
+from coterie.geometry.ball import SCALE
+from coterie.plan.base import Facts
+from coterie.plan.net_tree_sums import NetTreeSumParameters
+from coterie.plan.shares import MAX_GRID_BITS, MAX_MODULUS
+from coterie.plan.shares_design import GRID_BITS, calibrated, smallest_batch, undecided
+from coterie.plan.tree_design import design_tree, fewest_levels
+from coterie.randomizers.split_and_mix import SMALLEST_GROUP
+
+TABLE_ENTRIES: Final = 5_000_000  # of a tree's table, by default
+TREE_SHRINK: Final = 2.0  # c of Λ = √(d/d')/c: at d' = 6 one point in 2,000 falls outside, and T is deep
+DEEP_DIGITS: Final = 24  # d'·T of a practical tree of sums: more are too many children to look at
+
+_COUNT_SHARE: Final = 0.7072  # b > 1/√2: then 2 decides the influence, not 4a²
+
+
+def design(
+    facts: Facts,
+    *,
+    constants: str = "practical",
+    alpha: float = 0.5,
+    beta: float = 0.1,
+    jl_constant: float = 1.0,
+    levels: int | None = None,
+    ratio: int = 2,
+    projected: int | None = None,
+    shrink: float = TREE_SHRINK,
+    buckets: int | None = None,
+    minimum_batch: int | None = None,
+) -> NetTreeSumParameters:
+    """Choose the parameters of a plan of vector sums over a net tree.
+
+    Parameters
+    ----------
+    facts : Facts
+        Of the study; the seed plays no part.
+    constants, alpha, beta, jl_constant, levels, ratio, projected, shrink
+        As in `coterie.plan.tree_design.design_tree`.
+    buckets : int, optional
+        s of each level; the paper's 2n/β, or as many as keep the table below five million entries.
+    minimum_batch : int, optional
+        The fewest people to be released together; nine tenths of the expected users by default.
+    """
+    users = facts.expected_users
+    batch = smallest_batch(facts, minimum_batch)
+    if facts.model != "central" and batch < SMALLEST_GROUP:
+        raise PlanError(f"shares need {SMALLEST_GROUP} people or more to mix, got a batch of {batch}")
+
+    def depth(onto: int, radius: float) -> int:
+        least = fewest_levels(facts.clusters, onto, ratio, radius)
+        return max(least, min(math.ceil(0.5 * math.log2(users)), DEEP_DIGITS // onto))
+
+    shape = design_tree(
+        facts, depth, constants=constants, alpha=alpha, beta=beta, jl_constant=jl_constant,
+        levels=levels, ratio=ratio, projected=projected, shrink=shrink,
+    )  # fmt: skip
+    width = facts.dimension + NetTreeSumParameters.extra_coordinates
+    if buckets is None:
+        room = TABLE_ENTRIES // (shape["levels"] * width)
+        buckets = max(min(math.ceil(2 * users / beta), room), 1)
+    draft = NetTreeSumParameters(
+        **shape,
+        buckets=buckets,
+        coordinates=width,
+        grid_bits=_fine_grid(users),
+        count_weight=int(_COUNT_SHARE * SCALE),
+        group=batch,
+        **undecided(facts, batch),
+    )
+    return calibrated(draft, facts, 2 * users)
+
+
+def _fine_grid(users: int) -> int:
+    """Return grid bits with 1/G ≤ 1/n, the paper's η, where the modulus has room for it: 12 to 20."""
+    bits = (users - 1).bit_length()
+    return max(GRID_BITS, min(bits, MAX_GRID_BITS, MAX_MODULUS.bit_length() - 4 - bits))

@@ -1,0 +1,133 @@
+"""The design of a net tree's shape: the paper's constants, or ones that work at the sizes people have.
+
+*Theory*: `coterie.plan.approximation.theory_constants`. A plan whose tree could not be decoded is refused
+with the numbers.
+
+*Practical* (the default), each number free to be set:
+
+    d' = min(d, 6)       more dimensions have too many cells at level 1 (3,000 at d' = 6, 58,000 at 8)
+    Λ = √(d/d')/1.5      a random projection then keeps two thirds of a point's length on average, and of
+                         points on the sphere one in thirty falls outside at d' = 6. (At c = 2 that is one in
+                         2,000, but clusters share cells: objective 0.19 against 0.03 at d = 100, k = 4,
+                         ε = 4, n = 200,000.) Λ = 1 where nothing is projected
+    T                    the smallest with 3k cells where the data can be: every further level divides the
+                         budget again, and costs more than finer cells gain (docs/theory/net-tree.md)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+from coterie.errors import PlanError
+from coterie.geometry.net_sizes import net_points, predicted_nodes
+from coterie.geometry.nets import MAX_LEVELS, MAX_NET_DIMENSION, RATIOS
+from coterie.plan.approximation import TheoryConstants, theory_constants
+from coterie.plan.base import Facts
+from coterie.plan.checks import checked_choice, checked_integer, checked_real
+from coterie.plan.tree import CONSTANTS
+
+MAX_NODES: Final = 1 << 21  # of a tree that can be decoded
+MAX_ROOT_CHILDREN: Final = 1 << 18
+PRACTICAL_DIMENSION: Final = 6
+PRACTICAL_LEVELS: Final = 6
+PRACTICAL_SHRINK: Final = 1.5  # c
+CELLS_A_CLUSTER: Final = 3.0
+
+
+DepthRule = Callable[[int, float], int]  # (d', radius where most people are) -> T
+
+
+def design_tree(
+    facts: Facts,
+    depth: DepthRule,
+    *,
+    constants: str = "practical",
+    alpha: float = 0.5,
+    beta: float = 0.1,
+    jl_constant: float = 1.0,
+    levels: int | None = None,
+    ratio: int = 2,
+    projected: int | None = None,
+    shrink: float = PRACTICAL_SHRINK,
+) -> dict[str, Any]:
+    """Choose the shape of a tree: levels, ratio, projected, scale. None lets the rules choose.
+
+    Parameters
+    ----------
+    facts : Facts
+        Of the study.
+    depth : callable
+        The practical depth.
+    constants : {"practical", "theory"}
+        Which set of rules fills what is not given; see the module's text.
+    alpha, beta, jl_constant : float
+        α, β and C of the theory.
+    levels, ratio, projected : int
+        T, q and d'.
+    shrink : float
+        c of the practical Λ = √(d/d')/c.
+
+    Raises
+    ------
+    PlanError
+        If no server could decode such a plan; the message has the numbers.
+    """
+    checked_choice("constants", constants, CONSTANTS)
+    shrink = checked_real("shrink", shrink, 0.1, 100.0)
+    ratio = checked_integer("ratio", ratio, min(RATIOS), max(RATIOS))
+    dimension = facts.dimension
+    if projected is not None:
+        projected = checked_integer("projected", projected, 1, dimension)
+    theory = theory_constants(
+        dimension=dimension, clusters=facts.clusters, expected_users=facts.expected_users,
+        alpha=checked_real("alpha", alpha, 1e-6, 1.0), beta=checked_real("beta", beta, 1e-12, 0.5),
+        jl_constant=checked_real("jl_constant", jl_constant, 1e-6, 1e6), ratio=ratio, projected=projected,
+    )  # fmt: skip
+    if constants == "theory":
+        projected, scale = theory.projected, theory.scale
+        levels = theory.levels if levels is None else levels
+        expansion = float(theory.expansion)
+    else:
+        projected = min(dimension, PRACTICAL_DIMENSION) if projected is None else projected
+        scale = 1.0 if projected >= dimension else math.sqrt(dimension / projected) / shrink
+        radius = 1.0 if projected >= dimension else 1 / shrink  # where most people are
+        levels = depth(projected, radius) if levels is None else levels
+        expansion = 1.0
+    levels = checked_integer("levels", levels, 1, MAX_LEVELS)
+    _check_decodable(projected, levels, ratio, facts.clusters * expansion * theory.rounds, constants, theory)
+    return {"levels": levels, "ratio": ratio, "projected": projected, "scale": scale}
+
+
+def fewest_levels(
+    clusters: int, projected: int, ratio: int, radius: float, cells: float = CELLS_A_CLUSTER
+) -> int:
+    """Return the smallest T at which a ball of this radius has so many cells a cluster."""
+    for levels in range(1, PRACTICAL_LEVELS):
+        if net_points(projected, radius, float(ratio) ** -levels) >= cells * clusters:
+            return levels
+    return PRACTICAL_LEVELS
+
+
+def _check_decodable(
+    projected: int, levels: int, ratio: int, most_expanded: float, constants: str, theory: TheoryConstants
+) -> None:
+    shown = f" ({theory})" if constants == "theory" else ""
+    if projected > MAX_NET_DIMENSION:
+        raise PlanError(
+            f"nets of {projected} dimensions cannot be built, {MAX_NET_DIMENSION} at most{shown}; "
+            "set projected, or take constants='practical'"
+        )
+    roots = predicted_nodes(projected, 1, ratio, 0.0)
+    if roots > MAX_ROOT_CHILDREN:
+        raise PlanError(
+            f"the root would have about {roots:.3g} children, more than {MAX_ROOT_CHILDREN}, in {projected} "
+            f"dimensions{shown}; project to fewer"
+        )
+    nodes = predicted_nodes(projected, levels, ratio, most_expanded)
+    if nodes > MAX_NODES:
+        raise PlanError(
+            f"the tree would have up to {nodes:.3g} nodes, more than {MAX_NODES}{shown}; take fewer "
+            "levels, or constants='practical'"
+        )
