@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from coterie import __version__
-from coterie.cli import aggregate, audit, decode, demo, encode, inspect, ledger, plan, reproduce, shuffle
+from coterie.cli import aggregate, audit, decode, demo, encode, inspect, ledger, plan, power, shuffle
 from coterie.cli.screen import show_error
 from coterie.errors import CoterieError
 
@@ -39,7 +39,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,  # a traceback must not print anyone's points
 )
-for _module in (demo, plan, encode, shuffle, aggregate, decode, inspect, ledger, audit, reproduce):
+for _module in (demo, power, plan, encode, shuffle, aggregate, decode, inspect, ledger, audit):
     app.command(name=_module.__name__.rpartition(".")[2])(_module.run)
 
 

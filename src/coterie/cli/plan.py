@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from coterie.cli.describe import plan_facts, plan_table
+from coterie.cli.describe import expectations, plan_facts, plan_table
 from coterie.cli.options import read_options
-from coterie.cli.screen import Force, Json, check_output, print_json, progress, say
+from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say
 from coterie.cli.screen import out as screen
 from coterie.errors import PlanError
 from coterie.features import Schema
@@ -116,6 +116,11 @@ def run(
             raise typer.BadParameter("give it, too", param_hint=" and ".join(missing))
         plan = Plan.design(expected_users=users, seed=seed, **changes)
     plan.save(out)
+    if (expected := expectations(plan)) and all(one.hopeless for one in expected):
+        caution(
+            f"hopeless: with {users:,} people at epsilon {plan.epsilon:g} noise hides the {plan.clusters} "
+            "groups; `coterie power` says how many people or which epsilon it takes"
+        )
     if json:
         print_json({"out": str(out), **plan_facts(plan)})
         return

@@ -25,13 +25,14 @@ from coterie.plain.files import read_bounded, replacing
 from coterie.plan.base import TOKEN_BYTES, Facts, Parameters
 from coterie.plan.follow_up import ball_after, population_in, surely_reached
 from coterie.plan.protocols import design_parameters, parameters_class
-from coterie.plan.public import checked_public_part
+from coterie.plan.public import MAX_USERS, checked_public_part
 from coterie.privacy import Guarantee, Spending
 from coterie.privacy.guarantee import DECLARED_FEATURES, FOLLOWED_BALL, PUBLIC_BALL, SAMPLED_FEATURES
 
 if TYPE_CHECKING:
     from coterie.features import Feature, Schema
     from coterie.plan.approximation import Approximation
+    from coterie.plan.forecast import Expectation, Kind
 
 FORMAT: Final = "coterie-plan"
 VERSION: Final = 1
@@ -383,6 +384,40 @@ class Plan:
         """
         people = checked_integer("people", people, 1, 1 << 40)
         return self._about_the_ball(self.parameters.guarantee(self.facts, people))
+
+    def expected(self, n: int | None = None, kind: str | Kind = "separated") -> Expectation:
+        """Return what to expect of the study: objective and recovered share, with a band.
+
+        Parameters
+        ----------
+        n : int, optional
+            People who answer; `expected_users` if None.
+        kind : {"tight", "separated", "broad", "real"} or Kind
+            What the points are believed to be like: round groups of radius 1/100, 1/8 or 1/3 of the ball, or
+            real data like digits. See `coterie.plan.forecast`.
+
+        Raises
+        ------
+        PlanError
+            If there is no forecast for the plan's protocol.
+
+        Examples
+        --------
+        >>> plan = Plan.design(dimension=100, clusters=8, epsilon=1.0, expected_users=10**6)
+        >>> round(plan.expected().recovered, 2), plan.expected(10_000).hopeless
+        (0.97, True)
+        """
+        from coterie.plan.forecast import channel_of, expect
+
+        people = self.expected_users if n is None else checked_integer("n", n, 1, MAX_USERS)
+        table = channel_of(
+            self.parameters,
+            protocol=self.protocol,
+            dimension=self.dimension,
+            clusters=self.clusters,
+            people=people,
+        )
+        return expect(table, people, self.clusters, kind)
 
     def approximation(
         self,

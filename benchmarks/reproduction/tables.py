@@ -1,4 +1,4 @@
-"""Mean and deviation over the runs, one CSV a figure: all that drawing and the claims look at.
+"""Mean and deviation over the runs, one CSV per figure: all that drawing and the claims look at.
 
 sweep-<name>.csv   value, method, mean, deviation, runs         deviation: of the sample, as in the paper
 ablation.csv       the same, with the setting in words as value
@@ -13,8 +13,8 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from coterie.reproduction.runs import Run
-from coterie.reproduction.studies import ABLATION, Setting, Sweep, ablation_settings
+from benchmarks.harness import Runs
+from benchmarks.reproduction.studies import ABLATION, Setting, Sweep, ablation_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +28,18 @@ class Point:
     runs: int
 
 
-def points_of(value: str, setting: Setting, methods: Iterable[str], runs: Iterable[Run]) -> list[Point]:
+def points_of(value: str, setting: Setting, methods: Iterable[str], runs: Runs) -> list[Point]:
     """Summarize the runs of one setting, method by method."""
-    here = [run for run in runs if run.setting == setting]
     points = []
     for method in methods:
-        found = [run.objective for run in here if run.method == method]
+        found = [run["objective"] for run in runs.get(setting.study(method).name, ())]
         if found:
             spread = stdev(found) if len(found) > 1 else 0.0
             points.append(Point(value, method, round(mean(found), 6), round(spread, 6), len(found)))
     return points
 
 
-def write_tables(folder: Path, sweeps: Iterable[Sweep], base: Setting | None, runs: list[Run]) -> list[Path]:
+def write_tables(folder: Path, sweeps: Iterable[Sweep], base: Setting | None, runs: Runs) -> list[Path]:
     """Write all tables that the runs have something for; return their paths. No base, no ablation."""
     written = []
     for sweep in sweeps:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.reproduction.simple_decoder import Shrinkage, decode_simply
+from benchmarks.reproduction.studies import PEERS, Setting
 from coterie.aggregate import Aggregate
 from coterie.aggregate.codeword import CodewordTable
 from coterie.baselines import central, in_the_open, interactive, noisy_points, sums
@@ -27,8 +29,6 @@ from coterie.engines import play
 from coterie.errors import CoterieError, PlanError
 from coterie.plain.checks import read_value
 from coterie.plan import Plan, design_options, protocols
-from coterie.reproduction.simple_decoder import Shrinkage, decode_simply
-from coterie.reproduction.studies import PEERS, Setting
 
 
 @dataclass(eq=False)  # no slots: cached properties
@@ -64,6 +64,8 @@ class Played:
         """Return a generator of its own for each method."""
         return np.random.default_rng([self.seed, salt])
 
+
+played_once = lru_cache(maxsize=1)(Played)  # the methods of a setting come one after the other
 
 Method = Callable[[Played], NDArray[np.float64]]
 

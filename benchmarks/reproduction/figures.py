@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.reproduction.studies import ABLATION, Setting, Sweep
+from benchmarks.reproduction.tables import Point, curve, read_table
 from coterie.errors import MissingExtraError
-from coterie.reproduction.studies import ABLATION, Setting, Sweep
-from coterie.reproduction.tables import Point, curve, read_table
 
 LABELS: Final = {
     "lsh-tree": "lsh-tree (our implementation of the paper)",

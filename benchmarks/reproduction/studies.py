@@ -6,10 +6,11 @@ abscissae are not in the text, so these are ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import astuple, dataclass, fields, replace
 from typing import Final, Self
 
+from benchmarks.harness import Study
 from coterie.errors import PlanError
 from coterie.plain.checks import checked_choice, checked_fields, checked_integer, checked_list, checked_real
 
@@ -51,6 +52,23 @@ class Setting:
     clusters: int  # k
     epsilon: float  # ε
     separation: float  # r
+
+    def study(self, method: str) -> Study:
+        """Return one method played on it; the name says everything.
+
+        Examples
+        --------
+        >>> Setting(1000, 100, 8, 1.0, 100.0).study("codeword").name
+        'n=1000 d=100 k=8 eps=1 r=100 codeword'
+        """
+        n, d, k, epsilon, r = astuple(self)
+        name = f"n={n} d={d} k={k} eps={epsilon:g} r={r:g} {method}"
+        return Study(name, "mixture", n, k, epsilon, dimension=d, separation=r, method=method)
+
+    @classmethod
+    def of(cls, study: Study) -> Self:
+        """Return the setting of a study."""
+        return cls(study.users, study.dimension, study.clusters, study.epsilon, study.separation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +203,10 @@ def ablation_settings(base: Setting) -> tuple[Setting, ...]:
     return base, replace(base, epsilon=2 * base.epsilon), replace(base, separation=8.0)
 
 
-def wanted(
-    sweeps: tuple[Sweep, ...], base: Setting | None, runs: int, available: frozenset[str]
-) -> Iterator[tuple[Setting, int, tuple[str, ...]]]:
-    """Yield every (setting, seed, methods) once, all settings of a seed before the next, long ones first.
+def grid_of(sweeps: Iterable[Sweep], base: Setting | None, available: Iterable[str]) -> tuple[Study, ...]:
+    """Return every setting with every method once, methods of a setting side by side, long settings first.
 
-    `base` is where the ablation is played; None leaves it out.
+    `base` is where the ablation is played; None leaves it out. Methods that are not available are left out.
     """
     methods: dict[Setting, dict[str, None]] = {}
     for sweep in sweeps:
@@ -199,6 +215,4 @@ def wanted(
     for setting in ablation_settings(base) if base else ():
         methods.setdefault(setting, {}).update(dict.fromkeys(ABLATION))
     ordered = sorted(methods, key=lambda setting: (-setting.users, -len(methods[setting]), setting))
-    for number in range(runs):
-        for setting in ordered:
-            yield setting, FIRST_SEED + number, tuple(name for name in methods[setting] if name in available)
+    return tuple(setting.study(name) for setting in ordered for name in methods[setting] if name in available)

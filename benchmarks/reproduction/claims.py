@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from coterie.reproduction.studies import BASE, NAIVE, Setting
-from coterie.reproduction.tables import Point, curve
+from benchmarks.reproduction.studies import BASE, NAIVE, Setting
+from benchmarks.reproduction.tables import Point, curve
 
 _STEP: Final = 1.0  # standard errors by which a later point may lie on the wrong side, by chance
 _NEAR: Final = 0.15  # what "essentially as good" may cost, objective beyond the non-private one

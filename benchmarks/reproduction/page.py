@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
-from coterie.reproduction.claims import Claim, check_claims, ratios
-from coterie.reproduction.figures import STEPS, draw_ablation, draw_sweep, label_of
-from coterie.reproduction.studies import ABLATION, Setting, Sweep
-from coterie.reproduction.tables import Point, read_table
+from benchmarks.reproduction.claims import Claim, check_claims, ratios
+from benchmarks.reproduction.figures import STEPS, draw_ablation, draw_sweep, label_of
+from benchmarks.reproduction.studies import ABLATION, Setting, Sweep
+from benchmarks.reproduction.tables import Point, read_table
 
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}"
@@ -147,7 +147,7 @@ def _markdown(claims: list[Claim], grids: list[tuple[str, str, list[list[str]]]]
         "",
         f"    {command}",
         "",
-        "from `runs.csv`; `coterie reproduce --draw-only` redraws all of it from the tables alone.",
+        "from `runs.csv`; with `--draw-only` it redraws all of it from the tables alone.",
         "",
         "## Claims",
         "",
