@@ -8,8 +8,11 @@ from importlib.resources import files
 from string import Template
 
 from coterie import __version__
+from coterie.cli.people import HABITS, SCHEMA
 from coterie.cli.picture import View, draw
+from coterie.cli.profile import cards
 from coterie.cli.simulation import Study
+from coterie.cli.words import LETTERS, headline, shortcomings
 from coterie.plan.codeword import CodewordParameters
 from coterie.wire.layout import ID_BYTES
 
@@ -20,6 +23,7 @@ def render(study: Study) -> str:
     """Return the page as text."""
     plan = study.plan
     view = View.of(study.true_centers)
+    told = study.told()
     template = Template(files("coterie.cli").joinpath("page.html").read_text(encoding="utf-8"))
     return template.substitute(
         version=__version__,
@@ -28,21 +32,18 @@ def render(study: Study) -> str:
         width=plan.report_width,
         epsilon=f"{plan.epsilon:g}",
         plan_id=plan.id,
-        headline=(
-            f"{plan.clusters} groups among {study.result.count:,} people, "
-            f"from {plan.report_width} private bytes each"
-        ),
+        headline=escape(headline(study)),
         lead=_lead(study),
+        shortcomings=_shortcomings(study),
+        groups=_groups(study),
         picture=draw(study, view),
         caption=_caption(study, view),
+        names="".join(_name(study, habit) for habit in range(len(HABITS))),
         shown=f"{len(study.some_points):,}",
         recovered=percent(study.recovered),
-        recovered_words=(
-            "of what clustering gains was recovered: 100% is k-means with everybody's data in the open, "
-            "0% is one center for all."
-        ),
-        found=study.groups_found(),
-        total_seconds=f"{sum(study.seconds[stage] for stage in _WORK):.1f}",
+        found=len(study.found()),
+        told=len(told),
+        total_seconds=f"{sum(study.seconds[stage] for stage in _WORK):.0f}",
         objectives=_objectives(study),
         reports=_reports(study),
         reports_words=_reports_words(study),
@@ -68,28 +69,57 @@ def percent(share: float) -> str:
 
 
 def _lead(study: Study) -> str:
-    plan = study.plan
     return (
-        f"Each person holds one point of {plan.dimension:,} coordinates and sends <b>one</b> differentially "
-        "private report, once. Nobody has to be trusted and there is no second round. From the reports alone "
-        "the server found the centers below. The people are simulated, so the truth can be drawn beside them."
+        "Six things about how a person uses an app stay on the device: hour, weekday, minutes, visits, "
+        "device, notifications. What leaves it is <b>one</b> differentially private report, once. Nobody has "
+        "to be trusted and there is no second round. What this page tells of groups was computed from the "
+        "reports alone. The people are simulated, so the truth can be drawn beside it."
     )
 
 
-def _caption(study: Study, view: View) -> str:
-    dimension, clusters = study.plan.dimension, study.plan.clusters
-    if dimension <= 2:
-        return "The points as they are. A disk shows a center's expected distance from the truth."
-    if view.polygon:
+def _shortcomings(study: Study) -> str:
+    words = "".join(f"<p>{escape(each)}</p>" for each in shortcomings(study))
+    return f'<div class="note">{words}</div>' if words else ""
+
+
+def _groups(study: Study) -> str:
+    if not study.told():
         return (
-            f"A flat view of {dimension:,} dimensions, in a plane chosen so that the {clusters} true centers "
-            "lie on a ring. A disk shows a center's expected distance from the truth in all dimensions; a "
-            "plane hides part of it."
+            "<h2>No groups</h2><p>No center stands clear of the privacy noise closely enough to be told. "
+            "The remedies are more people or a larger ε: <code>coterie power</code> says how many, before a "
+            "study begins.</p>"
         )
+    rate = study.result.coverage
+    often = "" if rate is None else f" Ranges hold what was asked for in about {10 * rate:.0f} studies of 10."
     return (
-        f"A flat view of {dimension:,} dimensions: the two directions in which the true centers differ most. "
-        "Groups that overlap here may lie apart in the others. A disk shows a center's expected distance "
-        "from the truth in all dimensions."
+        "<h2>The groups, from the reports alone</h2>"
+        '<p class="key"><span><i class="mine"></i>the group</span><span><i class="range"></i>its range</span>'
+        '<span><i class="all"></i>everybody</span>'
+        '<span><i class="truth"></i>truth of the simulation</span></p>'
+        f'<div class="groups">{cards(study)}</div>'
+        '<p class="caption">A curve is the bell that has the usual time and the agreement that were found.'
+        f"{often}</p>"
+    )
+
+
+def _name(study: Study, habit: int) -> str:
+    letters = {group.number: LETTERS[place] for place, group in enumerate(study.told())}
+    is_told = [letters[number] for number, true in study.found().items() if true == habit]
+    told = f"found as {is_told[0]}" if is_told else "not found"
+    dots = f'<path class="people g{habit}" d="M5 8h0M12 5h0M16 12h0M8 15h0M13 17h0"/>'
+    return f'<span><svg viewBox="0 0 22 22">{dots}</svg>{escape(HABITS[habit].name)}, {told}</span>'
+
+
+def _caption(study: Study, view: View) -> str:
+    plane = (
+        f"chosen so that the {len(HABITS)} true centers lie on a ring"
+        if view.polygon
+        else "of the two directions in which the true centers differ most"
+    )
+    return (
+        f"{len(study.some_points):,} of the people in a flat view of {study.plan.dimension} dimensions, "
+        f"{plane}. Those who lie together here may lie apart in the others. A dashed ring is the stated "
+        "error of a center in all dimensions; a plane hides part of it."
     )
 
 
@@ -101,7 +131,7 @@ def _objectives(study: Study) -> str:
     )
     longest = max(objective for _, objective, _ in rows) or 1.0
     return "".join(
-        f'<div class="cost {kind}"><span>{escape(name)}</span><span>{objective:.4f}</span>'
+        f'<div class="cost {kind}"><span>{escape(name)}</span><span>{objective:.3f}</span>'
         f'<i style="width:{100 * objective / longest:.1f}%"></i></div>'
         for name, objective, kind in rows
     )
@@ -117,13 +147,13 @@ def _reports(study: Study) -> str:
 def _reports_words(study: Study) -> str:
     parameters = study.plan.parameters
     words = (
-        f"{study.result.count:,} lines like these, and nothing else: no point, no group. The first "
+        f"{study.result.count:,} lines like these, and nothing else: no hour, no device, no group. The first "
         f"{ID_BYTES} bytes of a line are random. The rest is the private answer."
     )
     if isinstance(parameters, CodewordParameters):
         words += (
             f" It names one of {parameters.codewords} codewords that the random bytes spell out in public. "
-            f"The person's point decides which {parameters.cap} of them are likelier than the others, by a "
+            f"The person's features decide which {parameters.cap} of them are likelier than the others, by a "
             f"factor of e<sup>{study.plan.epsilon:g}</sup> ≈ {math.exp(study.plan.epsilon):.3g} at most; "
             "then chance picks. Any answer may come from any person."
         )
@@ -137,29 +167,29 @@ def _promise(study: Study) -> str:
 
 def _setting(study: Study) -> str:
     plan = study.plan
-    paragraphs = [
-        f"The data are the mixture of the paper that the method builds on: {plan.clusters} centers drawn on "
-        f"a sphere in {plan.dimension:,} dimensions, the same number of people around each, in a cloud of "
-        f"expected radius 1/{study.separation:g} of the unit ball. That separation, the number of people and "
-        "of groups were chosen so that the groups can be found; fewer people, a smaller ε, more groups or "
-        "groups that overlap give less.",
-        "Encoder, report bytes, table and decoder are those of a real study. "
+    rows = "".join(
+        f"<li>{escape(feature.name)}: {escape(feature.description)} (weight {feature.weight:g})</li>"
+        for feature in SCHEMA.features
+    )
+    return (
+        "<p>The plan declares six features and how much each counts; ball and coordinates follow from that, "
+        f"{plan.dimension} of them:</p><ul>{rows}</ul>"
+        "<p>The people are drawn by a generator that can be read, <code>coterie/cli/people.py</code>: five "
+        "groups of 16% to 24%. Their sizes, their distances and the number of people were chosen so that the "
+        "groups can be found; fewer people, a smaller ε or groups that overlap give less.</p>"
+        "<p>Schema, encoder, report bytes, table and decoder are those of a real study. "
         + (
             "The coins were drawn from a seed, so that the run can be repeated: a simulation, not a release."
             if study.seeded_coins
             else "The coins came from the operating system."
         )
-        + f" The command: <code>{_command(study)}</code>",
-        f"Centers that the decoder calls supported by the data: {study.result.supported} of {plan.clusters}.",
-    ]
-    cautions = [f'<p class="note">{escape(note)}</p>' for note in study.result.notes]
-    return "".join([*(f"<p>{paragraph}</p>" for paragraph in paragraphs), *cautions])
+        + f" The command: <code>{_command(study)}</code></p>"
+        "<p>A group is told if its center stands clear of the noise, is known within half the ball's radius "
+        "and differs from everybody in some feature. It is counted as found if it then lies nearer to a true "
+        "center than half way to the next.</p>"
+    )
 
 
 def _command(study: Study) -> str:
-    plan = study.plan
     seed = f" --seed {study.seed}" if study.seeded_coins else ""
-    return (
-        f"coterie demo --users {plan.expected_users} --clusters {plan.clusters} --dimension {plan.dimension} "
-        f"--epsilon {plan.epsilon:g} --separation {study.separation:g}{seed}"
-    )
+    return f"coterie demo --users {study.plan.expected_users} --epsilon {study.plan.epsilon:g}{seed}"

@@ -2,12 +2,11 @@
 
 Points of d dimensions are shown through one linear map to the plane. Where the k true centers are
 independent, the map sends them onto a regular polygon, P = C⁺·T (C the true centers, T the corners), so
-that all groups lie apart; else it is the plane of their two largest principal components. In one or two
-dimensions nothing is mapped.
+that all groups lie apart; else it is the plane of their two largest principal components.
 
-A found center's disk is its expected distance from the truth in all d dimensions, at the scale at which the
-map shows the true centers' own lengths. A plane hides part of that distance, so most found centers lie nearer
-to their true ones than the disk's edge.
+A found center's disk is the radius that the result states, in all d dimensions, at the scale at which the map
+shows the true centers' own lengths. A plane hides part of that distance, so most found centers lie nearer to
+their true ones than the disk's edge.
 """
 
 from __future__ import annotations
@@ -19,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.cli.simulation import Study
+from coterie.cli.words import LETTERS
 
-WIDTH: Final = 720
-HEIGHT: Final = 520
+WIDTH: Final = 480
+HEIGHT: Final = 400
 
-_MARGIN: Final = 16  # pixels between the outermost mark and the frame
+_MARGIN: Final = 14  # pixels between the outermost mark and the frame
 _WORST_CONDITION: Final = 20.0  # of the true centers, beyond which the polygon map would smear the points
 
 
@@ -40,9 +40,7 @@ class View:
         """Choose the map for these true centers, (k, d)."""
         clusters, dimension = true_centers.shape
         polygon, unit = False, 1.0
-        if dimension <= 2:
-            matrix = np.eye(dimension, 2)
-        elif 3 <= clusters <= dimension and np.linalg.cond(true_centers) < _WORST_CONDITION:
+        if 3 <= clusters <= dimension and np.linalg.cond(true_centers) < _WORST_CONDITION:
             # Half a step from the top, so that with an even number none stands alone above.
             angles = 2 * np.pi * (np.arange(clusters) + 0.5) / clusters
             corners = np.stack([np.sin(angles), -np.cos(angles)], axis=1)
@@ -61,25 +59,31 @@ class View:
 
 def draw(study: Study, view: View) -> str:
     """Return the picture as an SVG element; its colors are the page's CSS classes."""
+    told, ties = study.told(), study.found()
+    numbers = [group.number for group in told]
     people = view.show(study.some_points)
     true = view.show(study.true_centers)
-    found = view.show(study.result.centers)
-    radii = study.result.errors * view.unit
+    found = view.show(study.result.centers[numbers])
+    radii = study.result.errors[numbers] * view.unit
     reach = radii[:, None]
     place, scale = _frame(np.concatenate([people, true, found - reach, found + reach]))
     people, true, found = place(people), place(true), place(found)
 
-    marks = [f'<path class="people" d="{"".join(f"M{x:.1f} {y:.1f}h0" for x, y in people)}"/>']
-    for number, ((x, y), radius) in enumerate(zip(found, radii * scale, strict=True)):
-        share = f"<title>found center {number + 1}: {study.result.weights[number]:.1%} of people</title>"
-        marks.append(f'<circle class="error" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}">{share}</circle>')
-    for one, other in study.pairs():
-        (x, y), (u, v) = true[one], found[other]
-        marks.append(f'<path class="tie" d="M{x:.1f} {y:.1f}L{u:.1f} {v:.1f}"/>')
-    marks += [f'<circle class="true" cx="{x:.1f}" cy="{y:.1f}" r="7"/>' for x, y in true]
-    marks += [f'<circle class="found" cx="{x:.1f}" cy="{y:.1f}" r="5"/>' for x, y in found]
+    marks = []
+    for habit in range(len(true)):
+        dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in people[study.some_habits == habit])
+        marks.append(f'<path class="people g{habit}" d="{dots}"/>')
+    for letter, group, (x, y), radius in zip(LETTERS, told, found, radii * scale, strict=False):
+        words = f"<title>group {letter}: {group.share:.1%} of people</title>"
+        marks.append(f'<circle class="error" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}">{words}</circle>')
+    marks += [f'<circle class="true" cx="{x:.1f}" cy="{y:.1f}" r="14"/>' for x, y in true]
+    for letter, number, (x, y) in zip(LETTERS, numbers, found, strict=False):
+        marks.append(
+            f'<circle class="found g{ties.get(number, "x")}" cx="{x:.1f}" cy="{y:.1f}" r="10.5"/>'
+            f'<text class="name" x="{x:.1f}" y="{y + 4.8:.1f}">{letter}</text>'
+        )
     return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="People, true centers and found centers">'
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="People, true centers and found groups">'
         + "".join(marks)
         + "</svg>"
     )

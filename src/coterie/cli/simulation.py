@@ -1,7 +1,7 @@
 """One simulated study from data to verdict: what `coterie demo` runs and its page shows.
 
-The points are the paper's mixture, so the true centers are known and the private ones can be judged. Encoder,
-reports, table and decoder are the real ones.
+The people are those of `coterie.cli.people`, so the true groups are known and the found ones can be judged.
+Schema, encoder, reports, table and decoder are the real ones.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.centers import decode
+from coterie.cli.people import HABITS, SCHEMA, draw_people
 from coterie.coins import Coins, SimulationCoins, SystemCoins
-from coterie.datasets import gaussian_mixture
 from coterie.engines import Inline, Partition, play
 from coterie.metrics import normalized_objective, recovered
 from coterie.plan import Plan
@@ -26,13 +26,15 @@ from coterie.plan import Plan
 if TYPE_CHECKING:
     from coterie.aggregate import Aggregate
     from coterie.centers import Result
+    from coterie.centers.groups import Group
 
-SHOWN_POINTS: Final = 3000
+SHOWN_POINTS: Final = 2500
 SHOWN_REPORTS: Final = 5
 
 _STARTS: Final = 10  # of non-private k-means, so that the comparison is with a good one
 _SAMPLE: Final = 10_000  # people to try the starts on
 _SEEDS: Final = 1 << 32
+_ROUGH: Final = 0.5  # of the ball's radius: centers that are less certain are no more than directions
 
 Stage = Callable[[str, int | None], contextlib.AbstractContextManager[Callable[[int], None]]]
 
@@ -42,12 +44,13 @@ class Study:
     """A finished simulation and what it cost."""
 
     plan: Plan
-    separation: float
-    seed: int  # of the data and the plan
+    seed: int  # of the people and the plan
     seeded_coins: bool  # True: the whole run repeats; False: the coins were the system's
     result: Result
-    true_centers: NDArray[np.float64]  # (k, d)
-    some_points: NDArray[Any]  # (m, d)
+    true_centers: NDArray[np.float64]  # (k, d), means of the true groups' points
+    true_shares: NDArray[np.float64]  # (k,)
+    some_points: NDArray[np.float64]  # (m, d)
+    some_habits: NDArray[np.int64]  # (m,), the true groups of those
     some_reports: NDArray[np.uint8]  # (s, width)
     one_center: float  # objectives: mean squared distance to the nearest center
     private: float
@@ -59,57 +62,56 @@ class Study:
         """Share of what clustering can gain that the private centers gained."""
         return recovered(self.private, one_center=self.one_center, non_private=self.non_private)
 
-    def pairs(self) -> list[tuple[int, int]]:
-        """Return which found center (second) stands for which true one (first): the closest matching."""
+    def told(self) -> tuple[Group, ...]:
+        """Return the groups that the reports alone tell, the largest first.
+
+        Those that stand clear of the noise, are known within half the ball's radius, and differ from
+        everybody in some feature. That needs no truth: a real study says the same.
+        """
+        near = self.result.errors < _ROUGH * self.plan.radius
+        groups = [group for group in self.result.groups if group.share > 0 and near[group.number]]
+        return tuple(sorted((group for group in groups if group.apart), key=lambda group: -group.share))
+
+    def found(self) -> dict[int, int]:
+        """Return which true group (value) each told one (key, its number) is; told ones that are none lack.
+
+        A told group is a true one if its center lies nearer to the true center than half way to any other;
+        the closest matching decides.
+        """
         from scipy.optimize import linear_sum_assignment
 
-        apart = np.linalg.norm(self.true_centers[:, None] - self.result.centers, axis=2)  # (k, k)
-        return [(int(true), int(found)) for true, found in zip(*linear_sum_assignment(apart), strict=True)]
-
-    def groups_found(self) -> int:
-        """Return how many true centers have their found center nearer than half way to any other true one."""
+        numbers = [group.number for group in self.told()]
+        apart = np.linalg.norm(self.result.centers[numbers][:, None] - self.true_centers, axis=2)
         between = np.linalg.norm(self.true_centers[:, None] - self.true_centers, axis=2)
         np.fill_diagonal(between, np.inf)
         reach = between.min(axis=1) / 2
-        return sum(
-            bool(np.linalg.norm(self.true_centers[true] - self.result.centers[found]) < reach[true])
-            for true, found in self.pairs()
-        )
+        pairs = zip(*linear_sum_assignment(apart), strict=True)
+        return {numbers[one]: int(true) for one, true in pairs if apart[one, true] < reach[true]}
 
 
-def simulate(
-    *,
-    users: int,
-    clusters: int,
-    dimension: int,
-    epsilon: float,
-    separation: float,
-    seed: int | None,
-    stage: Stage,
-) -> Study:
+def simulate(*, users: int, epsilon: float, seed: int | None, stage: Stage) -> Study:
     """Play one study.
 
     Parameters
     ----------
-    users, clusters, dimension : int
-        n, k and d.
+    users : int
+        n, at least 100.
     epsilon : float
         Privacy of one report.
-    separation : float
-        r of the mixture; see `coterie.datasets`.
     seed : int or None
-        Repeats everything, the coins included; None draws fresh data, and coins from the system.
+        Repeats everything, the coins included; None draws fresh people, and coins from the system.
     stage : callable
         Opens a progress bar: (name, total or None) -> context manager of an advance function.
     """
     chosen = secrets.randbelow(_SEEDS) if seed is None else seed
     coins = SystemCoins() if seed is None else SimulationCoins([chosen, 0])
-    plan = Plan.design(dimension, clusters, epsilon, users, seed=chosen)
+    plan = Plan.design(
+        features=SCHEMA, clusters=len(HABITS), epsilon=epsilon, expected_users=users, seed=chosen
+    )
     clock = _Clock()
-    with stage("making people", None), clock.stage("make the data"):
-        points, true_centers, _ = gaussian_mixture(
-            users, dimension, clusters, separation, np.random.default_rng([chosen, 1]), dtype=np.float32
-        )
+    with stage("making people", None), clock.stage("make people"):
+        people, habits = draw_people(users, np.random.default_rng([chosen, 1]))
+        points = SCHEMA.points(people)
     some_reports: list[NDArray[np.uint8]] = []
     with stage("encoding on every device", users) as advance:
 
@@ -121,20 +123,21 @@ def simulate(
     with stage("decoding", None), clock.stage("decode"):
         result = decode(table, random_state=chosen)
     with stage("comparing with k-means in the open", None), clock.stage("compare"):
-        in_the_open = _kmeans(points, clusters, chosen)
+        in_the_open = _kmeans(points, len(HABITS), chosen)
         objectives = {
             "private": normalized_objective(points, result.centers),
             "non_private": normalized_objective(points, in_the_open),
-            "one_center": normalized_objective(points, points.mean(axis=0, dtype=np.float64)[None]),
+            "one_center": normalized_objective(points, points.mean(axis=0)[None]),
         }
     return Study(
         plan=plan,
-        separation=separation,
         seed=chosen,
         seeded_coins=seed is not None,
         result=result,
-        true_centers=true_centers,
+        true_centers=np.stack([points[habits == each].mean(axis=0) for each in range(len(HABITS))]),
+        true_shares=np.bincount(habits, minlength=len(HABITS)) / users,
         some_points=points[:SHOWN_POINTS].copy(),
+        some_habits=habits[:SHOWN_POINTS].copy(),
         some_reports=np.concatenate(some_reports),
         seconds=clock.seconds,
         **objectives,
@@ -145,7 +148,7 @@ def _kmeans(points: NDArray[Any], clusters: int, seed: int) -> NDArray[np.float6
     """Return the centers of k-means in the open: the best of many starts on a sample, then everybody."""
     from sklearn.cluster import KMeans
 
-    sample = points[:_SAMPLE]  # the mixture's clusters take turns, so a stretch of rows is a fair one
+    sample = points[:_SAMPLE]  # people come in no order, so a stretch of rows is a fair one
     start = KMeans(clusters, n_init=_STARTS, random_state=seed).fit(sample).cluster_centers_
     return np.asarray(KMeans(clusters, init=start, n_init=1).fit(points).cluster_centers_, dtype=np.float64)
 

@@ -1,0 +1,137 @@
+"""The demo's people: simulated listeners of an app, in five groups. This is the whole generator.
+
+Each person belongs to one group, drawn by its share, and has six features. Given the group they are
+independent:
+
+    hour             normal around the group's, and comes round
+    weekday          the same, rounded to a day
+    minutes          log-normal around the group's
+    visits           normal around the group's, rounded
+    device           drawn by the group's shares
+    notifications    on with the group's chance
+
+Nothing else is put in. The plan of the study knows `SCHEMA`, which is public; it does not know `HABITS`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.features import Category, Cycle, Flag, Number, Schema
+
+DEVICES: Final = ("phone", "tablet", "computer")
+WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+SCHEMA: Final = Schema(
+    (
+        Cycle("hour", 24, weight=1.6, unit="h", description="when the app is mostly used"),
+        Cycle("weekday", 7, weight=0.9, description="the day of most use; 0 is Monday"),
+        Number("minutes", 1, 120, "log", weight=1.2, unit="min", description="how long a visit lasts"),
+        Number("visits", 0, 30, weight=1.2, unit="per week", description="how often the app is opened"),
+        Category("device", DEVICES, weight=1.2, description="what the app is mostly used on"),
+        Flag("notifications", weight=0.7, description="whether notifications are on"),
+    )
+)
+
+_MINUTES_SPREAD: Final = 0.45  # of the logarithm
+_VISITS_SPREAD: Final = 2.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Habit:
+    """A group of people: its share, and the figures that their features are drawn around."""
+
+    name: str
+    share: float
+    hour: float
+    hour_spread: float = 1.2  # standard deviation
+    weekday: float
+    weekday_spread: float = 1.1
+    minutes: float
+    visits: float
+    devices: tuple[float, float, float]  # shares of DEVICES
+    notifications: float  # share of people who have them on
+
+
+HABITS: Final = (
+    Habit(
+        name="Commuters",
+        share=0.24,
+        hour=7.5,
+        weekday=2,
+        minutes=12,
+        visits=20,
+        devices=(0.94, 0.02, 0.04),
+        notifications=0.85,
+    ),
+    Habit(
+        name="Desk listeners",
+        share=0.21,
+        hour=13,
+        weekday=2,
+        minutes=40,
+        visits=10,
+        devices=(0.06, 0.02, 0.92),
+        notifications=0.15,
+    ),
+    Habit(
+        name="Sofa evenings",
+        share=0.20,
+        hour=20,
+        weekday=3,
+        minutes=50,
+        visits=8,
+        devices=(0.08, 0.90, 0.02),
+        notifications=0.6,
+    ),
+    Habit(
+        name="Night owls",
+        share=0.19,
+        hour=0.5,
+        weekday=4,
+        minutes=20,
+        visits=18,
+        devices=(0.95, 0.03, 0.02),
+        notifications=0.1,
+    ),
+    Habit(
+        name="Weekenders",
+        share=0.16,
+        hour=15,
+        weekday=5.5,
+        weekday_spread=0.5,
+        minutes=12,
+        visits=2,
+        devices=(0.90, 0.06, 0.04),
+        notifications=0.2,
+    ),
+)
+
+
+def draw_people(n: int, rng: np.random.Generator) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
+    """Draw n people: their columns by the features' names, (n,) each, and which of HABITS each has, (n,).
+
+    Examples
+    --------
+    >>> people, habits = draw_people(1000, np.random.default_rng(0))
+    >>> list(people), habits.shape
+    (['hour', 'weekday', 'minutes', 'visits', 'device', 'notifications'], (1000,))
+    """
+    habits = rng.choice(len(HABITS), size=n, p=[habit.share for habit in HABITS])
+
+    def of(name: str) -> NDArray[np.float64]:
+        return np.array([getattr(habit, name) for habit in HABITS])[habits]
+
+    thresholds = np.cumsum([habit.devices[:-1] for habit in HABITS], axis=1)[habits]  # (n, 2)
+    return {
+        "hour": rng.normal(of("hour"), of("hour_spread")) % 24,
+        "weekday": np.rint(rng.normal(of("weekday"), of("weekday_spread"))) % 7,
+        "minutes": rng.lognormal(np.log(of("minutes")), _MINUTES_SPREAD),
+        "visits": np.maximum(np.rint(rng.normal(of("visits"), _VISITS_SPREAD)), 0),
+        "device": np.array(DEVICES)[(rng.random((n, 1)) > thresholds).sum(axis=1)],
+        "notifications": rng.random(n) < of("notifications"),
+    }, habits
