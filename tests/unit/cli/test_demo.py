@@ -1,15 +1,21 @@
 import contextlib
+import dataclasses
 import html.parser
 import re
 
 import numpy as np
 import pytest
 
+from coterie.cli import words
 from coterie.cli.page import render
+from coterie.cli.people import HABITS, SCHEMA, draw_people
 from coterie.cli.picture import View, draw
+from coterie.cli.profile import bell
 from coterie.cli.simulation import simulate
+from coterie.features import Estimate
 
-SMALL = ("--users", 4000, "--clusters", 3, "--dimension", 6, "--epsilon", 4)
+EASY = ("--users", 8000, "--epsilon", 8)  # far above what can be found
+FEW = ("--users", 300)
 
 
 @contextlib.contextmanager
@@ -17,32 +23,64 @@ def silently(name, total):
     yield lambda amount: None
 
 
-def small_study(**changes):
-    facts = {"users": 4000, "clusters": 3, "dimension": 6, "epsilon": 4.0, "separation": 8.0, "seed": 1}
-    return simulate(**{**facts, **changes}, stage=silently)
+@pytest.fixture(scope="module")
+def study():
+    return simulate(users=8000, epsilon=8.0, seed=1, stage=silently)
 
 
 @pytest.fixture(scope="module")
-def study():
-    return small_study()
+def bad():
+    return simulate(users=3000, epsilon=1.0, seed=5, stage=silently)
 
 
-def test_the_demo_prints_a_table_and_writes_a_page(terminal):
-    done = terminal.run("demo", *SMALL, "--out", "page.html")
-    for words in (
-        "one center for everybody",
-        "coterie, one private report each",
-        "recovered",
-        "13, sent once",
-    ):
-        assert words in done.stdout
+def without(study, *numbers):
+    """Return the study with some centers lost in the noise."""
+    weights, errors = study.result.weights.copy(), study.result.errors.copy()
+    weights[list(numbers)], errors[list(numbers)] = 0, study.plan.radius
+    return dataclasses.replace(
+        study, result=dataclasses.replace(study.result, weights=weights, errors=errors)
+    )
+
+
+# ---------------------------------------------------------------- people
+
+
+def test_people_have_the_habits_that_stand_there():
+    people, habits = draw_people(200_000, np.random.default_rng(0))
+    assert np.bincount(habits) / 200_000 == pytest.approx([habit.share for habit in HABITS], abs=0.006)
+    for i, habit in enumerate(HABITS):
+        mine = {name: column[habits == i] for name, column in people.items()}
+        hour = np.angle(np.exp(2j * np.pi * mine["hour"] / 24).mean()) / (2 * np.pi) * 24 % 24
+        assert hour == pytest.approx(habit.hour, abs=0.05)
+        assert np.median(mine["minutes"]) == pytest.approx(habit.minutes, rel=0.03)
+        assert [(mine["device"] == name).mean() for name in SCHEMA.features[4].values] == pytest.approx(
+            habit.devices, abs=0.012
+        )
+        assert mine["notifications"].mean() == pytest.approx(habit.notifications, abs=0.02)
+    assert people["visits"].min() >= 0
+    assert set(people["weekday"]) == set(range(7))
+
+
+def test_shares_add_up():
+    assert sum(habit.share for habit in HABITS) == pytest.approx(1)
+    for habit in HABITS:
+        assert sum(habit.devices) == pytest.approx(1)
+
+
+# ---------------------------------------------------------------- the command
+
+
+def test_the_demo_prints_groups_and_writes_a_page(terminal):
+    done = terminal.run("demo", *EASY, "--seed", 1, "--out", "page.html")
+    for text in ("Five groups found among 8,000 people", "13, sent once", *(habit.name for habit in HABITS)):
+        assert text in done.stdout
     assert "wrote page.html" in done.stderr
-    terminal.run("demo", *SMALL, "--out", "page.html")  # the demo's own page is replaced
+    terminal.run("demo", *FEW, "--out", "page.html")  # the demo's own page is replaced
 
 
 def test_the_demo_for_programs(terminal):
-    first = terminal.json("demo", *SMALL, "--seed", 3)
-    again = terminal.json("demo", *SMALL, "--seed", 3)
+    first = terminal.json("demo", *FEW, "--seed", 3)
+    again = terminal.json("demo", *FEW, "--seed", 3)
     timeless = [{name: fact for name, fact in facts.items() if name != "seconds"} for facts in (first, again)]
     assert timeless[0] == timeless[1]
     assert first["seeded_coins"]
@@ -52,16 +90,122 @@ def test_the_demo_for_programs(terminal):
         first["objective_one_center"] - first["objective_non_private"]
     )
     assert first["recovered"] == pytest.approx(expected)
-    assert set(first["seconds"]) == {"make the data", "encode", "aggregate", "decode", "compare"}
-    fresh = terminal.json("demo", *SMALL)
+    assert first["groups"] == []
+    assert set(first["seconds"]) == {"make people", "encode", "aggregate", "decode", "compare"}
+    fresh = terminal.json("demo", *FEW)
     assert not fresh["seeded_coins"]
 
 
+@pytest.mark.parametrize(
+    ("change", "code", "message"),
+    [
+        (("--epsilon", 0), 1, "epsilon must be in"),
+        (("--users", 99), 2, "Invalid value"),
+        (("--seed", -1), 2, "Invalid value"),
+        (("--out", "no/page.html"), 1, "no is no folder"),
+    ],
+)
+def test_demos_that_cannot_be(terminal, change, code, message):
+    assert message in terminal.run("demo", *FEW, *change, code=code).stderr
+    assert list(terminal.folder.iterdir()) == []
+
+
+# ---------------------------------------------------------------- what is called found
+
+
 def test_groups_are_found(study):
-    # 4,000 people at ε = 4 in 6 dimensions: far above what can be found
     assert study.recovered > 0.8
-    assert study.groups_found() == 3
-    assert sorted(found for _, found in study.pairs()) == [0, 1, 2]
+    assert sorted(study.found().values()) == [0, 1, 2, 3, 4]
+    shares = [group.share for group in study.told()]
+    assert shares == sorted(shares, reverse=True)
+    assert words.headline(study) == "Five groups found among 8,000 people, from 13 private bytes each"
+    assert words.shortcomings(study) == list(study.result.notes)
+
+
+def test_lost_groups_are_said_first(study):
+    lost = study.told()[0].number
+    partly = without(study, lost)
+    assert len(partly.found()) == 4
+    assert words.headline(partly).startswith("Only four of five groups found")
+    name = HABITS[study.found()[lost]].name
+    assert words.shortcomings(partly)[0] == f"Not found of the groups that were simulated: {name}."
+    page = render(partly)
+    assert page.index(f"were simulated: {name}.") < page.index("<figure>")
+    assert f"{name}, not found" in page
+    assert page.count('class="card group') == 5  # four and everybody
+
+
+def test_a_center_that_is_no_group_is_not_counted(study):
+    centers = study.result.centers.copy()
+    wrong = study.told()[0].number
+    centers[wrong] = -centers[wrong]
+    astray = dataclasses.replace(study, result=dataclasses.replace(study.result, centers=centers))
+    assert len(astray.told()) == 5
+    assert len(astray.found()) == 4
+    assert "None of the groups that were simulated." in render(astray)
+    assert "One of the groups told below is none that was simulated." in words.shortcomings(astray)
+
+
+def test_too_few_people_and_the_headline_says_so(bad):
+    assert bad.result.supported > 0  # centers that the decoder keeps, but far too rough to be told
+    assert bad.told() == ()
+    assert words.headline(bad) == "Nothing was found among 3,000 people: too few for ε = 1"
+    reader = Reader()
+    reader.feed(render(bad))
+    assert reader.open == []
+    assert "Nothing was found among 3,000 people" in reader.text
+    assert "No groups" in reader.text
+    assert "found as" not in reader.text
+    assert "nan" not in render(bad)
+
+
+# ---------------------------------------------------------------- words
+
+
+def test_a_group_is_told_by_what_sets_it_apart(study):
+    sofa = next(
+        group for group in study.told() if HABITS[study.found()[group.number]].name == "Sofa evenings"
+    )
+    assert "device" in sofa.apart
+    assert "on the tablet" in words.title(sofa).lower()
+    everybody = SCHEMA.describe_point(study.true_centers.mean(axis=0))
+    told = words.sentence(sofa, everybody)
+    assert re.search(r"\d+% on the tablet \(\d+ to \d+%; everybody \d+%\)", told)
+    assert told.startswith(f"About {sofa.share:.0%} of people.")
+
+
+@pytest.mark.parametrize(
+    ("hour", "written"), [(0.0, "0:00"), (23.9999, "0:00"), (7.49, "7:29"), (12.999, "13:00")]
+)
+def test_hours_are_written_as_on_a_clock(hour, written):
+    assert words.figure(Estimate("hour", "value", None, hour, hour, hour)) == written
+
+
+def test_intervals_that_are_not_stated_are_left_out():
+    assert words.interval(Estimate("minutes", "value", None, 3.0, np.nan, np.nan)) == ""
+    assert words.interval(Estimate("weekday", "value", None, 2.0, 1.6, 2.4)) == "Wednesday"
+
+
+# ---------------------------------------------------------------- pictures
+
+
+def test_a_bell_has_the_agreement_that_it_is_drawn_for():
+    times = np.arange(0, 24, 0.05)
+    for agreement in (0.2, 0.6, 0.9):
+        usual = Estimate("hour", "value", None, 22.0, 21.0, 23.0)
+        heights = bell((usual, Estimate("hour", "concentration", None, agreement, 0, 1)), times, 24)
+        mean = heights @ np.exp(2j * np.pi * times / 24)
+        assert abs(mean) == pytest.approx(agreement, abs=0.01)
+        assert np.angle(mean) / (2 * np.pi) * 24 % 24 == pytest.approx(22)
+
+
+def test_true_centers_lie_on_a_ring_where_they_can(study):
+    view = View.of(study.true_centers)
+    assert view.polygon
+    np.testing.assert_allclose(np.linalg.norm(view.show(study.true_centers), axis=1), 1)
+    flat = View.of(study.true_centers @ np.diag([1, 1, *[0] * 7]))  # five centers in a plane
+    assert not flat.polygon
+    assert "nan" not in draw(study, flat)
 
 
 class Reader(html.parser.HTMLParser):
@@ -73,7 +217,7 @@ class Reader(html.parser.HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         self.seen.append((tag, dict(attributes)))
-        if tag not in ("meta", "path", "circle") or (
+        if tag not in ("meta", "path", "circle", "rect") or (
             tag == "circle" and dict(attributes)["class"] == "error"
         ):
             self.open.append(tag)
@@ -109,47 +253,20 @@ def test_the_page_tells_promise_reports_and_truth(study):
     assert "--seed 1" in reader.text
     assert "a simulation, not a release" in reader.text
     marks = [attributes.get("class") for tag, attributes in reader.seen if tag == "circle"]
-    assert [marks.count(kind) for kind in ("true", "found", "error")] == [4, 4, 4]  # 3 and the legend's
+    kinds = [mark.split()[0] for mark in marks]
+    assert [kinds.count(kind) for kind in ("true", "found", "error")] == [6, 6, 6]  # 5 and the legend's
+    people = [attributes["d"] for tag, attributes in reader.seen if "people" in attributes.get("class", "")]
+    assert sum(dots.count("M") for dots in people) == len(study.some_points) + 5 * 5  # and the legend's
+
+
+def test_the_page_fits_paper_and_telephones(study):
+    page = render(study)
+    assert "@media print" in page
+    assert "@media screen and (prefers-color-scheme: dark)" in page  # paper stays light
+    assert 'name="viewport" content="width=device-width' in page
 
 
 def test_the_page_says_when_coins_were_the_systems():
-    page = render(small_study(seed=None))
+    page = render(simulate(users=300, epsilon=1.0, seed=None, stage=silently))
     assert "The coins came from the operating system." in page
     assert "--seed" not in page
-
-
-def test_cautions_reach_the_page():
-    study = small_study(users=60, epsilon=0.5)
-    assert study.result.notes
-    assert 'class="note"' in render(study)
-
-
-@pytest.mark.parametrize(
-    ("clusters", "dimension", "polygon"),
-    [(3, 1, False), (3, 2, False), (5, 4, False), (1, 9, False), (4, 9, True)],
-)
-def test_every_shape_can_be_drawn(clusters, dimension, polygon):
-    study = small_study(users=500, clusters=clusters, dimension=dimension)
-    view = View.of(study.true_centers)
-    assert view.polygon == polygon
-    assert "nan" not in draw(study, view)
-    assert "nan" not in render(study)
-    if polygon:
-        shown = view.show(study.true_centers)
-        np.testing.assert_allclose(np.linalg.norm(shown, axis=1), 1)
-
-
-@pytest.mark.parametrize(
-    ("change", "code", "message"),
-    [
-        (("--epsilon", 0), 1, "epsilon must be in"),
-        (("--clusters", 4001), 1, "must not exceed"),
-        (("--clusters", 0), 2, "Invalid value"),
-        (("--separation", 0.5), 2, "Invalid value"),
-        (("--seed", -1), 2, "Invalid value"),
-        (("--out", "no/page.html"), 1, "no is no folder"),
-    ],
-)
-def test_demos_that_cannot_be(terminal, change, code, message):
-    assert message in terminal.run("demo", *SMALL, *change, code=code).stderr
-    assert list(terminal.folder.iterdir()) == []
