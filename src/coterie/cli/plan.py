@@ -18,6 +18,15 @@ from coterie.plan import Plan
 if TYPE_CHECKING:
     from coterie.centers import Population
 
+# Words that the functions behind this command take themselves, and what gives them here.
+_NOT_OF_A_DESIGN = {
+    "expected_users": "the number of people is given as --users",
+    "study": "the study is that of --after",
+    "result": "what the plan follows up is given as --after",
+    "cls": "there is none of this name",
+    "self": "there is none of this name",
+}
+
 
 def run(
     users: Annotated[int, typer.Option(help="Roughly how many people will answer.")],
@@ -94,8 +103,11 @@ def run(
         "center": None if center is None else _coordinates(center),
     }
     options = read_options(option, PlanError)
-    if own := [name for name in options if name in given or name in ("seed", "after")]:
-        raise PlanError(f"the option {own[0]} is given as --{own[0].replace('_', '-')}")
+    for name in options:
+        if name in given or name in ("seed", "after"):
+            raise PlanError(f"the option {name} is given as --{name.replace('_', '-')}")
+        if name in _NOT_OF_A_DESIGN:
+            raise PlanError(f"--option is for a protocol's own settings; {_NOT_OF_A_DESIGN[name]}")
     changes = {**{name: value for name, value in given.items() if value is not None}, **options}
     first, found = (None, None) if after is None else _found(after, random_state)
     if first is not None:

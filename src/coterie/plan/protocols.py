@@ -118,7 +118,15 @@ def design_options(protocol: str, model: str) -> tuple[str, ...]:
 
 def design_parameters(protocol: str, facts: Facts, options: Mapping[str, Any]) -> Parameters:
     """Choose the parameters of a plan by the design of its protocol and model."""
-    checked_options(
-        f"protocol {protocol} in the {facts.model} model", design_options(protocol, facts.model), options
-    )
+    known = design_options(protocol, facts.model)
+    try:
+        checked_options(f"protocol {protocol} in the {facts.model} model", known, options)
+    except PlanError as error:
+        wanted = min(set(options) - set(known))
+        elsewhere = [f"{name} ({model})" for name, model in DESIGNS if wanted in design_options(name, model)]
+        if not elsewhere:
+            raise
+        raise PlanError(
+            f"{error}. Leave it out, or choose a protocol and model that have it: {', '.join(elsewhere)}"
+        ) from None
     return DESIGNS[protocol, facts.model](facts, **options)

@@ -30,6 +30,17 @@ PLAN = {"--dimension": 3, "--clusters": 2, "--epsilon": 1, "--users": 100, "--ou
         ({"--seed": -1}, "seed must be in"),
         ({"--out": "no/such/p.json"}, "no/such is no folder"),
         ({"--out": "."}, "is a folder"),
+        (
+            {"--minimum-batch": 5},
+            r"no option 'minimum_batch'; known: .*Leave it out, or choose .*codeword \(shuffle\)",
+        ),
+        ({"--local-cap": 3}, r"no option 'local_cap'; .*have it: codeword \(shuffle\)$"),
+        ({"--layout": "cells"}, r"no option 'layout'; .*vector-sums \(shuffle\), vector-sums \(central\)$"),
+        ({"--delta": 1e-6}, "delta must be 0 in the local model, got 1e-06; leave it out or choose"),
+        ({"--option": "minimum_batch=word"}, "is given as --minimum-batch"),
+        ({"--option": "expected_users=9"}, "the number of people is given as --users"),
+        ({"--option": "cls=9"}, "there is none of this name"),
+        ({"--option": "study=9"}, "the study is that of --after"),
     ],
 )
 def test_plans_that_cannot_be(terminal, change, message):
