@@ -100,6 +100,29 @@ def test_a_real_process_has_the_exit_codes(tmp_path):
     assert "Usage" in done.stderr
 
 
+INTERRUPTED_WHILE_LOADING = """
+import os, signal, sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == {name!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder())
+from coterie.cli import main
+assert "typer" not in sys.modules and "numpy" not in sys.modules
+sys.argv = ["coterie", "inspect", "nothing-there"]
+main()
+"""
+
+
+@pytest.mark.parametrize("name", ["coterie.cli.app", "typer", "numpy", "coterie.plan"])
+def test_an_interrupt_while_the_commands_load_is_quiet(tmp_path, name):
+    command = [sys.executable, "-c", INTERRUPTED_WHILE_LOADING.format(name=name)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 def test_help_says_what_exit_codes_mean(terminal):
     assert "Exit codes: 0 done, 1 an error" in terminal.run("--help").stdout
     for command in ("demo", "plan", "encode", "aggregate", "decode", "inspect"):

@@ -1,7 +1,7 @@
 import pytest
 from typer.testing import CliRunner
 
-from coterie.cli import app
+from coterie.cli.app import app
 from coterie.reproduction import reproduce, runs
 from coterie.reproduction.studies import Setting, _grid
 

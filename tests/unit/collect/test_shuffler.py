@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from coterie.aggregate import Aggregate
-from coterie.cli import app
+from coterie.cli.app import app
 from coterie.collect import shuffler
 from coterie.collect.released import default_folder, open_released
 from coterie.collect.shuffler import shuffle_files
