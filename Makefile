@@ -5,7 +5,7 @@ VENV := .venv
 WORKERS ?= 2
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
-EXTRAS := fast,parquet,plot,docs,dev
+EXTRAS := analyst,fast,parquet,plot,docs,dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help

@@ -19,8 +19,13 @@ INTERRUPTED = 130
 def main() -> None:
     """Run the command line."""
     try:
-        from coterie.cli.app import app
+        from coterie.errors import MissingExtraError, bringing
 
+        try:
+            with bringing("analyst"):
+                from coterie.cli.app import app
+        except MissingExtraError as error:
+            raise SystemExit(f"error: {error}") from None
         app()
     except KeyboardInterrupt:
         raise SystemExit(INTERRUPTED) from None

@@ -118,7 +118,7 @@ def run(
         if missing := [f"--{name}" for name in ("dimension", "clusters", "epsilon") if name not in changes]:
             raise typer.BadParameter("give it, too", param_hint=" and ".join(missing))
         plan = Plan.design(expected_users=users, seed=seed, **changes)
-    plan.save(out)
+    plan.save(out, overwrite=force)
     if json:
         print_json({"out": str(out), **plan_facts(plan)})
         return
@@ -130,12 +130,10 @@ def run(
 def _found(path: Path, random_state: int | None) -> tuple[Plan | None, Population]:
     """Return what a first study found, and its plan where the file holds it."""
     from coterie.aggregate import Aggregate
-    from coterie.aggregate.aggregate import MAGIC
+    from coterie.aggregate.aggregate import is_table
     from coterie.centers import Population, decode
 
-    with path.open("rb") as file:
-        start = file.read(len(MAGIC))
-    if start != MAGIC:
+    if not is_table(path):
         return None, Population.load(path)
     table = Aggregate.load(path)
     with progress("decoding", None):

@@ -11,7 +11,7 @@ from importlib import import_module
 from inspect import signature
 from typing import Any, Final, TypeVar, cast
 
-from coterie.errors import PlanError
+from coterie.errors import PlanError, bringing
 from coterie.plan.base import Facts, Parameters
 from coterie.plan.checks import checked_choice, checked_options
 from coterie.privacy import MODELS
@@ -41,7 +41,8 @@ class Registry(MutableMapping[Key, Entry]):
         entry = self._entries[key]
         if isinstance(entry, str):
             module, _, name = entry.partition(":")
-            entry = self._entries[key] = cast("Entry", vars(import_module(module))[name])
+            with bringing("analyst"):
+                entry = self._entries[key] = cast("Entry", vars(import_module(module))[name])
         return entry
 
     def __setitem__(self, key: Key, entry: str | Entry) -> None:

@@ -39,9 +39,7 @@ def smallest_batch(facts: Facts, minimum_batch: int | None) -> int:
         return max(1, facts.expected_users - facts.expected_users // DROP_OUTS)
     batch = checked_integer("minimum_batch", minimum_batch, 1, 1 << 40)
     if batch > facts.expected_users:
-        raise PlanError(
-            f"minimum_batch must be in [1, expected_users = {facts.expected_users}], got {batch}"
-        )
+        raise PlanError(f"minimum_batch must be in [1, expected_users = {facts.expected_users}], got {batch}")
     return batch
 
 

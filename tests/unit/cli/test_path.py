@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from coterie import Aggregate, Plan, Population, __version__, decode
-from coterie.wire.report_file import ReportFile, write_reports
+from coterie.wire.report_file import ReportFile, writing_reports
 
 
 def test_from_points_to_centers(study):
@@ -38,7 +38,7 @@ def test_words_for_people(study):
 
 def test_conflicting_reports_are_said(study):
     plan = Plan.load("plan.json")
-    with write_reports("r.coterie", plan) as writer:
+    with writing_reports("r.coterie", plan) as writer:
         writer.append(bytes([1] * 12 + [7]) + bytes([1] * 12 + [9]) + bytes([2] * 13))
     shown = study.run("aggregate", "--plan", "plan.json", "r.coterie", "--out", "table").stderr
     assert "1 reports shared an id with different contents" in shown
@@ -150,6 +150,40 @@ def table(study):
     study.run("encode", "--plan", "plan.json", "points.npy", "--out", "r.coterie")
     study.run("aggregate", "--plan", "plan.json", "r.coterie", "--out", "table")
     return study
+
+
+def test_decode_needs_no_plan_because_the_table_holds_it(table):
+    told = table.json("decode", "--plan", "plan.json", "table", "--random-state", 0)
+    assert table.json("decode", "table", "--random-state", 0) == told
+
+
+def test_tables_are_merged_on_the_word_that_they_are_disjoint(table):
+    table.run("encode", "--plan", "plan.json", "points.npy", "--out", "more.coterie")
+    table.run("aggregate", "--plan", "plan.json", "more.coterie", "--out", "table2")
+    both = table.json("aggregate", "table", "table2", "--disjoint", "--out", "both")
+    assert (both["count"], both["tables"]) == (10_000, 2)
+    assert both["plan_id"] == Plan.load("plan.json").id
+    expected = Aggregate.load("table")
+    expected.merge(Aggregate.load("table2"))
+    assert Aggregate.load("both") == expected
+    done = table.run("aggregate", "table", "table2", "--disjoint", "--out", "both", "--force")
+    assert "was taken on your word: tables hold no ids" in done.stderr
+    assert "merged 2 tables of 10,000 reports in all" in done.stderr
+
+
+def test_merges_that_cannot_be(table):
+    def refused(*arguments):
+        return table.fails("aggregate", *arguments, "--out", "both")
+
+    Aggregate(Plan.design(3, 2, 2.0, 5000)).save("other")
+    assert "cannot be checked: add up the report files instead" in refused("table", "table")
+    assert "the same table is given twice" in refused("table", "table", "--disjoint")
+    assert "expected plan" in refused("table", "other", "--disjoint")
+    assert "cannot be added up together" in refused("table", "reports.coterie", "--disjoint")
+    assert "--disjoint is for tables" in refused("reports.coterie", "--plan", "plan.json", "--disjoint")
+    done = table.run("aggregate", "reports.coterie", "--out", "both", code=2)
+    assert "report files only name their plan" in done.stderr
+    assert not (table.folder / "both").exists()
 
 
 def test_decode_takes_another_number_of_clusters_or_chooses_it(table):
