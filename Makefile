@@ -5,11 +5,12 @@ VENV := .venv
 WORKERS ?= 2
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
-EXTRAS := analyst,fast,parquet,plot,docs,dev
+EXTRAS := analyst,fast,frames,parquet,plot,docs,dev
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1  # processes share the cores by tests, not by matrix products
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup locked lock sbom demo test lint format types contract docs check bench nightly clean
+.PHONY: help setup locked lock sbom demo test lint format types contract docs check bench reproduce nightly mutants clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -39,8 +40,8 @@ sbom: setup ## write the bill of materials, sbom.cdx.json (CycloneDX)
 demo: setup ## cluster 200,000 simulated people privately and write a page about it
 	$(BIN)/coterie demo
 
-test: setup ## run the tests
-	$(BIN)/pytest
+test: setup ## run the tests, WORKERS at a time
+	$(ONE_THREAD) $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 lint: setup ## style of the code
 	$(BIN)/ruff check .
@@ -65,8 +66,15 @@ check: lint types contract docs ## everything a change must pass; the tests come
 bench: setup ## every promised figure, results under benchmarks/results (hours; resumes); WORKERS=processes
 	$(BIN)/python -m benchmarks --workers $(WORKERS)
 
+reproduce: setup ## the paper's experiments into docs/reproduction (resumes); WORKERS=processes
+	$(BIN)/python -m benchmarks reproduction --workers $(WORKERS)
+
 nightly: setup ## the tests that are too long for every change, too
-	$(BIN)/pytest -m ''
+	$(ONE_THREAD) $(BIN)/pytest -m '' -n $(WORKERS) --dist worksteal
+
+mutants: setup ## small wrong changes of the source that tests must notice (hours; resumes); ROOM=, SAMPLE=
+	$(BIN)/python -m tools.mutants named --workers $(WORKERS)
+	$(BIN)/python -m tools.mutants run --workers $(WORKERS) $(addprefix --room ,$(ROOM)) $(addprefix --sample ,$(SAMPLE))
 
 clean: ## remove what make built
 	rm -rf $(VENV) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

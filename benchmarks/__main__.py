@@ -1,6 +1,7 @@
-"""Run all benchmarks, one after the other, each in a process of its own: `python -m benchmarks`.
+"""Run one experiment, or all of them one after the other: `python -m benchmarks [NAME] [options]`.
 
-    python -m benchmarks [--workers N] [--seeds N] [--data DIR]
+    python -m benchmarks [--workers N] [--seeds N] [--data DIR]      all, each in a process of its own
+    python -m benchmarks NAME --help                                 one
 
 Speed first, while the machine is quiet. The others resume where they stopped. Real data are fetched if they
 are not there yet. Decoding takes most of the time: some 2,000 runs of 10 to 40 s on one core each, shared
@@ -10,42 +11,60 @@ among the workers.
 from __future__ import annotations
 
 import argparse
+import importlib
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).parent
-GRIDS = ("few_dimensions", "accuracy", "scaling", "stated_errors")
+from benchmarks import harness, real_data
+
+GRIDS = ("few_dimensions", "accuracy", "scaling", "stated_errors", "shuffle", "forecast", "reproduction")
+ALONE = ("speed", "audit_time", "net_tree", "poisoning", "cramer_rao")
+NAMES = ("real_data", *ALONE, *GRIDS)
 
 
 def main() -> int:
-    """Return how many of the benchmarks failed."""
+    """Run one experiment, or return how many of all failed."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as Ctrl-C does: ends the workers, too
+    if sys.argv[1:] and sys.argv[1] in NAMES:
+        name = sys.argv.pop(1)
+        sys.argv[0] = f"python -m benchmarks {name}"
+        try:
+            module = importlib.import_module(f"benchmarks.{name}")
+            if hasattr(module, "main"):
+                module.main()
+            else:
+                harness.main(module.BENCHMARK, module.__doc__)
+        except KeyboardInterrupt:
+            print("interrupted: the same command goes on from here", file=sys.stderr)
+            return 130
+        return 0
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        epilog=f"Names: {', '.join(NAMES)}.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--workers", default="2")
     parser.add_argument("--seeds", help="of each study, at most; as each benchmark promises unless said")
     parser.add_argument("--data", type=Path, help="folder of real data")
     options = parser.parse_args()
-    folder = ["--data", str(options.data)] if options.data else []
-    seeds = ["--seeds", options.seeds] if options.seeds else []
-    sys.path.insert(0, str(HERE))
-    import real_data
-
     data = options.data or real_data.default_folder()
     failed = 0
     if not all((data / f"{name}.dat").exists() for name in real_data.SHAPES):
         failed += _run("real_data", "--out", str(data))
-    failed += _run("speed")
+    for name in ALONE:
+        failed += _run(name)
+    seeds = ["--seeds", options.seeds] if options.seeds else []
     for name in GRIDS:
-        failed += _run(name, "--workers", options.workers, *seeds, *folder)
+        failed += _run(name, "--workers", options.workers, "--data", str(data), *seeds)
     return failed
 
 
 def _run(name: str, *options: str) -> bool:
     print(f"\n## {name}\n", flush=True)
-    return subprocess.run([sys.executable, str(HERE / f"{name}.py"), *options]).returncode != 0  # noqa: S603
+    return subprocess.run([sys.executable, "-m", "benchmarks", name, *options]).returncode != 0  # noqa: S603
 
 
 if __name__ == "__main__":
-    raise SystemExit(main() > 0)
+    raise SystemExit(main())

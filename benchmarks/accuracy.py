@@ -1,6 +1,6 @@
 """How accurate: the whole protocol with real reports on the grid of studies the project promises.
 
-    python benchmarks/accuracy.py [--seeds 20] [--only NAME …] [--workers N] [--data DIR] [--out FILE]
+    python -m benchmarks accuracy [--seeds 20] [--only NAME …] [--workers N] [--data DIR] [--out FILE]
 
 Each run draws data, designs the plan from dimension, clusters, ε, users and a declared shape alone, plays
 everybody through the encoder, aggregates, decodes, and measures the centers on the true points. Beside it
@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import harness
+from benchmarks import harness
+from benchmarks.harness import FIRST_SEED, MILLION, RESULTS, Bar, Benchmark, Figures, Runs, Study
+from benchmarks.populations import non_private, one_center, source_of
+from benchmarks.protocol import by_reports, seconds_without_radii
 from coterie import Plan
 from coterie.metrics import normalized_objective, recovered
 from coterie.plan.codeword import CodewordParameters
-from harness import FIRST_SEED, MILLION, RESULTS, Bar, Benchmark, Figures, Runs, Study
-from populations import non_private, one_center, source_of
-from protocol import by_reports, seconds_without_radii
 
 WORST = 2.0  # no seed worse than so many medians
 DECODE_SECONDS = {"decode_seconds": 40.0, "bare_decode_seconds": 15.0}  # on any line, on two cores
@@ -179,6 +179,3 @@ def _seconds(values: Sequence[float], most: float) -> tuple[str, str]:
 
 
 BENCHMARK = Benchmark(GRID, play, tables, RESULTS / "accuracy.json", seeds=20)
-
-if __name__ == "__main__":
-    harness.main(BENCHMARK, __doc__)

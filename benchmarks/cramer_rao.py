@@ -1,6 +1,6 @@
 """What the rows of the base study can tell of its centers, with and without the derivative of the sign.
 
-    python benchmarks/cramer_rao.py
+    python -m benchmarks cramer_rao
 
 The rows' noise is normal and known, so the Fisher matrix of the centers is JᵀWJ, J the Jacobian of the
 predicted rows and W the inverse variances. The trace of its inverse, over k, bounds the mean squared error of
@@ -131,7 +131,3 @@ def main() -> None:
     print(f"signs as wide as the error                    {means[0]:.4f}          {means[1]:.4f}")
     print(f"signs as wide as the group                    {means[2]:.4f}          {means[3]:.4f}")
     print(f"known partition, all of epsilon               {means[4]:.4f}")
-
-
-if __name__ == "__main__":
-    main()

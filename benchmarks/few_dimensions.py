@@ -1,6 +1,6 @@
 """How often all groups are found: few dimensions with few people, the demo's data, and the number of groups.
 
-    python benchmarks/few_dimensions.py [--seeds N] [--only NAME …] [--workers N] [--out FILE]
+    python -m benchmarks few_dimensions [--seeds N] [--only NAME …] [--workers N] [--out FILE]
 
 Real reports. A group counts as found if exactly one center lies within a third of the distance from its mean
 to the nearest other mean. (`coterie demo` says a group is found if a center lies within half of it, and its
@@ -17,10 +17,10 @@ from statistics import median
 
 import numpy as np
 
-import harness
-from harness import MILLION, RESULTS, Bar, Benchmark, Figures, Runs, Study
-from populations import groups_found, source_of
-from protocol import by_reports, choose_clusters
+from benchmarks import harness
+from benchmarks.harness import MILLION, RESULTS, Bar, Benchmark, Figures, Runs, Study
+from benchmarks.populations import groups_found, source_of
+from benchmarks.protocol import by_reports, choose_clusters
 
 THIRD, HALF = 1 / 3, 1 / 2
 SEEDS = {"line": 30, "ring": 30, "near": 30, "demo": 50, "auto": 50}
@@ -117,7 +117,3 @@ def main() -> None:
             )
             failed += harness.play_grid(BENCHMARK, chosen)
     raise SystemExit(failed > 0)
-
-
-if __name__ == "__main__":
-    main()

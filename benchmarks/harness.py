@@ -1,31 +1,40 @@
-"""What the benchmarks share: studies, runs that resume, one thread a process, bars, tables.
+"""What all experiments share: studies, runs that resume, one thread per process, bars, tables.
 
 A benchmark is a grid of studies and a function that plays one of them with one seed and returns its figures.
 `play_grid` does the rest: it runs what the output file does not hold yet, writes the file after every run
 (whole or not at all), goes on when a run fails, and writes the tables beside it as Markdown. A study whose
 settings have changed since is run again; its bars may change freely.
+
+The file is JSON, or CSV with one row per run (`study, seed, figures…`) where figures are plain numbers, a
+study's name says all of its settings, and the tables have files of their own. Ctrl-C ends all processes at
+once and loses only the runs that were under way: the same command goes on from there.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import csv
+import io
 import json
 import math
 import multiprocessing
 import os
 import platform
+import signal
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from coterie.files import replacing
-from real_data import default_folder
+from benchmarks.real_data import default_folder
+from coterie.plain.files import replacing
 
 RESULTS = Path(__file__).parent / "results"
 FIRST_SEED = 90_000  # reported on these, designed on others
@@ -74,10 +83,11 @@ class Study:
     bar: Bar | None = None
     paper: float | None = None  # the paper's own algorithm, as an independent implementation measured it
     role: str = ""  # of real data: developed on, or only reported on
+    method: str = ""  # where several are compared on the same data
 
     def settings(self) -> dict[str, Any]:
         """Return what a run depends on."""
-        unread = {"bar", "paper", "role"}
+        unread = {"bar", "paper", "role"} | (set() if self.method else {"method"})
         return {f.name: _plain(getattr(self, f.name)) for f in fields(self) if f.name not in unread}
 
 
@@ -92,7 +102,8 @@ class Benchmark:
     play: PlayOne  # a function of a module, so that a fresh process finds it
     tables: Callable[[Sequence[Study], Runs], str]
     out: Path
-    seeds: int  # a study
+    seeds: int  # of each study
+    first_seed: int = FIRST_SEED
 
 
 def parser_of(benchmark: Benchmark, description: str | None) -> argparse.ArgumentParser:
@@ -102,9 +113,11 @@ def parser_of(benchmark: Benchmark, description: str | None) -> argparse.Argumen
     )
     parser.add_argument("--seeds", type=int, default=benchmark.seeds, help="of each study (%(default)s)")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these studies, or those that start so")
-    parser.add_argument("--workers", type=int, default=2, help="processes of one thread, 1.5 GB each")
+    parser.add_argument(
+        "--workers", type=int, default=2, help="processes of one thread, 1.5 GB each; 0: here"
+    )
     parser.add_argument("--data", type=Path, default=default_folder(), help="folder of real data")
-    parser.add_argument("--out", type=Path, help=f"JSON, with Markdown beside it ({benchmark.out})")
+    parser.add_argument("--out", type=Path, help=f"with Markdown beside it ({benchmark.out})")
     parser.add_argument("--users", type=int, help="people at most, to try the benchmark out; needs --out")
     return parser
 
@@ -120,30 +133,35 @@ def play_grid(benchmark: Benchmark, options: argparse.Namespace) -> int:
     if options.users:
         grid = [replace(study, users=min(study.users, options.users)) for study in grid]
     known = _read(out)
+    if out.suffix == ".csv":  # names say all there is to a study
+        known["settings"] = {study.name: study.settings() for study in benchmark.grid}
     for study in grid:
         if known["settings"].get(study.name) != study.settings():
             known["settings"][study.name] = study.settings()
             known["runs"] = {key: run for key, run in known["runs"].items() if key[0] != study.name}
     jobs = [
         (study, seed)
-        for seed in range(FIRST_SEED, FIRST_SEED + options.seeds)
+        for seed in range(benchmark.first_seed, benchmark.first_seed + options.seeds)
         for study in grid
         if (study.name, seed) not in known["runs"]
     ]
     failed = 0
-    for study, seed, figures in _in_processes(benchmark.play, jobs, options):
+    for study, seed, figures in _outcomes(benchmark.play, jobs, options):
         if figures is None:
             failed += 1
             continue
         known["runs"][study.name, seed] = {"study": study.name, "seed": seed, **figures}
-        _write(out, known, None)
+        _write(out, known)
     text = benchmark.tables(grid, {study.name: _runs_of(known, study.name) for study in grid})
     everything = [study for study in benchmark.grid if known["settings"].get(study.name) == study.settings()]
-    if len(everything) > len(grid):  # the file beside the JSON holds all there is
+    if len(everything) > len(grid):  # the file beside the runs holds all there is
         whole = benchmark.tables(everything, {s.name: _runs_of(known, s.name) for s in everything})
     else:
         whole = text
-    _write(out, known, whole)
+    _write(out, known)
+    if out.suffix != ".csv":
+        with replacing(out.with_suffix(".md")) as file:
+            file.write(f"{whole}\n".encode())
     print(text)
     if failed:
         print(f"\n{failed} of {len(jobs)} runs failed; the same command tries them again")
@@ -158,40 +176,61 @@ def _runs_of(known: dict[str, Any], name: str) -> list[Figures]:
     return [run for (study, _), run in sorted(known["runs"].items()) if study == name]
 
 
-def _in_processes(play: PlayOne, jobs: list[tuple[Study, int]], options: argparse.Namespace) -> Any:
+def _outcomes(
+    play: PlayOne, jobs: list[tuple[Study, int]], options: argparse.Namespace
+) -> Iterator[tuple[Study, int, Figures | None]]:
     """Yield (study, seed, figures or None) as runs end."""
-    if not jobs:
+    for number, (study, seed, outcome) in enumerate(_played(play, jobs, options), start=1):
+        start = f"[{number}/{len(jobs)}] {study.name} seed {seed}"
+        try:
+            figures = outcome()
+        except (Exception, SystemExit) as error:
+            if not isinstance(error, RuntimeError):  # whose words are enough
+                traceback.print_exception(error)
+            print(f"{start} failed: {error}", flush=True)
+            yield study, seed, None
+        else:
+            shown = [f"{name} {value:.4g}" for name, value in figures.items() if isinstance(value, float)]
+            print(f"{start}: {', '.join(shown)}", flush=True)
+            yield study, seed, figures
+
+
+def _played(
+    play: PlayOne, jobs: list[tuple[Study, int]], options: argparse.Namespace
+) -> Iterator[tuple[Study, int, Callable[[], Figures]]]:
+    """Yield what gives the figures of a run, as runs end: here one after the other, or in processes."""
+    workers = min(options.workers, len(jobs))
+    if workers == 0:
+        yield from (
+            (study, seed, partial(_play_one, play, study, seed, options.data)) for study, seed in jobs
+        )
         return
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[variable] = "1"  # for the processes to come
     context = multiprocessing.get_context("spawn")
-    workers = min(options.workers, len(jobs))
     cores = context.Queue()
     available = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     for number in range(workers):
         cores.put(available[number % len(available)] if available else None)
-    with ProcessPoolExecutor(workers, context, _keep_to_one_core, (cores,)) as pool:
+    pool = ProcessPoolExecutor(workers, context, _prepare_process, (cores,))
+    try:
         waiting = {pool.submit(_play_one, play, *job, options.data): job for job in jobs}
-        for number, done in enumerate(as_completed(waiting), start=1):
-            study, seed = waiting.pop(done)
-            start = f"[{number}/{len(jobs)}] {study.name} seed {seed}"
-            try:
-                figures = done.result()
-            except KeyboardInterrupt:
-                raise
-            except (Exception, SystemExit) as error:
-                if not isinstance(error, RuntimeError):  # whose words are enough
-                    traceback.print_exception(error)
-                print(f"{start} failed: {error}", flush=True)
-                figures = None
-            else:
-                shown = [f"{name} {value:.4g}" for name, value in figures.items() if isinstance(value, float)]
-                print(f"{start}: {', '.join(shown)}", flush=True)
-            yield study, seed, figures
+        for done in as_completed(waiting):
+            yield *waiting.pop(done), done.result
+    except BaseException:  # an interruption, too: nobody waits for runs that are half played
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in multiprocessing.active_children():
+            process.terminate()
+        raise
+    pool.shutdown()
 
 
-def _keep_to_one_core(cores: Any) -> None:
-    """Bind this process to a core: the encoder takes as many threads as it has cores."""
+def _prepare_process(cores: Any) -> None:
+    """Bind this process to a core, because the encoder takes as many threads as it has cores.
+
+    An interruption is for the parent, which ends the processes.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     core = cores.get()
     if core is not None:
         os.sched_setaffinity(0, {core})
@@ -206,23 +245,42 @@ def _play_one(play: PlayOne, study: Study, seed: int, data: Path) -> Figures:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    document = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    if "settings" not in document:  # another form of file: nothing in it can be gone on with
-        return {"settings": {}, "runs": {}}
-    runs = {(run["study"], run["seed"]): run for run in document["runs"]}
-    return {"settings": document["settings"], "runs": runs}
-
-
-def _write(path: Path, known: dict[str, Any], text: str | None) -> None:
-    document = {
-        "machine": machine(),
-        "settings": known["settings"],
-        "runs": [run for _, run in sorted(known["runs"].items())],
+    """Return settings by study, and runs by study and seed; a file of another form is left alone."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    if path.suffix == ".csv":
+        rows = list(csv.DictReader(io.StringIO(text)))
+        if text and not text.startswith("study,seed,"):
+            raise SystemExit(f"{path} does not start with the columns study,seed: it is no file of runs")
+        runs = [{name: _number(value) for name, value in row.items()} for row in rows]
+        return {"settings": {}, "runs": {(run["study"], run["seed"]): run for run in runs}}
+    document = json.loads(text) if text else {"settings": {}, "runs": []}
+    if "settings" not in document:
+        raise SystemExit(f"{path} has no settings: it is no file of runs")
+    return {
+        "settings": document["settings"],
+        "runs": {(run["study"], run["seed"]): run for run in document["runs"]},
     }
-    write_json(path, document)
-    if text is not None:
-        with replacing(path.with_suffix(".md")) as file:
-            file.write(f"{text}\n".encode())
+
+
+def _number(text: str) -> int | float | str:
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(text)
+    return text
+
+
+def _write(path: Path, known: dict[str, Any]) -> None:
+    runs = [run for _, run in sorted(known["runs"].items())]
+    if path.suffix != ".csv":
+        write_json(path, {"machine": machine(), "settings": known["settings"], "runs": runs})
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(runs[0]) if runs else ["study", "seed"], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(runs)
+    with replacing(path) as file:
+        file.write(text.getvalue().encode())
 
 
 def write_json(path: Path, document: dict[str, Any]) -> None:

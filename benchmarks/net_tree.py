@@ -1,6 +1,6 @@
 """The paper's protocol end to end, beside `codeword` on the same data, and its speed.
 
-    python benchmarks/net_tree.py [--quick] [--kinds …] [--out benchmarks/results/net_tree.json]
+    python -m benchmarks net_tree [--quick] [--kinds …] [--out benchmarks/results/net_tree.json]
 
 The table: n = 200,000 people of the paper's mixture (r = 100) in d = 2, 5 and in d = 100 projected to 6, k =
 4 and 8, ε = 1 and 4; mean normalized objective over the seeds, the share of non-private k-means' gain that
@@ -354,7 +354,3 @@ def main() -> None:
         )
         arguments.out.parent.mkdir(exist_ok=True)
         arguments.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,15 +1,20 @@
-"""What hostile clients do to the centers, and whether the table shows it: `python benchmarks/poisoning.py`.
+"""What hostile clients do to the centers, and whether the table shows it: `python -m benchmarks poisoning`.
 
     attack x share of hostile people -> largest move of a center (in radii), what the detector says
 
-n = 100,000, d = 20, k = 4, ε = 1, separation 8, as for the first figures. Hostile people replace honest ones
-and all push one cell towards one public target. Writes benchmarks/results/poisoning.json.
+n = 100,000, k = 4, ε = 1, separation 8, the default design and its decoder; 20 dimensions, where every attack
+is played, 100 and 300, and 900, where no second moment is kept. Hostile people replace honest ones and push
+towards one public target. Then honest studies of many shapes, by the detector alone.
+
+Writes benchmarks/results/poisoning.json after every seed, and goes on from there; at the end its tables stand
+in docs/poisoning.md. `--table` only does the latter.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,30 +24,43 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from coterie import Aggregate, Plan, decode
+from coterie import Plan
+from coterie.aggregate.codeword import CodewordTable
+from coterie.centers.explain import explain
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
 from coterie.encode.codeword import CodewordEncoder
+from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.oracles.leaf_sums import embedding_matrix
+from coterie.oracles.rows import rows_of
 from coterie.oracles.suspicion import suspicions
+from coterie.plain.files import replacing
 from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream, signs_of
 
 RESULTS = Path(__file__).parent / "results" / "poisoning.json"
-USERS, DIMENSION, CLUSTERS, EPSILON, SEPARATION = 100_000, 20, 4, 1.0, 8.0
-LARGE_DIMENSION = 300
+PAGE = Path(__file__).parents[1] / "docs" / "poisoning.md"
+MARKS = ("<!-- tables -->", "<!-- /tables -->")  # on the page
+USERS, CLUSTERS, EPSILON, SEPARATION = 100_000, 4, 1.0, 8.0
 MOVED = 0.25  # of the radius: a center that moved
+BALANCED = 0.63  # share of the codewords, the shortest, among which the energy of the chosen is an honest one
+SHORT = 0.4
+PLAUSIBLE_LEAN = 1.2  # along the target: as many people to the second moment as to the rows, three
 
 Reports = NDArray[np.uint8]
+Vectors = NDArray[np.float64]
+Score = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 
 
 class Forger:
     """Makes reports that push a target, as far as the protocol lets anyone."""
 
-    def __init__(self, plan: Plan, target: NDArray[np.float64], seed: int) -> None:
+    def __init__(self, plan: Plan, target: Vectors, seed: int, center: Vectors) -> None:
         self._plan, self._target = plan, target
+        self._center = center  # of honest people, to be pulled from
         self._encoder = CodewordEncoder(plan)
         self._stream = PublicStream(plan.randomness_key())
+        self._embed = embedding_matrix(plan, plan.parameters)  # type: ignore[arg-type]
         self._rng = np.random.default_rng([seed, 99])
 
     def ids(self, count: int) -> Reports:
@@ -55,34 +73,58 @@ class Forger:
         coins = SimulationCoins(int(self._rng.integers(1 << 32)))
         return self._encoder.encode(points, self.ids(count), coins)
 
-    def best_index(self, count: int, tried: int = 1, *, among: float = 1.0) -> Reports:
+    def best_index(self, count: int, tried: int = 1, **how: Any) -> Reports:
         """Send the codeword that leans most towards the target, of the best of `tried` ids.
 
-        A quiet forger takes it among the shortest codewords (a share of all), to escape a test of energy.
+        `how` is as for `_choose`.
         """
         best = np.empty((count, 13), dtype=np.uint8)
         for start in range(0, count, 200):
             ids = self.ids(min(200, count - start) * tried)
-            indices, scores = self._choose(ids, among)
+            indices, scores = self._choose(ids, **how)
             chosen = scores.reshape(-1, tried).argmax(axis=1) + tried * np.arange(len(ids) // tried)
             best[start : start + len(chosen), :12] = ids[chosen]
             best[start : start + len(chosen), 12] = indices[chosen]
         return best
 
-    def _choose(self, ids: Reports, among: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _choose(
+        self,
+        ids: Reports,
+        *,
+        among: float = 1.0,
+        headless: bool = False,
+        pull: bool = False,
+        score: Score = lambda leans: leans,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the index of the best score for each id, and the score.
+
+        Parameters
+        ----------
+        ids : ndarray of uint8, shape (n, 12)
+        among : float
+            Share of the codewords, the shortest ones, to choose from: to escape a test of energy.
+        headless : bool
+            Lean along the point and not along the coordinate that counts people.
+        pull : bool
+            Lean away from a center of honest people instead of towards the target.
+        score : function
+            Of how far a codeword leans, ⟨v,u⟩ for a unit vector u.
+        """
         parameters: Any = self._plan.parameters
-        indices = np.empty(len(ids), dtype=np.int64)
-        scores = np.empty(len(ids))
+        head = self._embed[:, self._embed.shape[1] - EXTRA_COORDINATES]
+        indices, scores = np.empty(len(ids), dtype=np.int64), np.empty(len(ids))
         for start in range(0, len(ids), 256):
             piece = slice(start, start + 256)
-            points = np.repeat(self._target[None], len(ids[piece]), axis=0)
-            vectors = self._encoder.signed_vectors(points, ids[piece]).astype(np.float32)
-            packed = self._stream.codewords(ids[piece], parameters.codewords, parameters.embedding)
-            signs = signs_of(packed)  # (n, N, P)
-            found = (signs @ vectors[:, :, None])[:, :, 0]
+            place = self._center if pull else self._target
+            points = np.repeat(place[None], len(ids[piece]), axis=0)
+            vectors = self._encoder.signed_vectors(points, ids[piece]) * (-1 if pull else 1)
+            if headless:
+                vectors = vectors - np.outer(vectors @ head, head)
+            vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+            signs = signs_of(self._stream.codewords(ids[piece], parameters.codewords, parameters.embedding))
+            found = score((signs @ vectors.astype(np.float32)[:, :, None])[:, :, 0])  # (n, N)
             if among < 1:
-                seen = signs @ embedding_matrix(self._plan, parameters).astype(np.float32)
-                energy = (seen**2).sum(axis=2)
+                energy = ((signs @ self._embed.astype(np.float32)) ** 2).sum(axis=2)
                 found = np.where(energy <= np.quantile(energy, among, axis=1)[:, None], found, -np.inf)
             indices[piece] = found.argmax(axis=1)
             scores[piece] = found.max(axis=1)
@@ -96,82 +138,148 @@ class Forger:
             ids = self.ids(1 << 16)
             kept.append(ids[self._stream.choices(ids, rows)[0] == 0])
         ids = np.concatenate(kept)[:count]
-        indices, _ = self._choose(ids, 1.0)
+        indices, _ = self._choose(ids)
         return np.concatenate([ids, indices[:, None].astype(np.uint8)], axis=1)
+
+    def push_and_pull(self, count: int) -> Reports:
+        """Push towards the target and away from honest people by turns, with balanced energy."""
+        push = self.best_index(count - count // 2, among=BALANCED)
+        pull = self.best_index(count // 2, among=BALANCED, pull=True)
+        mixed = np.empty((count, 13), dtype=np.uint8)
+        mixed[::2], mixed[1::2] = push, pull
+        return mixed
+
+    def plausible(self, count: int) -> Reports:
+        """Send the codeword that leans as far as no test tells from people, three people's worth."""
+        return self.best_index(count, score=lambda leans: -np.abs(leans - PLAUSIBLE_LEAN))
 
 
 ATTACKS: dict[str, Callable[[Forger, int], Reports]] = {
     "false point, honest coins": Forger.false_point,
+    "plausible index": Forger.plausible,
     "best index": Forger.best_index,
-    "best index, short": lambda forger, count: forger.best_index(count, among=0.4),
-    "best index, balanced": lambda forger, count: forger.best_index(count, among=0.63),
+    "best index, short": lambda forger, count: forger.best_index(count, among=SHORT),
+    "best index, balanced": lambda forger, count: forger.best_index(count, among=BALANCED),
+    "balanced, headless": lambda forger, count: forger.best_index(count, among=BALANCED, headless=True),
+    "balanced, push and pull": Forger.push_and_pull,
+    "best index, one row": Forger.one_row,
     "best index of 64 ids": lambda forger, count: forger.best_index(count, 64),
     "best index of 1,024 ids": lambda forger, count: forger.best_index(count, 1024),
-    "best index, one row": Forger.one_row,
 }
-SHARES = (0.01, 0.02, 0.05)
+PEOPLE = ("false point, honest coins", "plausible index")  # what a test cannot tell from people
+GROUND = ("best index, one row", "best index of 64 ids", "best index of 1,024 ids")  # impossible with tokens
+WITH_TOKENS = tuple(name for name in ATTACKS if name not in GROUND)
+
+# dimension -> attack -> share -> seeds; the first of them are decoded, the detector sees all
+Played = dict[str, dict[float, int]]
+EACH: Played = {
+    "false point, honest coins": {0.01: 10, 0.02: 10, 0.05: 10},
+    "plausible index": {0.01: 10, 0.05: 10},
+    "best index": {0.01: 10, 0.02: 10, 0.05: 10},
+    "best index, short": {0.01: 10, 0.05: 10},
+    "best index, balanced": {0.01: 10, 0.02: 10, 0.05: 10},
+    "balanced, headless": {0.01: 10, 0.05: 10},
+    "balanced, push and pull": {0.01: 10, 0.05: 10},
+    "best index, one row": {0.01: 10, 0.05: 10},
+    "best index of 64 ids": {0.01: 3, 0.05: 3},
+    "best index of 1,024 ids": {0.01: 1},
+}
+STUDIES: dict[int, Played] = {
+    20: EACH,
+    100: {name: {0.01: 10, 0.05: 10} for name in ("best index", "best index, balanced")},
+    300: {name: {0.01: 2, 0.05: 2} for name in ("best index", "best index, balanced")},
+    900: {"best index": {0.05: 1}},
+}
+DECODED = {0.01: 10, 0.02: 3, 0.05: 3}  # seeds that are decoded, too: the moves at 1 % are what is promised
+LARGEST = 300  # dimension that the promises are about
 
 
-def play(
-    seed: int, attacks: dict[str, tuple[float, ...]], dimension: int = DIMENSION
-) -> list[dict[str, Any]]:
-    """Return what each attack does to one study."""
-    points, _, _ = gaussian_mixture(USERS, dimension, CLUSTERS, separation=SEPARATION, random_state=seed)
-    plan = Plan.design(dimension, CLUSTERS, EPSILON, USERS, seed=seed)
-    rng = np.random.default_rng([seed, 7])
-    ids = np.frombuffer(rng.bytes(12 * USERS), dtype=np.uint8).reshape(-1, 12)
-    honest = CodewordEncoder(plan).encode(points, ids, SimulationCoins([seed, 8]))
-    target = rng.normal(size=dimension)
-    target *= 0.9 / np.linalg.norm(target)
-    forger = Forger(plan, target, seed)
-    clean, row = read(plan, honest, seed)
-    found = [{"seed": seed, "attack": "none", "share": 0.0, "moved": 0.0, **row}]
-    for name, shares in attacks.items():
-        forged = ATTACKS[name](forger, int(max(shares) * USERS))
+class Honest:
+    """One study without hostile people, and its table."""
+
+    def __init__(self, seed: int, dimension: int) -> None:
+        points, centers, _ = gaussian_mixture(
+            USERS, dimension, CLUSTERS, separation=SEPARATION, random_state=seed
+        )
+        self.seed = seed
+        self.plan = Plan.design(dimension, CLUSTERS, EPSILON, USERS, seed=seed)
+        rng = np.random.default_rng([seed, 7])
+        ids = np.frombuffer(rng.bytes(12 * USERS), dtype=np.uint8).reshape(-1, 12)
+        self.reports = CodewordEncoder(self.plan).encode(points, ids, SimulationCoins([seed, 8]))
+        target = rng.normal(size=dimension)
+        target *= 0.9 / np.linalg.norm(target)
+        self.forger = Forger(self.plan, target, seed, centers[0])
+        self.table = table_of(self.plan, self.reports)
+        self.centers = decoded(self.table, seed)
+        self.error = moved(centers, self.centers)
+
+    def with_forged(self, forged: Reports) -> CodewordTable:
+        """Return the table in which so many of the first people are hostile: sums are linear."""
+        table = table_of(self.plan, forged)
+        replaced = table_of(self.plan, self.reports[: len(forged)])
+        for name, array in table.arrays().items():
+            array += self.table.arrays()[name] - replaced.arrays()[name]
+        return table
+
+
+def table_of(plan: Plan, reports: Reports) -> CodewordTable:
+    """Return the table of reports."""
+    table = CodewordTable.zero(plan)
+    table.add(reports)
+    return table
+
+
+def decoded(table: CodewordTable, seed: int) -> Vectors:
+    """Return the centers that the default decoder finds."""
+    return explain(rows_of(table), CLUSTERS, np.random.default_rng(seed), repeats=0).centers
+
+
+def said(table: CodewordTable) -> dict[str, Any]:
+    """Return what the detector says."""
+    tests = suspicions(table)
+    return {"by": [one.test for one in tests if one.note], "p_value": tests[0].p_value}
+
+
+def play(seed: int, dimension: int, wanted: dict[str, list[float]]) -> list[dict[str, Any]]:
+    """Return what each attack does to one study; moves are None where the table was not decoded."""
+    honest = Honest(seed, dimension)
+    study = {"dimension": dimension, "seed": seed}
+    found = [{**study, "attack": "none", "share": 0.0, "moved": honest.error, **said(honest.table)}]
+    for name, shares in wanted.items():
+        forged = ATTACKS[name](honest.forger, int(max(shares) * USERS))
         for share in shares:
-            count = int(share * USERS)
-            centers, row = read(plan, np.concatenate([forged[:count], honest[count:]]), seed)
-            found.append(
-                {"seed": seed, "attack": name, "share": share, "moved": moved(clean, centers), **row}
-            )
+            table = honest.with_forged(forged[: int(share * USERS)])
+            look = seed < DECODED[share] or name in PEOPLE
+            far = moved(honest.centers, decoded(table, seed)) if look else None
+            found.append({**study, "attack": name, "share": share, "moved": far, **said(table)})
     return found
 
 
-def read(plan: Plan, reports: Reports, seed: int) -> tuple[NDArray[np.float64], dict[str, Any]]:
-    """Return the centers, and what the detector says."""
-    table = Aggregate(plan)
-    table.add(reports)
-    result = decode(table, random_state=seed)
-    tests = suspicions(table.table)  # type: ignore[arg-type]
-    said = [one.test for one in tests if one.note]
-    return result.centers, {"noticed": bool(said), "by": said, "p_value": min(one.p_value for one in tests)}
-
-
-def moved(clean: NDArray[np.float64], centers: NDArray[np.float64]) -> float:
+def moved(clean: Vectors, centers: Vectors) -> float:
     """Return the largest move of a center, after the best matching."""
     apart = np.linalg.norm(clean[:, None] - centers[None], axis=2)
     return float(apart[linear_sum_assignment(apart)].max())
 
 
-def flagged_when_clean(studies: int) -> list[dict[str, Any]]:
-    """Return which of many honest studies of all shapes are flagged, tables only."""
-    found = []
-    for number in range(studies):
-        rng = np.random.default_rng([number, 3])
-        d, k = int(rng.choice([2, 5, 20, 60, 100, 300])), int(rng.choice([1, 2, 8]))
-        epsilon, users = float(rng.choice([0.5, 1.0, 2.0, 4.0])), 20_000
-        points = shapes(rng, users, d, k)
-        plan = Plan.design(d, k, epsilon, users, seed=number)
-        ids = np.frombuffer(rng.bytes(12 * users), dtype=np.uint8).reshape(-1, 12)
-        table = Aggregate(plan)
-        table.add(CodewordEncoder(plan).encode(points, ids, SimulationCoins([number, 4])))
-        tests = suspicions(table.table)  # type: ignore[arg-type]
-        said = [one.test for one in tests if one.note]
-        found.append({"number": number, "dimension": d, "epsilon": epsilon, "by": said})
-    return found
+def clean_study(number: int) -> dict[str, Any]:
+    """Return what the detector says of an honest study of any shape, dimension, ε, model and size."""
+    rng = np.random.default_rng([number, 5])
+    d, k = int(rng.choice([2, 5, 20, 60, 100, 300])), int(rng.choice([1, 2, 8]))
+    epsilon = float(rng.choice([0.5, 1.0, 2.0, 4.0]))
+    users = int(rng.choice([5_000, 20_000, 50_000] if d <= 20 else [20_000]))
+    mixed = rng.integers(8) == 0 and d <= 100  # amplified: the odds of a report are ten times as steep
+    model: dict[str, Any] = {"model": "shuffle", "protocol": "codeword", "delta": 1e-6} if mixed else {}
+    if mixed:
+        epsilon = 1.0
+    points = shapes(rng, users, d, k)
+    plan = Plan.design(d, k, epsilon, users, seed=number, **model)
+    ids = np.frombuffer(rng.bytes(12 * users), dtype=np.uint8).reshape(-1, 12)
+    table = table_of(plan, CodewordEncoder(plan).encode(points, ids, SimulationCoins([number, 4])))
+    figures = {"dimension": d, "epsilon": epsilon, "mixed": bool(mixed), "users": users}
+    return {"number": number, **figures, **said(table)}
 
 
-def shapes(rng: np.random.Generator, users: int, d: int, k: int) -> NDArray[np.float64]:
+def shapes(rng: np.random.Generator, users: int, d: int, k: int) -> Vectors:
     """Return people of one of the shapes that try a test: one point, a few groups, a cloud, a sphere."""
     kind = rng.integers(4)
     if kind == 0:
@@ -183,72 +291,124 @@ def shapes(rng: np.random.Generator, users: int, d: int, k: int) -> NDArray[np.f
     return cloud * 0.5 if kind == 2 else cloud / np.linalg.norm(cloud, axis=1, keepdims=True)
 
 
-def main() -> None:
-    """Run the attacks and print the table."""
+def run(kept: dict[str, Any], *, clean: int, dimensions: list[int], most: int) -> None:
+    """Play what is not there yet, and write the file after every step."""
+    started = time.process_time()
+    runs: list[dict[str, Any]] = kept["runs"]
+    for dimension in dimensions:
+        for seed in range(most):
+            same = [one for one in runs if at(one, dimension) and one["seed"] == seed]
+            there = {(one["attack"], one["share"]) for one in same}
+            wanted = {
+                name: left
+                for name, shares in STUDIES[dimension].items()
+                if (left := [x for x, seeds in shares.items() if seed < seeds and (name, x) not in there])
+            }
+            if wanted:
+                runs += play(seed, dimension, wanted)[bool(there) :]
+                save(kept)
+                print(f"d = {dimension}, seed {seed}: {time.process_time() - started:.0f} s", flush=True)
+    for number in range(len(kept["clean"]), clean):
+        kept["clean"].append(clean_study(number))
+        if number % 10 == 9 or number == clean - 1:
+            save(kept)
+            print(f"{number + 1} honest studies: {time.process_time() - started:.0f} s", flush=True)
+
+
+def at(one: dict[str, Any], dimension: int) -> bool:
+    """Say whether a run has this dimension."""
+    return bool(one["dimension"] == dimension)
+
+
+def save(kept: dict[str, Any]) -> None:
+    """Write the file, whole or not at all."""
+    with replacing(RESULTS) as file:
+        file.write((json.dumps(kept, indent=1) + "\n").encode())
+
+
+def tables(kept: dict[str, Any]) -> str:
+    """Return the tables in Markdown."""
+    lines: list[str] = []
+    runs: list[dict[str, Any]] = kept["runs"]
+    for dimension in dict.fromkeys(one["dimension"] for one in runs):
+        here = [one for one in runs if at(one, dimension)]
+        errors = [one["moved"] for one in here if one["attack"] == "none"]
+        lines += [
+            f"**{dimension} dimensions**, {len(errors)} seeds; without hostile people the worst "
+            f"center is off by {np.median(errors):.2f} (median), {max(errors):.2f} (worst).",
+            "",
+            f"| attack | share | moved: median, worst (seeds) | noticed | by | moved > {MOVED} unnoticed |",
+            "|---|---|---|---|---|---|",
+        ]
+        for name in ("none", *ATTACKS):
+            for share in sorted({one["share"] for one in here if one["attack"] == name}):
+                chosen = [one for one in here if (one["attack"], one["share"]) == (name, share)]
+                seen = sum(bool(one["by"]) for one in chosen)
+                far = [one["moved"] for one in chosen if one["moved"] is not None and name != "none"]
+                unseen = sum(one["moved"] > MOVED for one in chosen if one["moved"] and not one["by"])
+                moves = f"{np.median(far):.2f}, {max(far):.2f} ({len(far)})" if far else "-"
+                tests = sorted({test for one in chosen for test in one["by"]})
+                by = ", ".join(tests) or "-"
+                last = "-" if name == "none" else unseen
+                lines.append(f"| {name} | {share:.0%} | {moves} | {seen} of {len(chosen)} | {by} | {last} |")
+        lines.append("")
+    honest = kept["clean"]
+    flagged = [one for one in honest if one["by"]]
+    lines.append(f"Honest studies flagged: {len(flagged)} of {len(honest)}.")
+    return "\n".join(lines)
+
+
+def write_page(text: str) -> None:
+    """Put the tables into the page, in the place of those that stand there."""
+    before, rest = PAGE.read_text(encoding="utf-8").split(MARKS[0])
+    after = rest.split(MARKS[1])[1]
+    page = f"{before}{MARKS[0]}\n\n{text}\n\n{MARKS[1]}{after}"
+    with replacing(PAGE) as file:
+        file.write(page.encode())
+
+
+def bars(kept: dict[str, Any]) -> list[tuple[str, bool]]:
+    """Return the promises, each with whether it is kept."""
+    forged = [one for one in kept["runs"] if one["attack"] not in ("none", *PEOPLE)]
+    runs = [one for one in forged if one["dimension"] <= LARGEST]
+    small = [one for one in runs if one["share"] == 0.01 and one["attack"] not in GROUND]
+    large = [one for one in runs if one["share"] == 0.05]
+    honest = kept["clean"]
+    return [
+        (
+            f"1 %, with tokens: no center moved by more than {MOVED} unnoticed",
+            all(one["by"] or (one["moved"] or 0.0) <= MOVED for one in small),
+        ),
+        ("5 %: noticed in every study of every attack", all(one["by"] for one in large)),
+        (
+            "honest studies: at most 1 of 200 flagged",
+            sum(bool(one["by"]) for one in honest) <= math.floor(len(honest) / 200),
+        ),
+    ]
+
+
+def main() -> int:
+    """Play, print the tables and the promises."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument(
-        "--fresh",
-        action="store_true",
-        help="seeds 10 to 19, which the detector was not tuned on; prints only",
-    )
-    parser.add_argument("--clean", type=int, default=200)
-    parser.add_argument(
-        "--large", action="store_true", help="300 dimensions, where no second moment is kept; prints only"
-    )
-    parser.add_argument("--quick", action="store_true", help="two seeds, the cheap attacks")
-    arguments = parser.parse_args()
-    if arguments.fresh:
-        wanted = {f"best index{kind}": (0.01, 0.05) for kind in ("", ", short", ", balanced")}
-        report([run for seed in range(10, 20) for run in play(seed, wanted)], [])
-        return
-    if arguments.large:
-        wanted = {"best index": (0.01, 0.05, 0.1, 0.2)}
-        report([run for seed in range(3) for run in play(seed, wanted, LARGE_DIMENSION)], [])
-        return
-    started = time.monotonic()
-    attacks = dict.fromkeys(ATTACKS, SHARES)
-    seeds, clean = arguments.seeds, arguments.clean
-    if arguments.quick:
-        attacks = {
-            name: attacks[name]
-            for name in (
-                "false point, honest coins",
-                "best index",
-                "best index, short",
-                "best index, balanced",
-            )
-        }
-        seeds, clean = 2, 20
-    runs = []
-    for seed in range(seeds):
-        wanted = dict(attacks)
-        if "best index of 1,024 ids" in wanted:  # two million ids a seed: three seeds, one share
-            wanted["best index of 1,024 ids"] = (0.01,)
-            if seed >= 3:
-                del wanted["best index of 1,024 ids"]
-        runs += play(seed, wanted)
-        print(f"seed {seed}: {time.monotonic() - started:.0f} s", flush=True)
-    honest = flagged_when_clean(clean)
-    report(runs, honest)
-    if not arguments.quick:
-        RESULTS.write_text(json.dumps({"runs": runs, "clean": honest}, indent=1) + "\n", encoding="utf-8")
-
-
-def report(runs: list[dict[str, Any]], honest: list[dict[str, Any]]) -> None:
-    """Print the table."""
-    print(f"{'attack':28} share   moved (median, worst)   noticed   moved > {MOVED} unnoticed")
-    for name, share in dict.fromkeys((run["attack"], run["share"]) for run in runs):
-        chosen = [run for run in runs if (run["attack"], run["share"]) == (name, share)]
-        far = np.array([run["moved"] for run in chosen])
-        unseen = sum(run["moved"] > MOVED and not run["noticed"] for run in chosen)
-        tests = sorted({test for run in chosen for test in run["by"]})
-        print(
-            f"{name:28} {share:5.0%}   {np.median(far):.2f}, {far.max():.2f}            "
-            f"{sum(run['noticed'] for run in chosen)} of {len(chosen)}   {unseen}   {', '.join(tests)}"
-        )
-    print(f"honest studies flagged: {sum(bool(one['by']) for one in honest)} of {len(honest)}")
+    parser.add_argument("--seeds", type=int, default=10, help="at most, of each study")
+    parser.add_argument("--clean", type=int, default=200, help="honest studies")
+    parser.add_argument("--dimensions", type=int, nargs="*", default=list(STUDIES))
+    parser.add_argument("--fresh", action="store_true", help="start the file anew")
+    parser.add_argument("--table", action="store_true", help="only show what the file holds")
+    options = parser.parse_args()
+    kept: dict[str, Any] = {"runs": [], "clean": []}
+    if RESULTS.exists() and not options.fresh:
+        kept = json.loads(RESULTS.read_text(encoding="utf-8"))
+    if not options.table:
+        run(kept, clean=options.clean, dimensions=options.dimensions, most=options.seeds)
+    text = tables(kept)
+    write_page(text)
+    print(text)
+    promises = bars(kept)
+    for promise, met in promises:
+        print(f"- {promise}: {'yes' if met else 'NO'}")
+    return sum(not met for _, met in promises)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main() > 0)

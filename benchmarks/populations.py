@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
-import real_data
+from benchmarks import real_data
+from benchmarks.harness import Study
 from coterie.datasets import gaussian_mixture
 from coterie.metrics import normalized_objective
-from harness import Study
 
 SAMPLE = 50_000  # points on which the best non-private centers are looked for
 _CHUNK = 1 << 14

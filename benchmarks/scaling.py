@@ -1,6 +1,6 @@
 """How fast errors fall with more people: n·(objective - optimum) from n = 10⁵ to 10⁷.
 
-    python benchmarks/scaling.py [--seeds 10] [--only NAME …] [--workers N] [--out FILE]
+    python -m benchmarks scaling [--seeds 10] [--only NAME …] [--workers N] [--out FILE]
 
 If noise is all that is wrong with the centers, n·excess does not grow (a log-log slope of 0); if something
 stays wrong however many people answer, it grows like n (1). The project promises at most 0.65.
@@ -20,11 +20,11 @@ from statistics import mean, median
 
 import numpy as np
 
-import harness
+from benchmarks import harness
+from benchmarks.harness import MILLION, RESULTS, Bar, Benchmark, Figures, Runs, Study
+from benchmarks.populations import non_private, source_of
+from benchmarks.protocol import by_law, by_reports
 from coterie.metrics import normalized_objective
-from harness import MILLION, RESULTS, Bar, Benchmark, Figures, Runs, Study
-from populations import non_private, source_of
-from protocol import by_law, by_reports
 
 SLOPE = Bar("slope", at_most=0.65)
 POINTS = 30_000
@@ -109,6 +109,3 @@ def tables(grid: Sequence[Study], runs: Runs) -> str:
 
 
 BENCHMARK = Benchmark(GRID, play, tables, RESULTS / "scaling.json", seeds=10)
-
-if __name__ == "__main__":
-    harness.main(BENCHMARK, __doc__)

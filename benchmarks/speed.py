@@ -1,6 +1,6 @@
 """How fast: encoding and aggregation by both kernels, the floor under them, decoding and the estimator.
 
-    python benchmarks/speed.py [--quick] [--out benchmarks/results/speed.json]
+    python -m benchmarks speed [--quick] [--out benchmarks/results/speed.json]
 
 Encoding and aggregation are also compared with a plan of the former design (cells only, two views), turn by
 turn in the same run: halfspaces must not cost more than a tenth of the rate. Decoding is timed with the error
@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-import harness
+from benchmarks import harness
 from coterie import Aggregate, Client, LocalKMeans, Plan, decode
 from coterie.aggregate.codeword import CodewordTable
 from coterie.centers.explain import explain
@@ -314,7 +314,3 @@ def main() -> None:
         "measurements": [asdict(measurement) for measurement in measurements],
     }
     harness.write_json(arguments.out, document)
-
-
-if __name__ == "__main__":
-    main()

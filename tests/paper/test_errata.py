@@ -11,7 +11,10 @@ from coterie.coreset import WeightedPointSet
 from coterie.coreset.cost import partition_cost
 from coterie.coreset.transport import transport_cost
 from coterie.datasets import gaussian_mixture
+from coterie.encode.vector_sums import VectorSumEncoder
 from coterie.errors import PlanError
+from coterie.geometry.ball import SCALE, quantize
+from coterie.geometry.lift import lift
 from coterie.geometry.nets import NetFamily
 from coterie.geometry.projection import Projection
 from coterie.geometry.simhash import SimHash
@@ -100,13 +103,15 @@ def test_e6_the_printed_noise_lacks_the_grid():
 
 
 def test_e7_flooring_lengthens_and_two_buckets_change():
-    dimension, steps = 64, 1000
-    x = np.full(dimension, -1 / math.sqrt(dimension)) + 1e-9  # on the sphere, every coordinate below zero
-    floored, truncated = np.floor(x * steps), np.trunc(x * steps)
-    assert np.linalg.norm(floored) > steps * np.linalg.norm(x)
-    assert np.linalg.norm(floored) <= steps + math.sqrt(dimension)
-    assert np.linalg.norm(truncated) <= steps
-    plan = Plan.design(10, 4, 1.0, 10_000, protocol="vector-sums", model="shuffle", delta=1e-6)
+    dimension = 64
+    plan = Plan.design(dimension, 4, 1.0, 10_000, protocol="vector-sums", model="shuffle", delta=1e-6)
+    edge = np.full((1, dimension), -1 / math.sqrt(dimension))  # on the sphere, every coordinate below zero
+    lifted = lift(quantize(edge, None, 1.0)[0], plan.parameters.count_weight) * (plan.parameters.grid / SCALE)
+    _, sent, _ = VectorSumEncoder(plan).contributions(edge, np.zeros((1, 12), dtype=np.uint8))
+    # As printed: longer than the influence allows.
+    assert np.linalg.norm(np.floor(lifted)) > plan.parameters.grid
+    assert np.linalg.norm(np.floor(lifted)) <= plan.parameters.grid + math.sqrt(dimension)
+    assert np.linalg.norm(sent) <= plan.parameters.grid  # as sent
     # A person may leave one cell and enter another: two vectors of the grid's length, not one.
     assert plan.parameters.influence().squared >= 2 * plan.parameters.grid**2
 

@@ -82,6 +82,6 @@ def test_products_of_ratios_need_no_product():
 
 
 def test_sampling_from_the_system_is_fast_enough_to_be_used():
-    started = time.perf_counter()
+    started = time.process_time()  # of the processor: others may be busy, too
     DiscreteGaussian(Fraction(9000)).sample(SPEED // 2, SystemCoins())
-    assert time.perf_counter() - started < 0.5  # an idle core draws more than a million a second
+    assert time.process_time() - started < 0.5  # a core draws more than a million a second

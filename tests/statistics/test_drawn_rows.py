@@ -1,11 +1,9 @@
 """Rows that the benchmarks draw from their law are like those of real reports."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from benchmarks.protocol import drawn_rows
 from coterie import Plan
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
@@ -15,17 +13,6 @@ from coterie.oracles.rows import rows_of
 USERS, DIMENSION, GROUPS = 60_000, 4, 3
 # 1,088 rows of 6 coordinates: the mean square of as many normal deviates is 1 ± 0.0175, and 6.8 of these are
 SLACK = 0.12
-
-
-@pytest.fixture(scope="module")
-def drawn_rows():
-    folder = str(Path(__file__).parents[2] / "benchmarks")
-    sys.path.insert(0, folder)
-    try:
-        from protocol import drawn_rows
-    finally:
-        sys.path.remove(folder)
-    return drawn_rows
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +29,7 @@ def noise_in_deviations(views, points, factor=1.0):
     return float(np.mean(np.concatenate(off) ** 2))
 
 
-def test_drawn_rows_and_reports_have_the_noise_they_state(study, drawn_rows):
+def test_drawn_rows_and_reports_have_the_noise_they_state(study):
     plan, points = study
     real = rows_of(play(plan, points, SimulationCoins(5)).table)
     drawn = drawn_rows(plan, points, USERS, np.random.default_rng(5))
@@ -56,7 +43,7 @@ def test_drawn_rows_and_reports_have_the_noise_they_state(study, drawn_rows):
         np.testing.assert_allclose(ours.deviations.mean(), theirs.deviations.mean(), rtol=0.02)
 
 
-def test_drawn_rows_do_not_depend_on_how_often_a_point_is_listed(study, drawn_rows):
+def test_drawn_rows_do_not_depend_on_how_often_a_point_is_listed(study):
     plan, points = study
     once = drawn_rows(plan, points[:500], USERS, np.random.default_rng(6))
     twice = drawn_rows(plan, np.repeat(points[:500], 2, axis=0), USERS, np.random.default_rng(6))

@@ -122,14 +122,14 @@ def test_people_are_split_over_the_levels_evenly():
 def test_it_finds_groups_and_beats_the_bits():
     people = 50_000
     points, centers, _ = gaussian_mixture(people, 3, 3, 50.0, 11)
-    found = {}
+    best, found = normalized_objective(points, centers), {}
     for randomizer in ("djw", "codeword"):
-        plan = Plan.design(3, 3, 2.0, people, protocol="net-tree", randomizer=randomizer)
-        result = decode(play(plan, points, SimulationCoins(3)), random_state=0)
-        found[randomizer] = normalized_objective(points, result.centers) - normalized_objective(
-            points, centers
-        )
-        assert result.tree.projected_centers.shape == (3, 3)
+        found[randomizer] = 0.0
+        for seed in range(4):  # one run alone says little
+            plan = Plan.design(3, 3, 2.0, people, protocol="net-tree", randomizer=randomizer, seed=seed)
+            result = decode(play(plan, points, SimulationCoins([3, seed])), random_state=0)
+            found[randomizer] += normalized_objective(points, result.centers) - best
+            assert result.tree.projected_centers.shape == (3, 3)
     assert found["codeword"] < found["djw"] / 2
     encoder = CodewordTreeEncoder(plan)
     assert encoder.encode(points[:1], np.zeros((1, 12), dtype=np.uint8), SimulationCoins(0)).shape == (1, 13)

@@ -10,7 +10,7 @@ from scipy import stats
 from coterie.coins import SimulationCoins
 from coterie.encode.vector_sums import VectorSumEncoder
 from coterie.engines import Inline, drawn_table
-from coterie.oracles.mixed_sums import mixed_leaf_sums
+from coterie.oracles.mixed_sums import mixed_leaf_sums, people_by_row
 from coterie.oracles.shuffled_histogram import ShuffledHistogram
 from coterie.plan import Plan
 
@@ -69,6 +69,28 @@ def test_sent_and_drawn_sums_have_the_stated_noise(sent):
     assert spread_p_value(found) > FALSE_ALARM
     for wrong in (0.9, 1.1):
         assert spread_p_value(found / wrong) < FALSE_ALARM
+
+
+def test_in_a_hashed_table_every_share_is_sent_and_every_bucket_has_the_stated_noise():
+    people = 40
+    plan = plan_of(people, layout="hashed", failure=0.5, cells=16)
+    parameters, encoder = plan.parameters, VectorSumEncoder(plan)
+    assert parameters.cost.messages == parameters.rows * parameters.coordinates * parameters.shares
+    points = np.random.default_rng(5).normal(0, 0.4, (people, 3))
+    found = []
+    for seed in range(8):  # 160 buckets × 5 coordinates × 8 seeds: 6,400 numbers
+        coins = SimulationCoins([7, seed])
+        ids = np.frombuffer(coins.bytes(12 * people), dtype=np.uint8).reshape(-1, 12)
+        reports = encoder.encode(points, ids, coins)
+        assert reports.shape[1] == 12 + parameters.cost.messages * parameters.sums().mixer.share_bytes
+        table = Inline().aggregate(plan, [reports]).table
+        assert (people_by_row(table) == people).all()
+        noise = parameters.sums().centered(table.sums) - true_sums(plan, points, ids)
+        found.append(noise.ravel() / (float(parameters.noise_scale) * np.sqrt(people)))
+    standardized = np.concatenate(found)
+    assert spread_p_value(standardized) > FALSE_ALARM
+    for wrong in (0.9, 1.1):
+        assert spread_p_value(standardized / wrong) < FALSE_ALARM
 
 
 def test_columns_are_unbiased_and_state_their_noise():

@@ -2,7 +2,7 @@
 
 For each report, regenerate its row, flip and codeword v ∈ {±1}^P from id and index; then
 
-    sums[row] += (-1)^flip · v        counts[row] += 1        second += v·vᵀ   (where P ≤ 256)
+    sums[row] += (-1)^flip · v        counts[row] += 1        second += v·vᵀ   (where P ≤ 1024)
 
 Integer addition has no order, so any split of the reports over machines and any order of merging give the
 same bits. Tables are post-processing of private reports: nothing in them needs protecting from the analyst.
@@ -27,7 +27,7 @@ from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream
 from coterie.wire.workers import default_workers, in_shares
 
-SECOND_MOMENT_LIMIT: Final = 256  # P up to which the second moment is kept
+SECOND_MOMENT_LIMIT: Final = 1024  # P up to which the second moment is kept
 
 _SIGNS_AT_A_TIME: Final = 1 << 19  # of codewords, a thread: 4,096 reports at P = 128
 _HELD: Final = 1 << 30  # reports whose sums are held in 32 bits before they go to 64: half the memory traffic
@@ -50,7 +50,7 @@ class CodewordTable:
     plan: Plan
     sums: NDArray[np.int64]  # (rows, P)
     counts: NDArray[np.int64]  # (rows,)
-    second: NDArray[np.int64] | None  # (P, P); None where P > 256
+    second: NDArray[np.int64] | None  # (P, P); None where P > 1024
 
     @classmethod
     def zero(cls, plan: Plan) -> Self:

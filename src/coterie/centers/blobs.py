@@ -38,6 +38,7 @@ _LEAST_REST: Final = 0.02  # of rest²: its slope is unbounded at the surface of
 _LEAST_SHARE: Final = 1e-3
 _LEAST_SPREAD: Final = 0.1  # squared, of the centers around the mean
 _BETTER: Final = 20.0  # chi-square by which another arrangement must be better
+_POLISHED: Final = 5  # times at the most
 _TOLERANCE: Final = 1e-2
 _MOST_STEPS: Final = 40  # of conjugate gradients
 
@@ -259,8 +260,13 @@ def search(
             best, failed = other, []
         else:
             failed.append(moved)
-    final = fit.polish(best, best.centers, probes=12)
-    return final if final.chi < best.chi + _BETTER else best
+    for _ in range(_POLISHED):
+        final = fit.polish(best, best.centers, probes=12)
+        settled = final.chi >= best.chi - _BETTER
+        best = final if final.chi < best.chi + _BETTER else best
+        if settled:
+            break
+    return best
 
 
 def _least_useful(blobs: Blobs, besides: list[int]) -> int:

@@ -52,9 +52,10 @@ REPEATS: Final = 6  # of the fits, for the errors
 _START_WRONG: Final = 1.5  # times the expected error: how far off the repeated fits start
 _OF_DOUBT: Final = 0.73  # of the squared doubt about a coordinate ends up in the fitted spread: measured
 _UNSEEN: Final = 0.22  # share of the variance outside the subspace that lies between groups: measured
-_ROUND_WRONG: Final = 1.1  # squared distances from the truth, times those of repeated fits: measured
+_ROUND_WRONG: Final = 1.13  # squared distances from the truth, times those of repeated fits: measured
 _OTHER_WRONG: Final = 3.0  # the same where the groups are not round, and the truth is none of the model's
 _SIDES: Final = 0.25  # of the way from one broad group to the answer
+_SURE: Final = 3.0  # chi-square per fitted number by which blobs beat one group; noise alone gives about 1
 _LEANS: Final = 5.5  # deviations; noise alone was seen to reach 3.8, groups hardly found 8.5
 _PEAK: Final = 6.0  # deviations by which a further group would have to explain more
 _SEEDS: Final = 1 << 31
@@ -118,7 +119,7 @@ def explain(
         answer = combined(parts, clusters, rng)
         peak = _missing(fit, blobs, population, evidence)
     nothing = _nothing(clusters, middle, mean_square(views), rng)
-    if fit is not None and not _better_than_one(parts, views, nothing, rng):
+    if fit is not None and not _better_than_one(fit, parts, views, nothing, rng):
         return nothing
     distances, near = _distances(views, fit, parts, answer, rng, REPEATS if repeats is None else repeats)
     return _solution(answer, distances, near, middle, peak)
@@ -137,14 +138,26 @@ def _people(parts: _Parts, rng: np.random.Generator) -> tuple[NDArray[np.float64
 
 
 def _better_than_one(
-    parts: _Parts, views: Sequence[ViewRows], nothing: Solution, rng: np.random.Generator
+    fit: BlobFit,
+    parts: _Parts,
+    views: Sequence[ViewRows],
+    nothing: Solution,
+    rng: np.random.Generator,
 ) -> bool:
     """Say whether the rows side with the answer rather than with one broad group.
 
-    In many dimensions the cells say it, which took no part in the fits: between what one group predicts and
-    what the answer does, they must lie a quarter of the way at least. In few dimensions too few people serve
-    them; there all rows say it, by how many deviations they lean towards the answer.
+    Round groups may explain the rows so much better than one that no noise has done it. Otherwise, in many
+    dimensions, the cells say it, which took no part in the fits: between what one group predicts and what the
+    answer does, they must lie a quarter of the way at least. (A tight group at the border of two cells may be
+    predicted in the wrong one, so they are not always asked.) In few dimensions too few people serve cells;
+    there all rows say it, by how many deviations they lean towards the answer.
     """
+    blobs = parts.blobs
+    if blobs is not None and parts.evidence is not None and parts.evidence.round_groups:
+        miss = (fit.rows - fit.view.predicted(nothing.points, nothing.weights)) ** 2
+        won = float(fit.weights @ miss.sum(axis=1)) - fit.rows.size - blobs.chi
+        if won > _SURE * (blobs.centers.size + len(blobs.shares)):
+            return True
     points, weights = _people(parts, rng)
     dimension, size = parts.population.basis.shape
     along, square = 0.0, 0.0

@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.geometry.halfspaces import mean_coordinate
 from coterie.oracles.rows import ViewRows
 
 _CLEAR: Final = 1.05  # times the edge of the noise, 2·s·√d
@@ -31,17 +32,6 @@ class Spectrum:
     basis: NDArray[np.float64]  # (d, r), orthonormal columns
     variances: NDArray[np.float64]  # (r,), of the people along each
     floor: float  # variance along every other direction
-
-
-def mean_coordinate(dimension: int) -> float:
-    """Return c_d = E|u₁| for u uniform on the unit sphere.
-
-    Examples
-    --------
-    >>> round(mean_coordinate(1), 6), round(mean_coordinate(3), 6)
-    (1.0, 0.5)
-    """
-    return math.exp(math.lgamma(dimension / 2) - math.lgamma((dimension + 1) / 2)) / math.sqrt(math.pi)
 
 
 def spectrum(view: ViewRows, mean: NDArray[np.float64]) -> Spectrum:

@@ -19,7 +19,7 @@ from coterie.cli import (
     inspect,
     ledger,
     plan,
-    reproduce,
+    power,
     shuffle,
 )
 from coterie.cli.screen import show_error
@@ -49,7 +49,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,  # a traceback must not print anyone's points
 )
-for _module in (demo, plan, encode, shuffle, aggregate, decode, inspect, ledger, audit, reproduce):
+for _module in (demo, power, plan, encode, shuffle, aggregate, decode, inspect, ledger, audit):
     app.command(name=_module.__name__.rpartition(".")[2])(_module.run)
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from rich.table import Table
 
+from coterie.errors import PlanError
+from coterie.features.schema import DECLARED, Schema
 from coterie.plan import Plan
+from coterie.plan.forecast import Expectation
 from coterie.plan.shares import ShareParameters
 
 _SHOWN_COORDINATES = 4
@@ -26,7 +30,9 @@ def _plan_rows(plan: Plan) -> list[tuple[str, str]]:
     return [
         ("plan", plan.id),
         ("asks for", f"{plan.clusters:,} centers of points with {plan.dimension:,} coordinates"),
+        *([("features", _feature_words(plan.features))] if plan.features is not None else []),
         ("of", f"about {plan.expected_users:,} people, one report each"),
+        ("expect", expectation_words(plan)),
         ("report", f"{_report_words(plan)} ({plan.protocol} protocol)"),
         *([("batch", _batch_words(plan))] if plan.model == "shuffle" else []),
         ("ball", f"radius {plan.radius:g} around {_center_words(plan)}; points outside are clipped to it"),
@@ -35,6 +41,33 @@ def _plan_rows(plan: Plan) -> list[tuple[str, str]]:
         *([("study", f"{plan.study}; for people who answered no other plan of it")] if plan.study else []),
         *([("after", ", ".join(plan.after))] if plan.after else []),
     ]
+
+
+def _feature_words(schema: Schema) -> str:
+    words = ", ".join(
+        f"{feature.name} ({feature.kind}, weight {feature.weight:g})" for feature in schema.features
+    )
+    return words if schema.source == DECLARED else f"{words}; from a sample declared public"
+
+
+def expectations(plan: Plan) -> list[Expectation]:
+    """Return what to expect of a plan for two kinds of data; nothing where there is no forecast."""
+    try:
+        return [plan.expected(kind=kind) for kind in ("separated", "real")]
+    except PlanError:
+        return []
+
+
+def expectation_words(plan: Plan) -> str:
+    """Return the same in one line."""
+    found = expectations(plan)
+    if not found:
+        return "no forecast for this protocol; try it on made-up points"
+    shares = [
+        f"{one.recovered:.0%} ({one.recovered_low:.0%} to {one.recovered_high:.0%}) of the gain on {one.kind}"
+        for one in found
+    ]
+    return "; ".join(shares)
 
 
 def _report_words(plan: Plan) -> str:
@@ -75,6 +108,8 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "study": plan.study,
         "after": list(plan.after),
         "report_bytes": plan.report_width,
+        "expected": [{**asdict(found), "hopeless": found.hopeless} for found in expectations(plan)],
         "minimum_batch": plan.minimum_batch,
+        **({} if plan.features is None else {"features": plan.features.to_dict()}),
         "promise": str(plan.guarantee),
     }

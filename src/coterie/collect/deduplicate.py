@@ -20,7 +20,7 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.files import naming
+from coterie.plain.files import naming
 from coterie.wire.layout import ID_BYTES, Reports, as_rows
 
 MEMORY_BYTES: Final = 1 << 27  # for all of the work, unless told otherwise

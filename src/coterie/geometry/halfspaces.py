@@ -14,6 +14,7 @@ whichever rotation each of them takes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -40,6 +41,17 @@ def turn_size(dimension: int) -> int:
     (128, 128, 256)
     """
     return max(SMALLEST_TURN, 1 << (dimension - 1).bit_length())
+
+
+def mean_coordinate(dimension: int) -> float:
+    """Return c_d = E|u₁| for u uniform on the unit sphere.
+
+    Examples
+    --------
+    >>> round(mean_coordinate(1), 6), round(mean_coordinate(3), 6)
+    (1.0, 0.5)
+    """
+    return math.exp(math.lgamma(dimension / 2) - math.lgamma((dimension + 1) / 2)) / math.sqrt(math.pi)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -21,6 +22,7 @@ _LLOYD_STEPS: Final = 12
 _AT_A_TIME: Final = 1 << 22  # distances
 
 
+@lru_cache(maxsize=16)
 def spread_points(count: int, dimension: int, seed: int) -> tuple[tuple[int, ...], ...]:
     """Return `count` integer points of the ball of radius 2^20, spread evenly.
 

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Final
 
 from coterie.errors import PlanError
+from coterie.plain.checks import checked_real
 from coterie.plan import codeword_design
 from coterie.plan.amplified import AmplifiedParameters
 from coterie.plan.base import Facts
-from coterie.plan.checks import checked_real
 from coterie.plan.codeword_design import MANY_CELLS, NET_DIMENSION
 from coterie.plan.shares_design import smallest_batch
 from coterie.plan.views import CrossPolytope

@@ -17,8 +17,8 @@ from fractions import Fraction
 from typing import Any, Final, TypeVar
 
 from coterie.errors import PlanError
+from coterie.plain.checks import checked_integer
 from coterie.plan.base import Facts
-from coterie.plan.checks import checked_integer
 from coterie.plan.shares import SCALE_PARTS, SMALLEST_LOCAL_SCALE, ShareParameters
 from coterie.privacy.renyi import least_scale
 from coterie.randomizers.split_and_mix import shares_needed

@@ -10,8 +10,8 @@ from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.geometry.spread import spread_points
+from coterie.plain.checks import checked_power_of_two, checked_real
 from coterie.plan.base import Facts
-from coterie.plan.checks import checked_power_of_two, checked_real
 from coterie.plan.codeword_design import MANY_CELLS, NET_DIMENSION, power_of_two_at_least
 from coterie.plan.shares import SCALE_PARTS
 from coterie.plan.shares_design import GRID_BITS, calibrated, smallest_batch, undecided

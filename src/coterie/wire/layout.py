@@ -40,8 +40,9 @@ def as_rows(reports: Reports, width: int) -> NDArray[np.uint8]:
     if isinstance(reports, list | tuple):
         reports = _joined(reports, width)
     if not isinstance(reports, bytes | bytearray | memoryview):
-        kind = type(reports).__name__
-        raise ReportError(f"reports must be bytes, a list of bytes or an array of uint8, got {kind}")
+        raise ReportError(
+            f"reports must be bytes, a list of bytes or an array of uint8, got {type(reports).__name__}"
+        )
     if isinstance(reports, memoryview) and not reports.c_contiguous:
         raise ReportError("reports must lie back to back in memory, got a memoryview with gaps")
     flat = np.frombuffer(reports, dtype=np.uint8)

@@ -18,7 +18,7 @@ PLAN = dataclasses.replace(
     FULL, parameters=dataclasses.replace(FULL.parameters, codewords=16, cap=5, views=(CrossPolytope(2),))
 )
 WIDE = dataclasses.replace(
-    FULL, parameters=dataclasses.replace(FULL.parameters, embedding=512)
+    PLAN, parameters=dataclasses.replace(PLAN.parameters, embedding=2048)
 )  # no second moment
 ROWS = np.random.default_rng(0).integers(0, 256, size=(50, 13), dtype=np.uint8) & np.uint8(15)
 

@@ -6,6 +6,7 @@ from coterie import Plan, decode
 from coterie.centers import codeword
 from coterie.centers.settle import Problem
 from coterie.centers.solve import solve
+from coterie.centers.support import mean_of_everybody
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
 from coterie.engines import play
@@ -73,6 +74,16 @@ def test_the_subspace_takes_most_of_the_noise_out():
         )
     with_it, without = np.mean(squares, axis=0)
     assert with_it < 0.5 * without
+
+
+def test_centers_that_noise_explains_are_the_mean_of_everybody():
+    places = random_points(1, 0.8)
+    views = [view(places, [1.0], 16, [3], 0.02, 1), view(places, [1.0], 32, [20], 0.02, 2)]
+    solution = solve(views, None, LIFT, 4, rng())
+    assert 0 < solution.supported.sum() < 4
+    everybody = mean_of_everybody(views, LIFT)
+    assert (solution.centers[~solution.supported] == everybody).all()
+    assert (solution.errors[~solution.supported] == 1).all()
 
 
 def test_a_tight_plan_of_a_noisy_study_is_decoded_by_it(monkeypatch):

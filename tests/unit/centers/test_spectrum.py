@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from coterie.centers.spectrum import mean_coordinate, spectrum
+from coterie.centers.spectrum import spectrum
 from coterie.plan.views import Halfspaces
 
 DIMENSION = 24
@@ -18,12 +18,6 @@ def on_axes(lengths):
     """People at plus and minus so far along the first axes, in equal numbers."""
     axes = np.diag(lengths) @ np.eye(len(lengths), DIMENSION)
     return np.concatenate([axes, -axes])
-
-
-def test_the_mean_coordinate_is_that_of_the_sphere():
-    points = np.random.default_rng(0).standard_normal((200_000, 5))
-    points /= np.linalg.norm(points, axis=1, keepdims=True)
-    assert mean_coordinate(5) == pytest.approx(np.abs(points[:, 0]).mean(), rel=0.01)
 
 
 def test_it_is_the_second_moment_over_the_length_whatever_the_data(simulate, through_the_middle):

@@ -261,6 +261,7 @@ def test_interrupted_by_a_signal_nothing_half_written_is_left(folder):
     write("a", AMPLIFIED, reports_of(AMPLIFIED))
     code = (
         "import os, signal, time\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # nohup and & have it ignored
         "from coterie.collect import shuffler\n"
         "from coterie.plan import Plan\n"
         "shuffler.open_released = lambda *_: (os.kill(os.getpid(), signal.SIGINT), time.sleep(20))\n"

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from coterie.geometry.ball import SCALE
-from coterie.geometry.halfspaces import HalfspaceSigns, turn_size
+from coterie.geometry.halfspaces import HalfspaceSigns, mean_coordinate, turn_size
 from coterie.geometry.rotation import Rotation
 
 ROWS = 1024
@@ -136,3 +136,9 @@ def test_one_small_rotation_would_leave_gaps():
     rows = Rotation.from_key(bytes(16), 4).matrix(2)
     angles = np.sort(np.degrees(np.arctan2(rows[:, 1], rows[:, 0])))
     assert np.diff([*angles, angles[0] + 360]).max() > 4 * WIDEST_GAP
+
+
+def test_the_mean_coordinate_is_that_of_the_sphere():
+    points = np.random.default_rng(0).standard_normal((200_000, 5))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    assert mean_coordinate(5) == pytest.approx(np.abs(points[:, 0]).mean(), rel=0.01)

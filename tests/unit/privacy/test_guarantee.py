@@ -1,4 +1,5 @@
 import dataclasses
+import math
 
 import pytest
 
@@ -33,6 +34,25 @@ def test_a_delta_is_said():
     text = str(Guarantee(epsilon=1.0, delta=1e-6, spent=1.0, model="shuffle"))
     assert "delta = 1e-06" in text
     assert "mixed" in text
+
+
+def test_what_is_left_without_mixing_is_said():
+    mixed = Guarantee(epsilon=1.0, delta=1e-6, spent=1.0, model="shuffle", local_epsilon=4.0)
+    assert "If the mixing fails, 4-differential privacy is left: a report may be 54.6 times" in str(mixed)
+    shares = dataclasses.replace(mixed, local_epsilon=math.inf)
+    assert "If the mixing fails there is no promise" in str(shares)
+    for nothing in (
+        dataclasses.replace(mixed, local_epsilon=None),
+        dataclasses.replace(mixed, model="central"),
+    ):
+        assert "If the mixing fails" not in str(nothing)
+
+
+def test_a_batch_and_its_exceptions_are_said():
+    text = str(Guarantee(1.0, 1e-6, 1.0, "shuffle", people=90, exceptions=("A seed was used.",)))
+    assert "spends 1 of the promised 1 in a batch of 90 people" in text
+    assert "but for a chance of 1e-06" in text
+    assert "IT DOES NOT HOLD HERE:\n- A seed was used." in text
 
 
 def test_is_frozen(promise):

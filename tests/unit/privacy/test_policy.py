@@ -47,6 +47,8 @@ def test_what_is_shown_is_rounded_up():
     assert shown(Fraction(1, 3)) == "0.333334"
     assert Fraction(shown(Fraction(0.1))) >= Fraction(0.1)  # the double is a little above a tenth
     assert shown(Fraction(1, 10**30)) == "1e-30"
+    assert shown(Fraction(1, 10**9)) == "1e-9"
+    assert shown(Fraction(1, 10**9) + Fraction(1, 10**20)) == "0.00000000100001"
 
 
 @pytest.mark.parametrize(

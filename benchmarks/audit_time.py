@@ -1,0 +1,80 @@
+"""How long the audit of every protocol takes: `python -m benchmarks audit_time [--quick]`.
+
+One whole audit per protocol and model, as `coterie audit` runs it, and the broken clients once. Promised: all
+pass, every broken client is caught, and the whole takes at most ten minutes on two cores. Seconds on the
+clock tell of a machine that does nothing else; seconds of the processor, over two, of one that is shared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+from coterie.audit import audit
+from coterie.audit.canaries import CANARIES, check_canary
+from coterie.plan import Plan
+
+MOST_SECONDS = 600.0
+CORES = 2
+SUMS: dict[str, Any] = {"protocol": "vector-sums", "delta": 1e-6, "cells": 4}
+PLANS: dict[str, dict[str, Any]] = {
+    "codeword": {"users": 1000, "epsilon": 2.0},
+    "codeword, ids from tokens": {"users": 1000, "epsilon": 2.0, "ids": "token"},
+    "codeword, amplified": {"users": 1000, "epsilon": 1.0, "model": "shuffle", "delta": 1e-6},
+    "net-tree": {"users": 1000, "epsilon": 2.0, "protocol": "net-tree", "levels": 3},
+    "net-tree, codeword": {"users": 1000, "epsilon": 2.0, "protocol": "net-tree", "randomizer": "codeword"},
+    "lsh-tree": {"users": 1000, "epsilon": 2.0, "protocol": "lsh-tree", "split": "budget"},
+    "lsh-tree, privunit": {"users": 1000, "epsilon": 2.0, "protocol": "lsh-tree", "randomizer": "privunit"},
+    "vector-sums": {"users": 200, "epsilon": 1.0, "model": "shuffle", **SUMS},
+    "vector-sums, columns": {"users": 2000, "epsilon": 1.0, "model": "shuffle", "layout": "column", **SUMS},
+    "vector-sums, central": {"users": 200, "epsilon": 1.0, "model": "central", **SUMS},
+    "net-tree-sums": {
+        "users": 100,
+        "epsilon": 1.0,
+        "protocol": "net-tree-sums",
+        "model": "shuffle",
+        "delta": 1e-6,
+        "levels": 2,
+        "buckets": 20,
+    },
+}
+
+
+def main() -> int:
+    """Print a line per protocol and the sum; return how many promises are broken."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer samples, as `coterie audit --quick`")
+    quick = parser.parse_args().quick
+    clock, processor, failed = time.monotonic(), time.process_time(), 0
+
+    def tell(name: str, passed: bool, since: tuple[float, float]) -> None:
+        spent = time.monotonic() - since[0], time.process_time() - since[1]
+        print(
+            f"{name:28} {'passed' if passed else 'FAILED'}  {spent[0]:6.1f} s  {spent[1]:6.1f} s", flush=True
+        )
+
+    print(f"{'':28} {'':6}     clock  processor")
+    for name, options in PLANS.items():
+        since = time.monotonic(), time.process_time()
+        wanted = dict(options)
+        plan = Plan.design(3, 2, wanted.pop("epsilon"), wanted.pop("users"), **wanted)
+        found = audit(plan, quick=quick, with_canaries=False)
+        failed += not found.passed
+        tell(name, found.passed, since)
+    since, caught = (time.monotonic(), time.process_time()), 0
+    for name in CANARIES:
+        caught += check_canary(name).passed
+    tell(f"{caught} of {len(CANARIES)} broken clients", caught == len(CANARIES), since)
+    failed += caught != len(CANARIES)
+    seconds, used = time.monotonic() - clock, time.process_time() - processor
+    kept = min(seconds, used / CORES) <= MOST_SECONDS
+    print(
+        f"in all {seconds:.0f} s on the clock, {used:.0f} s of the processor: {used / CORES:.0f} s on two "
+        f"cores; promised {MOST_SECONDS:.0f}: {'kept' if kept else 'NOT kept'}"
+    )
+    return failed + (not kept)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main() > 0)

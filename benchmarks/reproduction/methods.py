@@ -1,0 +1,164 @@
+"""The methods that a study compares: each from the same points to centers.
+
+`lsh-tree` and `codeword`, and all steps of the ablation, are played with real reports: every person through
+the encoder, the bytes through the table, the table through the decoder. Baselines are simulations of their
+own (`coterie.baselines`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, Final, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.reproduction.simple_decoder import Shrinkage, decode_simply
+from benchmarks.reproduction.studies import PEERS, Setting
+from coterie.aggregate import Aggregate
+from coterie.aggregate.codeword import CodewordTable
+from coterie.baselines import central, in_the_open, interactive, noisy_points, sums
+from coterie.centers import decode
+from coterie.centers.decode import decoder_options
+from coterie.coins import SimulationCoins
+from coterie.datasets import gaussian_mixture
+from coterie.engines import play
+from coterie.errors import CoterieError, PlanError
+from coterie.plain.checks import read_value
+from coterie.plan import Plan, design_options, protocols
+
+
+@dataclass(eq=False)  # no slots: cached properties
+class Played:
+    """One data set, and what methods share on it."""
+
+    setting: Setting
+    seed: int
+
+    @cached_property
+    def data(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Points (n, d) and the cluster each was made from (n,)."""
+        s = self.setting
+        points, _, labels = gaussian_mixture(
+            s.users, s.dimension, s.clusters, s.separation, self.seed, dtype=np.float32
+        )
+        return points, labels
+
+    @cached_property
+    def codeword_table(self) -> Aggregate:
+        """Everybody's codeword reports."""
+        return self.reports("codeword")
+
+    def reports(self, protocol: str, **options: Any) -> Aggregate:
+        """Play everybody through a protocol."""
+        s = self.setting
+        plan = Plan.design(
+            s.dimension, s.clusters, s.epsilon, s.users, protocol=protocol, seed=self.seed, **options
+        )
+        return play(plan, self.data[0], SimulationCoins([self.seed, 0]))
+
+    def generator(self, salt: int) -> np.random.Generator:
+        """Return a generator of its own for each method."""
+        return np.random.default_rng([self.seed, salt])
+
+
+played_once = lru_cache(maxsize=1)(Played)  # the methods of a setting come one after the other
+
+Method = Callable[[Played], NDArray[np.float64]]
+
+
+def _lsh(**options: Any) -> Method:
+    return lambda played: decode(played.reports("lsh-tree", **options), random_state=played.seed).centers
+
+
+def _codeword(played: Played) -> NDArray[np.float64]:
+    return decode(played.codeword_table, random_state=played.seed).centers
+
+
+def _simple(shrinkage: Shrinkage) -> Method:
+    return lambda played: decode_simply(
+        cast("CodewordTable", played.codeword_table.table),
+        np.random.default_rng(played.seed),
+        shrinkage=shrinkage,
+    )
+
+
+def _baseline(function: Callable[..., NDArray[np.float64]], salt: int, **options: Any) -> Method:
+    return lambda played: function(
+        played.data[0], played.setting.clusters, played.setting.epsilon, played.generator(salt), **options
+    )
+
+
+_OURS: Final = {"randomizer": "privunit", "split": "deepest"}
+
+METHODS: Final[dict[str, Method]] = {
+    "lsh-tree": _lsh(),
+    "codeword": _codeword,
+    "known-partition": lambda played: sums.known_partition(
+        *played.data, played.setting.clusters, played.setting.epsilon, played.generator(1)
+    ),
+    "non-private": lambda played: in_the_open.k_means(played.data[0], played.setting.clusters, played.seed),
+    "one-center": lambda played: in_the_open.one_center(played.data[0]),
+    "noise-gaussian": _baseline(noisy_points.gaussian, 2),
+    "noise-laplace": _baseline(noisy_points.laplace, 3),
+    "noise-privunit": _baseline(noisy_points.privunit, 4),
+    "interactive-budget": _baseline(interactive.lloyd_in_rounds, 5, split="budget"),
+    "interactive-users": _baseline(interactive.lloyd_in_rounds, 6, split="users"),
+    "central-tree": _baseline(central.central_tree, 7),
+    "central-diffprivlib": _baseline(central.diffprivlib_k_means, 8),
+    "step-0-paper": _lsh(),
+    "step-1-randomizer": _lsh(randomizer="privunit"),
+    "step-2-no-user-split": _lsh(**_OURS),
+    "step-3-joint-count": _lsh(**_OURS, count="joint"),
+    "step-4-no-budget-split": _lsh(**_OURS, count="joint", histogram_share=0.0),
+    "step-5-cells": _simple("none"),
+    "step-6-shrinkage": _simple("plain"),
+    "step-7-subspace": _simple("blocks"),
+    "step-8-settling": _codeword,
+}
+
+
+def method_of(name: str) -> Method:
+    """Return a method by its name, or a local protocol with options: `protocol` or `protocol?name=value&…`.
+
+    Examples
+    --------
+    >>> played = Played(Setting(200, 2, 2, 4.0, 20.0), seed=0)
+    >>> method_of("net-tree?randomizer=codeword&levels=2")(played).shape
+    (2, 2)
+    """
+    if name in METHODS:
+        return METHODS[name]
+    protocol, _, written = name.partition("?")
+    if protocol not in protocols("local"):
+        raise PlanError(
+            f"there is no method named {name!r}; known: {', '.join(METHODS)}, and every local protocol with "
+            f"its options, as in net-tree?levels=2 ({', '.join(protocols('local'))})"
+        )
+    options: dict[str, Any] = {}
+    for pair in filter(None, written.split("&")):
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise PlanError(f"an option of a method is written name=value, got {pair!r}")
+        options[key] = read_value(value)
+    planned = design_options(protocol, "local")
+    read = {key: options[key] for key in decoder_options(protocol) if key in options}
+    asked = {key: value for key, value in options.items() if key in planned or key not in read}
+    return lambda played: decode(played.reports(protocol, **asked), random_state=played.seed, **read).centers
+
+
+def available_methods() -> frozenset[str]:
+    """Return the methods that can run here: optional peers only where they import."""
+    missing = set()
+    for name in PEERS:
+        tiny = Played(Setting(20, 2, 2, 1.0, 8.0), seed=0)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                METHODS[name](tiny)
+        except CoterieError:
+            missing.add(name)
+    return frozenset(METHODS) - missing

@@ -1,0 +1,103 @@
+"""`coterie power`: what a study would be worth, before anybody is asked."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import cache
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from coterie.cli.screen import Json, print_json, say
+from coterie.cli.screen import out as screen
+from coterie.plan import Plan
+from coterie.plan.forecast import Expectation, epsilon_needed, kind_of, people_needed, target
+
+_PEOPLE = (0.1, 0.3, 1, 3, 10)  # of the table, in multiples of what is asked about
+_EPSILONS = (0.25, 0.5, 1, 2, 4)
+_MOST_EPSILON = 16.0
+
+
+def run(
+    dimension: Annotated[int, typer.Option(help="Coordinates of a point.")],
+    clusters: Annotated[int, typer.Option(help="Centers to find.")],
+    epsilon: Annotated[float, typer.Option(help="Privacy of one report, in (0, 16].")] = 1.0,
+    users: Annotated[int, typer.Option(help="People who would answer.")] = 1_000_000,
+    kind: Annotated[
+        str, typer.Option(help="What people's points are like: tight, separated, broad or real.")
+    ] = "separated",
+    recovered: Annotated[
+        float | None,
+        typer.Option("--target", help="Share of the non-private gain that is wanted. Default: 0.9."),
+    ] = None,
+    objective: Annotated[
+        float | None, typer.Option(help="Instead: the objective that is wanted, in squared radii.")
+    ] = None,
+    shape: Annotated[
+        str | None, typer.Option(help="Of the design: broad, or tight for many tight groups or few people.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="local (the default), or shuffle with --delta.")] = None,
+    delta: Annotated[float | None, typer.Option(help="Chance that the promise may fail.")] = None,
+    json: Json = False,
+) -> None:
+    """Forecast a study: the objective, the recovered share, how many people and which epsilon it takes.
+
+    Nothing is asked of anybody: the forecast follows from the noise of the reports, measured on kinds of data
+    that are named. Yours will differ.
+    """
+    wanted = target(
+        recovered=0.9 if recovered is None and objective is None else recovered, objective=objective
+    )
+    given = {"shape": shape, "model": model, "delta": delta}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+
+    @cache
+    def designed(spent: float, people: int) -> Plan:
+        return Plan.design(dimension, clusters, spent, people, **options)
+
+    def at(spent: float, people: int) -> Expectation:
+        # Only other designs than the default one depend on how many people are expected.
+        return designed(spent, max(people, clusters) if options else users).expected(people, kind)
+
+    here = at(epsilon, users)
+    people = people_needed(lambda count: at(epsilon, count), wanted)
+    least = epsilon_needed(lambda spent: at(spent, users), wanted)
+    rows = [max(int(users * factor), 1) for factor in _PEOPLE]
+    columns = [min(epsilon * factor, _MOST_EPSILON) for factor in _EPSILONS]
+    grid = {(count, spent): at(spent, count) for count in rows for spent in columns}
+    words = f"{recovered or 0.9:.0%} recovered" if objective is None else f"an objective of {objective:g}"
+    if json:
+        print_json(
+            {
+                **{"dimension": dimension, "clusters": clusters, "epsilon": epsilon},
+                "expected": facts(here),
+                "target": words,
+                "people_needed": people,
+                "epsilon_needed": least,
+                "table": [{"epsilon": spent, **facts(found)} for (_, spent), found in grid.items()],
+            }
+        )
+        return
+    table = Table(title=f"recovered, objective: {kind_of(kind).name}", title_justify="left", box=None)
+    table.add_column("people", justify="right", no_wrap=True)
+    for spent in columns:
+        table.add_column(f"ε = {spent:g}", justify="right", no_wrap=True)
+    for count in rows:
+        table.add_row(f"{count:,}", *(_cell(grid[count, spent]) for spent in columns))
+    screen.print(table)
+    enough = "no number of people is enough" if people is None else f"{people:,} people"
+    spend = "no ε is enough" if least is None else f"ε = {least:g}"
+    say(f"{users:,} people, ε = {epsilon:g}, {here.words}")
+    say(f"for {words} at ε = {epsilon:g}: {enough}")
+    say(f"for {words} from {users:,} people: {spend}")
+
+
+def facts(found: Expectation) -> dict[str, Any]:
+    """Return a forecast for programs."""
+    return {**asdict(found), "hopeless": found.hopeless}
+
+
+def _cell(found: Expectation) -> str:
+    style = "red" if found.hopeless else "yellow" if found.lost > 0.1 or found.recovered < 0.5 else "green"
+    return f"[{style}]{found.recovered:.0%}[/] {found.objective:.2g}"

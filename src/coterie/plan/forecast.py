@@ -1,0 +1,380 @@
+"""What a study will be worth, said before anybody is asked (docs/forecast.md).
+
+For n people, k groups and d dimensions everything follows from one number, the *noise of a center*: the mean
+squared error of the mean of n/k people if the partition were known and all of ε were spent on it,
+
+    V = k²·d·ν / (a²·n²)      ν the variance of a coordinate of a sum over everybody, a the weight of a point
+
+In the local model ν = n·(1 + c₂/D)/(κ²·h), h the share of the people who serve halfspaces. What the decoder
+adds to the objective beyond non-private k-means, its *excess*, is then, for a between-group variance T:
+
+- *found, from halfspaces*: u·V, where u ≤ 1 tells how much the sides of the hyperplanes give away. A group
+  whose place is known within s is cut by about M·s·√d hyperplanes; these tell a share q of its d coordinates:
+
+      u = (1 - q) + q/(1 + S/q),   q = 1 - exp(-(C·M·s/d)^p),   S = A·exp(-B·w²)/s,   s² = u·V + w²
+
+- *found, from sums of cells*: E·T·V/(T + V), as shrunk means have it;
+- *real data*, which have no groups to be found: F·T·√(w²/T)·(V/T)^⅓;
+- *lost*: T. Groups stand out of the noise of halfspaces as long as V is well below T, out of a cell's as long
+  as it is well below T·√D: with τ the ratio of the two,
+
+      share lost = τ^b / (τ₀^b + τ^b),   τ₀ lower for wide groups
+
+w² is the variance inside a group, the non-private objective. A, B, C, E, F and the τ₀ are measured, p and b
+chosen; `python -m benchmarks forecast` prints them beside a new fit. The *band* is that with `SLACK` times
+less and more noise (for real data: excess), so that it is wide where groups are about to be lost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final
+
+from coterie.errors import PlanError
+from coterie.geometry.ball import SCALE
+from coterie.geometry.lift import EXTRA_COORDINATES
+from coterie.plain.checks import checked_choice, checked_real
+from coterie.plan.base import Parameters
+from coterie.plan.codeword import CodewordParameters
+from coterie.plan.public import MAX_USERS
+from coterie.plan.vector_sums import VectorSumParameters
+from coterie.plan.views import Halfspaces
+from coterie.privacy import MAX_EPSILON
+
+SLACK: Final = 1.5  # by which the noise may be better or worse than the formula: the band
+HOPELESS: Final = 0.25  # recovered at the lucky end of the band, below which a study is not worth asking for
+POOR: Final = 0.5  # recovered, below which a study gives directions rather than centers
+DECAY: Final = 0.27  # of the objective of digits: one_center·k^-0.27
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """What was measured, each named as in the module's formulas."""
+
+    sides: float = 0.27  # A
+    width: float = 7.3  # B
+    reach: float = 0.89  # C
+    steep: float = 2.5  # p
+    cells: float = 1.2  # E
+    real: float = 0.47  # F
+    fall: float = 5.0  # b
+    lost_rows: float = 0.41  # τ₀ of tight groups
+    lost_wide: float = 0.95  # by which a width of 1 lowers it
+    lost_cells: float = 0.16  # τ₀ of cells
+    lost_spread: float = 0.1  # width at which a group fills two cells
+
+
+MEASURED: Final = Constants()
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What people's points are believed to be like, in a ball of radius 1.
+
+    Attributes
+    ----------
+    name : str
+        For people.
+    separation : float or None
+        r of the paper's mixture: round groups of expected radius 1/r near the surface of the ball. None for
+        data that have no round groups.
+    one_center : float
+        Without groups: what one center costs, the mean squared distance from everybody's mean.
+    optimum : float or None
+        Without groups: what k non-private centers cost; None for one_center·k^-0.27, as digits have it.
+
+    Examples
+    --------
+    >>> [round(value, 3) for value in KINDS["separated"].costs(clusters=8, dimension=100)]
+    [0.67, 0.016]
+    >>> [round(value, 3) for value in KINDS["real"].costs(clusters=10, dimension=64)]
+    [0.292, 0.338]
+    """
+
+    name: str
+    separation: float | None = None  # r
+    one_center: float = 0.63
+    optimum: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.separation is not None:
+            checked_real("separation of a kind", self.separation, 1.0 + 1e-9, 1e12)
+        checked_real("one_center of a kind", self.one_center, 1e-9, 1.0)
+        if self.optimum is not None:
+            checked_real("optimum of a kind", self.optimum, 0.0, self.one_center)
+
+    def costs(self, clusters: int, dimension: int) -> tuple[float, float]:
+        """Return T, what k non-private centers gain over one, and w², what they cost."""
+        if self.separation is None:
+            best = self.one_center * clusters**-DECAY if self.optimum is None else self.optimum
+            return max(self.one_center - best, 0.0), best
+        surface = math.sqrt(dimension - 0.5 + 1 / (8 * dimension))  # E‖g‖: so many deviations away
+        spread = (dimension - _cut(surface)) / surface**2
+        return (1 - 1 / self.separation) ** 2 * (1 - 1 / clusters), spread / self.separation**2
+
+
+def _cut(surface: float) -> float:
+    """Return what the ball's surface, so many deviations away, takes from a normal coordinate's variance."""
+    beyond = math.erfc(surface / math.sqrt(2)) / 2
+    density = math.exp(-(surface**2) / 2) / math.sqrt(2 * math.pi)
+    return surface * density + (1 - surface**2) * beyond + (density - surface * beyond) ** 2
+
+
+KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
+    {
+        "tight": Kind("tight round groups, r = 100", 100.0),
+        "separated": Kind("round groups, r = 8", 8.0),
+        "broad": Kind("broad round groups, r = 3", 3.0),
+        "real": Kind("real data like digits"),
+    }
+)
+
+
+def kind_of(kind: str | Kind) -> Kind:
+    """Return a kind by its name: tight, separated, broad or real."""
+    return kind if isinstance(kind, Kind) else KINDS[checked_choice("kind", kind, KINDS)]
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """What a plan's table will be, as far as the forecast needs it."""
+
+    noise: float  # V
+    rows: int  # M halfspaces; 0 where there are only cells
+    dimension: int  # d
+    lifted: int  # D
+
+
+def channel_of(
+    parameters: Parameters, *, protocol: str, dimension: int, clusters: int, people: int
+) -> Channel:
+    """Return the noise of a plan's table, for so many people.
+
+    Raises
+    ------
+    PlanError
+        If nobody has measured how errors of this protocol follow from its noise.
+    """
+    if isinstance(parameters, CodewordParameters):
+        return _codeword_channel(parameters, dimension, clusters, people)
+    if isinstance(parameters, VectorSumParameters) and not parameters.by_column:
+        return _cells_channel(parameters, dimension, clusters, people)
+    raise PlanError(
+        f"there is no forecast for {protocol} plans of this layout: only for codeword and for vector-sums of "
+        "all cells is it known how errors follow from the noise; forecast a codeword plan of the same facts, "
+        "or try the plan on made-up points (`coterie.datasets.gaussian_mixture`)"
+    )
+
+
+def _codeword_channel(of: CodewordParameters, dimension: int, clusters: int, people: int) -> Channel:
+    lifted = dimension + EXTRA_COORDINATES
+    gain, second = of.randomizer.gain(of.embedding), of.randomizer.second_gain(of.embedding)
+    halfspaces = [view for view in of.views if isinstance(view, Halfspaces)]
+    share = sum(view.weight for view in halfspaces or of.views) / sum(view.weight for view in of.views)
+    variance = people * (1 + second / lifted) / (gain**2 * share)  # ν
+    return Channel(
+        noise=clusters**2 * dimension * variance / (_weight(of.count_weight) * people**2),
+        rows=sum(view.rows for view in halfspaces),
+        dimension=dimension,
+        lifted=lifted,
+    )
+
+
+def _cells_channel(of: VectorSumParameters, dimension: int, clusters: int, people: int) -> Channel:
+    adding = people if of.noise == "everyone" else 1
+    variance = adding * float(of.noise_scale / of.grid) ** 2  # ν
+    noise = clusters**2 * dimension * variance / (_weight(of.count_weight) * people**2)
+    return Channel(noise=noise, rows=0, dimension=dimension, lifted=dimension + EXTRA_COORDINATES)
+
+
+def _weight(count_weight: int) -> float:
+    """Return a² = 1 - b²."""
+    return 1 - (count_weight / SCALE) ** 2
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What to expect of a study, objectives in squared radii of the ball.
+
+    Attributes
+    ----------
+    people : int
+        n.
+    kind : str
+        What the data are believed to be like, in words.
+    objective, low, high : float
+        The k-means objective (the mean squared distance to the nearest center) and its band.
+    recovered, recovered_low, recovered_high : float
+        The share of what non-private k-means gains over one center: 1 is as good, 0 is useless.
+    lost : float
+        Share of the groups' variance that noise hides.
+    one_center, non_private : float
+        What the kind of data costs with one center, and with k centers in the open.
+    """
+
+    people: int
+    kind: str
+    objective: float
+    low: float
+    high: float
+    recovered: float
+    recovered_low: float
+    recovered_high: float
+    lost: float
+    one_center: float
+    non_private: float
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether even the lucky end of the band recovers next to nothing."""
+        return self.recovered_high < HOPELESS
+
+    @property
+    def words(self) -> str:
+        """The forecast in one line."""
+        share = f"{self.recovered:.0%} recovered ({self.recovered_low:.0%} to {self.recovered_high:.0%})"
+        figures = f"{self.kind}: objective {self.objective:.2g} ({self.low:.2g} to {self.high:.2g}), {share}"
+        if self.hopeless:
+            return f"{figures}: hopeless, noise hides the groups"
+        if self.lost > 0.1:
+            return f"{figures}: at the edge, some groups may stay hidden"
+        return f"{figures}: poor" if self.recovered < POOR else figures
+
+    def __str__(self) -> str:
+        return self.words
+
+
+def expect(
+    channel: Channel, people: int, clusters: int, kind: str | Kind, constants: Constants = MEASURED
+) -> Expectation:
+    """Return the forecast for a table of this noise.
+
+    Examples
+    --------
+    >>> table = Channel(noise=0.047, rows=1024, dimension=100, lifted=102)
+    >>> found = expect(table, 10**6, 8, "tight")
+    >>> round(found.objective, 3), round(found.recovered, 2), found.hopeless
+    (0.02, 0.98, False)
+    """
+    data = kind_of(kind)
+    between, within = data.costs(clusters, channel.dimension)  # T, w²
+    excess, low, high = (
+        _excess(channel, between, within, data, constants, slack) for slack in (1.0, 1 / SLACK, SLACK)
+    )
+
+    def share(cost: float) -> float:
+        return 1 - cost / between if between else 0.0
+
+    return Expectation(
+        people=people,
+        kind=data.name,
+        objective=within + excess,
+        low=within + low,
+        high=within + high,
+        recovered=share(excess),
+        recovered_low=share(high),
+        recovered_high=share(low),
+        lost=_lost(channel, between, within, constants),
+        one_center=within + between,
+        non_private=within,
+    )
+
+
+def _excess(channel: Channel, between: float, within: float, kind: Kind, c: Constants, slack: float) -> float:
+    if not between:
+        return 0.0
+    usual, channel = channel.noise, replace(channel, noise=channel.noise * slack)
+    lost = _lost(channel, between, within, c)
+    if kind.separation is None:
+        found = slack * c.real * math.sqrt(within * between) * math.cbrt(usual / between)
+    elif channel.rows:
+        found = _found_by_rows(channel, within, c)
+    else:
+        found = c.cells * between * channel.noise / (between + channel.noise)
+    return (1 - lost) * min(found, between) + lost * between
+
+
+def _lost(channel: Channel, between: float, within: float, c: Constants) -> float:
+    if not between:
+        return 1.0
+    width = math.sqrt(within)
+    if channel.rows:
+        ratio = channel.noise / between
+        ratio *= (1 + c.lost_wide * width) / c.lost_rows
+    else:
+        ratio = channel.noise / (between * math.sqrt(channel.lifted))
+        ratio *= (1 + (width / c.lost_spread) ** 2) / c.lost_cells
+    return 1 - 1 / (1 + math.pow(ratio, c.fall))
+
+
+def _found_by_rows(channel: Channel, within: float, c: Constants) -> float:
+    """Solve excess = u(excess)·V by halving: the sides of the hyperplanes tell more the less is known."""
+    strength = c.sides * math.exp(-c.width * within)
+
+    def told(excess: float) -> float:  # u·V
+        s = math.sqrt(excess + within)
+        q = -math.expm1(-((c.reach * channel.rows * s / channel.dimension) ** c.steep))
+        return channel.noise * ((1 - q) + q / (1 + strength / (s * max(q, 1e-12))))
+
+    low, high = 0.0, channel.noise
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if told(middle) > middle else (low, middle)
+    return high
+
+
+# ---------------------------------------------------------------- the inverse questions
+
+
+def people_needed(at: Callable[[int], Expectation], good: Callable[[Expectation], bool]) -> int | None:
+    """Return the fewest people for whom a forecast is good; None where `MAX_USERS` are too few.
+
+    Parameters
+    ----------
+    at : callable
+        The forecast for so many people; better for more.
+    good : callable
+        What is wanted of it; see `target`.
+
+    Examples
+    --------
+    >>> def at(people):
+    ...     return expect(Channel(40_000 / people, 1024, 100, 102), people, 8, "tight")
+    >>> needed = people_needed(at, target(recovered=0.9))
+    >>> at(needed).recovered >= 0.9 > at(needed - 1).recovered
+    True
+    """
+    if not good(at(MAX_USERS)):
+        return None
+    low, high = 0, MAX_USERS
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if good(at(middle)) else (middle, high)
+    return high
+
+
+def epsilon_needed(at: Callable[[float], Expectation], good: Callable[[Expectation], bool]) -> float | None:
+    """Return the smallest ε, in steps of a hundredth, for which a forecast is good; None above 16."""
+    if not good(at(MAX_EPSILON)):
+        return None
+    low, high = 0, round(100 * MAX_EPSILON)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if good(at(middle / 100)) else (middle, high)
+    return high / 100
+
+
+def target(
+    *, recovered: float | None = None, objective: float | None = None
+) -> Callable[[Expectation], bool]:
+    """Return what is wanted of a forecast: at least such a share recovered, or at most such an objective."""
+    if (recovered is None) == (objective is None):
+        raise PlanError("give one target: a recovered share or an objective")
+    if recovered is not None:
+        share = checked_real("recovered", recovered, 0.0, 1.0)
+        return lambda found: found.recovered >= share
+    most = checked_real("objective", objective, 0.0, 4.0)
+    return lambda found: found.objective <= most

@@ -1,0 +1,238 @@
+"""The reproduction on a tiny grid: what is computed is kept, resumed, summarized, judged and drawn."""
+
+import json
+import sys
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from benchmarks import harness
+from benchmarks.reproduction import run
+from benchmarks.reproduction.claims import check_claims, ratios
+from benchmarks.reproduction.methods import METHODS, Played, available_methods
+from benchmarks.reproduction.run import Reproduction, play
+from benchmarks.reproduction.studies import (
+    ABLATION,
+    BASE,
+    CORE,
+    FULL,
+    NAIVE,
+    PEERS,
+    QUICK,
+    RUNS,
+    Grid,
+    Setting,
+    _grid,
+    ablation_settings,
+    grid_of,
+)
+from benchmarks.reproduction.tables import Point, points_of, read_table, write_tables
+from coterie.errors import PlanError
+
+TINY = Setting(600, 4, 2, 4.0, 20.0)
+GRID = _grid(TINY, 300, users=(300, 600), epsilon=(2, 4), clusters=(2, 3), separation=(8, 100))
+SMALL = Reproduction(GRID, TINY, 1)
+
+
+def command(monkeypatch, *arguments):
+    """Run `python -m benchmarks reproduction` on the tiny grid; return the exit code."""
+    monkeypatch.setattr(run, "QUICK", GRID)
+    monkeypatch.setattr(run, "QUICK_BASE", TINY)
+    monkeypatch.setattr(sys, "argv", ["reproduction", "--workers", "0", *map(str, arguments)])
+    try:
+        run.main()
+    except SystemExit as end:
+        return end.code
+    return 0
+
+
+def test_every_sweep_and_method_is_there():
+    assert [sweep.name for sweep in FULL] == [sweep.name for sweep in QUICK]
+    assert set(CORE) | set(NAIVE) | set(PEERS) | set(ABLATION) == set(METHODS)
+    assert {setting.dimension for sweep in FULL for setting in sweep.settings} == {100}
+    assert all(BASE in sweep.settings for sweep in FULL if sweep.name != "separation-small")
+
+
+def test_every_setting_is_played_once_with_each_method():
+    studies = grid_of(FULL, BASE, METHODS)
+    assert len(studies) == len({study.name for study in studies})
+    assert {study.method for study in studies if Setting.of(study) == BASE} == set(METHODS)
+    places = [Setting.of(study) for study in studies]
+    assert sum(a != b for a, b in pairwise(places)) == len(set(places)) - 1  # side by side
+
+
+def test_the_stored_runs_are_of_this_grid():
+    stored = {name for name, _ in harness._read(run.OUT)["runs"]}
+    every = {study.name for study in grid_of(FULL, BASE, METHODS)}
+    assert stored <= every
+    assert {name.rpartition(" ")[2] for name in every - stored} <= set(PEERS)
+    assert RUNS == 10
+
+
+@pytest.mark.parametrize("method", sorted(set(METHODS) - set(PEERS)))
+def test_every_method_gives_centers(method):
+    centers = METHODS[method](Played(TINY, seed=1))
+    assert centers.shape == (1 if method == "one-center" else 2, 4)
+
+
+def test_the_last_step_of_the_ablation_is_codeword_and_the_first_the_paper():
+    played = Played(TINY, seed=3)
+    assert (METHODS["step-8-settling"](played) == METHODS["codeword"](played)).all()
+    assert (METHODS["step-0-paper"](played) == METHODS["lsh-tree"](played)).all()
+
+
+def test_a_run_repeats_exactly(tmp_path):
+    for method in ("lsh-tree", "codeword", "interactive-users"):
+        study = TINY.study(method)
+        assert play(study, 5, tmp_path)["objective"] == play(study, 5, tmp_path)["objective"]
+
+
+def test_computing_and_drawing_are_two_halves(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "out" / "runs.csv"
+    assert command(monkeypatch, "--quick", "--seeds", 1, "--out", out, "--compute-only") == 0
+    assert not list(out.parent.glob("*.html"))
+    out.unlink()  # the tables alone will do
+    assert command(monkeypatch, "--quick", "--out", out, "--draw-only") == 0
+    page = (out.parent / "report.html").read_text()
+    assert page.count("<svg") == 6
+    assert "http://" not in page.replace("http://www.w3.org", "").replace("http://purl.org", "").replace(
+        "http://creativecommons.org", ""
+    )
+    told = capsys.readouterr().out
+    assert all(claim.name in page and claim.name in told for claim in check_claims({}, TINY))
+    names = {path.name for path in out.parent.iterdir()}
+    assert names >= {"claims.csv", "index.md", "ablation.csv", "figure-users.png", "figure-ablation.svg"}
+    first = {path: path.read_bytes() for path in out.parent.iterdir() if path.suffix != ".png"}
+    replace(SMALL, options=" --quick").draw(out.parent)
+    assert first == {path: path.read_bytes() for path in first}
+
+
+def test_another_grid_does_not_overwrite_the_stored_one(monkeypatch, capsys):
+    assert command(monkeypatch, "--quick") == 2
+    assert "name another file by --out" in capsys.readouterr().err
+
+
+def test_drawing_without_tables_says_so_in_one_line(monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib")
+    assert "sweep-users.csv" in command(monkeypatch, "--draw-only", "--out", tmp_path / "runs.csv")
+
+
+def test_tables_hold_mean_and_deviation(tmp_path):
+    some = {TINY.study("codeword").name: [{"objective": 1.0}, {"objective": 3.0}]}
+    assert points_of("x", TINY, ["codeword", "lsh-tree"], some) == [Point("x", "codeword", 2.0, 1.414214, 2)]
+    write_tables(tmp_path, GRID, TINY, some)
+    assert [(point.value, point.mean) for point in read_table(tmp_path / "sweep-users.csv")] == [("600", 2.0)]
+
+
+OWN = {
+    "base": {"users": 300, "dimension": 3, "clusters": 2, "epsilon": 4, "separation": 20},
+    "sweeps": {"epsilon": [2, 4], "users": [200, 300]},
+    "methods": ["one-center", "net-tree?randomizer=codeword&levels=1"],
+    "runs": 1,
+}
+
+
+def test_a_grid_and_methods_of_ones_own(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    written, out = tmp_path / "grid.json", tmp_path / "own" / "runs.csv"
+    written.write_text(json.dumps(OWN))
+    more = ("--method", "lsh-tree?split=deepest")
+    assert command(monkeypatch, "--grid", written, *more, "--out", out) == 0
+    studies = {name for name, _ in harness._read(out)["runs"]}
+    assert len(studies) == 3 * 3  # the base belongs to both sweeps
+    assert {name.rpartition(" ")[2] for name in studies} == {*OWN["methods"], more[1]}
+    page = (out.parent / "index.md").read_text()
+    assert "python -m benchmarks reproduction --grid grid.json" in page
+    assert "net-tree?randomizer=codeword" in page
+    assert (out.parent / "claims.csv").read_text().count("\n") == 1
+    drawing = (out.parent / "figure-epsilon.svg").read_text()
+    assert "mean of 1 runs a point; bars: one standard deviation of a run" in drawing
+    assert "n = 300, d = 3, k = 2, r = 20" in drawing
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"runs": 0}, "grid.runs must be in"),
+        ({"sweeps": {"color": [1]}}, "a sweep must be one of"),
+        ({"sweeps": {}}, "at least one field"),
+        ({"base": {"users": 300}}, "grid.base lacks the field"),
+        ({"extra": 1}, "unknown field"),
+    ],
+)
+def test_a_grid_is_checked(change, message):
+    with pytest.raises(PlanError, match=message):
+        Grid.from_dict(OWN | change)
+
+
+def line(method, *means, values=("100000", "1e+06"), deviation=0.01):
+    return [Point(value, method, mean, deviation, 10) for value, mean in zip(values, means, strict=True)]
+
+
+def test_claims_tell_right_from_wrong():
+    def claims(**changes):
+        parts = {
+            "paper": (0.9, 0.37),
+            "ours": (0.3, 0.05),
+            "naive": (1.5, 1.5),
+            "eps": (0.37, 0.15),
+        } | changes
+        users = line("lsh-tree", *parts["paper"]) + line("codeword", *parts["ours"])
+        users += line("noise-laplace", *parts["naive"]) + line("one-center", 0.86, 0.86)
+        separations = ("8", "100")
+        tables = {
+            "users": users,
+            "epsilon": line("lsh-tree", *parts["eps"], values=("1", "2")),
+            "clusters": line("lsh-tree", 0.2, 0.8, values=("4", "16")),
+            "separation-large": line("lsh-tree", parts.get("r8", 0.45), 0.37, values=separations)
+            + line("non-private", 0.02, 0.0, values=separations),
+        }
+        return {claim.name: claim.holds for claim in check_claims(tables, BASE)}
+
+    assert all(claims().values())
+    loose = check_claims(
+        {
+            "separation-large": line("lsh-tree", 0.45, 0.37, values=("8", "100"))
+            + line("non-private", 0.0, 0.0, values=("8", "100"))
+        },
+        BASE,
+    )
+    assert {claim.verdict for claim in loose if claim.name == "separation-8-is-enough"} == {"not clearly"}
+    same = check_claims(
+        {
+            "separation-large": line("lsh-tree", 0.371, 0.37, values=("8", "100"))
+            + line("non-private", 0.0, 0.0, values=("8", "100"))
+        },
+        BASE,
+    )
+    assert {claim.verdict for claim in same if claim.name == "separation-8-is-enough"} == {"yes"}
+    assert claims(paper=(0.3, 0.37))["falls-with-users"] is False
+    assert claims(ours=(0.3, 0.38))["codeword-at-or-below"] is False
+    assert claims(naive=(1.5, 0.5))["naive-finds-nothing"] is False
+    assert claims(eps=(0.5, 0.15))["paper-at-epsilon-1"] is False
+    assert claims(eps=(0.37, 0.25))["paper-at-epsilon-2"] is False
+    assert claims(r8=0.9)["separation-8-is-enough"] is False
+    assert {claim.holds for claim in check_claims({}, BASE)} == {None}
+
+
+def test_ratio_is_the_paper_s_over_ours():
+    assert ratios(line("lsh-tree", 0.8, 0.4) + line("codeword", 0.4, 0.1)) == {"100000": 2.0, "1e+06": 4.0}
+
+
+def test_ablation_is_played_where_clusters_are_broad_too():
+    assert ablation_settings(TINY) == (TINY, replace(TINY, epsilon=8.0), replace(TINY, separation=8.0))
+
+
+def test_parts_of_the_grid_can_be_asked_for():
+    studies = SMALL.chosen(("epsilon",), ("lsh-tree",))
+    assert {study.method for study in studies} == {"lsh-tree"}
+    assert {study.epsilon for study in studies} == {2.0, 4.0}
+    assert {study.method for study in SMALL.chosen((), ())} == available_methods()
+
+
+@pytest.mark.parametrize(("kind", "name"), [("sweep", "color"), ("method", "magic")])
+def test_unknown_parts_are_refused(kind, name):
+    with pytest.raises(PlanError, match=f"no {kind} named '{name}'; known: "):
+        SMALL.chosen(**{f"{kind}s": (name,)})

@@ -1,0 +1,85 @@
+"""`coterie power`, and what `coterie plan` says of what to expect."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from coterie import Plan
+from coterie.cli.app import app
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], terminal_width=200)
+
+
+def test_power_prints_a_table_and_both_inverse_answers():
+    done = run("power", "--dimension", 20, "--clusters", 4, "--users", 50_000, "--target", 0.8)
+    assert done.exit_code == 0, done.output
+    assert "ε = 0.25" in done.stdout
+    assert "500,000" in done.stdout
+    assert "for 80% recovered at ε = 1: " in done.stderr
+    assert "for 80% recovered from 50,000 people: ε = " in done.stderr
+    assert "50,000 people, ε = 1, round groups, r = 8: objective" in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["tight", "broad", "real"])
+def test_power_for_programs(kind):
+    done = run("power", "--dimension", 20, "--clusters", 4, "--users", 1_000_000, "--kind", kind, "--json")
+    facts = json.loads(done.stdout)
+    plan = Plan.design(20, 4, 1.0, 1_000_000)
+    assert facts["expected"]["recovered"] == pytest.approx(plan.expected(kind=kind).recovered)
+    assert facts["target"] == "90% recovered"
+    assert plan.expected(facts["people_needed"], kind).recovered >= 0.9
+    assert plan.expected(facts["people_needed"] - 1, kind).recovered < 0.9
+    again = Plan.design(20, 4, facts["epsilon_needed"], 1_000_000).expected(kind=kind)
+    assert again.recovered >= 0.9
+    assert len(facts["table"]) == 25
+
+
+def test_power_of_other_designs_follows_the_design():
+    done = run(
+        "power",
+        "--dimension",
+        40,
+        "--clusters",
+        8,
+        "--users",
+        20_000,
+        "--shape",
+        "tight",
+        "--kind",
+        "tight",
+        "--json",
+    )
+    facts = json.loads(done.stdout)
+    own = Plan.design(40, 8, 1.0, 20_000, shape="tight").expected(kind="tight")
+    assert facts["expected"]["objective"] == pytest.approx(own.objective)
+
+
+def test_power_says_what_cannot_be_reached():
+    done = run("power", "--dimension", 20, "--clusters", 4, "--kind", "broad", "--objective", 0.01)
+    assert "for an objective of 0.01 at ε = 1: no number of people is enough" in done.stderr
+    assert "no ε is enough" in done.stderr
+    wrong = run("power", "--dimension", 20, "--clusters", 4, "--target", 0.5, "--objective", 0.1)
+    assert wrong.exit_code == 1
+    assert "give one target" in wrong.stderr
+    assert run("power", "--dimension", 20, "--clusters", 4, "--kind", "nice").exit_code == 1
+
+
+def test_plan_says_what_to_expect_and_what_is_hopeless(tmp_path):
+    common = ("plan", "--out", tmp_path / "plan.json", "--force")
+    fine = run(*common, "--dimension", 20, "--clusters", 4, "--epsilon", 1, "--users", 1_000_000)
+    assert "of the gain on round groups, r = 8" in " ".join(fine.stdout.split())
+    assert "hopeless" not in fine.output
+    bad = run(*common, "--dimension", 3000, "--clusters", 100, "--epsilon", 0.1, "--users", 1000)
+    assert bad.exit_code == 0
+    assert "caution: hopeless: with 1,000 people at epsilon 0.1 noise hides the 100 groups" in bad.stderr
+    facts = json.loads(
+        run(*common, "--dimension", 20, "--clusters", 4, "--epsilon", 1, "--users", 10**6, "--json").stdout
+    )
+    assert [one["hopeless"] for one in facts["expected"]] == [False, False]
+    other = run(
+        *common, "--dimension", 2, "--clusters", 4, "--epsilon", 1, "--users", 1000, "--protocol", "net-tree"
+    )
+    assert "no forecast for this protocol" in other.stdout

@@ -1,0 +1,1 @@
+"""Mutants: small wrong changes of the source, each of which some test must notice (`make mutants`)."""

@@ -1,0 +1,126 @@
+"""Mutants with a name: promises that once no test held, with the tests that hold them now.
+
+All of them must be noticed. A piece of text that no longer stands in its room is an error, too: the promise
+has moved, and its mutant must follow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.mutants.tree import PACKAGE
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A change of text that breaks a promise."""
+
+    promise: str
+    room: str
+    before: str  # stands somewhere in the room
+    after: str
+    tests: tuple[str, ...]  # what pytest is asked to run
+
+    def changed(self, tree: Path) -> dict[Path, str]:
+        """Return the changed files, whole; ValueError if `before` stands nowhere in the room."""
+        texts = {
+            path: path.read_text(encoding="utf-8") for path in (tree / PACKAGE / self.room).rglob("*.py")
+        }
+        found = {
+            path: text.replace(self.before, self.after) for path, text in texts.items() if self.before in text
+        }
+        if not found:
+            raise ValueError(f"{self.before!r} stands nowhere in {self.room}: {self.promise}")
+        return found
+
+
+_PROMISES = ("tests/privacy/test_shuffle_promises.py",)
+_SOLVE = ("tests/unit/centers/test_solve.py",)
+
+NAMED = (
+    Named(
+        "a row is released with the plan's group of people, not with one",
+        "collect",
+        "if smallest < parameters.group:",
+        "if smallest < 1:",
+        _PROMISES,
+    ),
+    Named(
+        "the influence covers a change of cell where points count little (b > 0.707)",
+        "plan",
+        "max(bodies, 2 * grid_squared)",
+        "bodies",
+        _PROMISES,
+    ),
+    Named(
+        "the shares' part of delta is paid in full",
+        "plan",
+        "float(self.touched * ",
+        "float(self.touched / 2 * ",
+        _PROMISES,
+    ),
+    Named(
+        "an amplified plan keeps its own delta, not twice that",
+        "plan",
+        "target=delta) > delta:",
+        "target=delta) > 2 * delta:",
+        _PROMISES,
+    ),
+    Named(
+        "a vector is rounded towards zero, so that no length grows",
+        "encode",
+        "np.trunc(",
+        "np.floor(",
+        ("tests/paper/test_errata.py", "-k", "e7"),
+    ),
+    Named(
+        "centers and amounts settle together",
+        "centers",
+        "problem.swap(problem.settle(problem.state_of(holdings)), kept, points)",
+        "problem.swap(problem.state_of(holdings), kept, points)",
+        _SOLVE,
+    ),
+    Named(
+        "a center moves to where a cell is badly explained",
+        "centers",
+        "problem.swap(problem.settle(problem.state_of(holdings)), kept, points)",
+        "problem.settle(problem.state_of(holdings))",
+        _SOLVE,
+    ),
+    Named(
+        "centers are shrunk in the subspace they lie in",
+        "centers",
+        "None if moment is None else signal_subspace(moment, lift.dimension)",
+        "None",
+        _SOLVE,
+    ),
+    Named(
+        "a center that noise explains is the mean of everybody",
+        "centers",
+        "centers=np.where(supported[:, None], state.centers, everybody)",
+        "centers=state.centers",
+        _SOLVE,
+    ),
+    Named(
+        "the same where the rows decide",
+        "centers",
+        "centers = np.where(supported[:, None], answer.centers, middle)",
+        "centers = answer.centers",
+        ("tests/unit/centers/test_explain.py", "-k", "mean"),
+    ),
+    Named(
+        "the diagonal that signs hide is restored to the second moment",
+        "oracles",
+        "matrix = hollow + embed.T @ (diagonal[:, None] * embed)",
+        "matrix = hollow",
+        ("tests/unit/oracles/test_leaf_sums.py",),
+    ),
+    Named(
+        "people's points are never copied whole",
+        "engines",
+        "points[start : start + CHUNK]",
+        "points.astype(np.float64)[start : start + CHUNK]",
+        ("tests/unit/engines/test_inline.py",),
+    ),
+)
