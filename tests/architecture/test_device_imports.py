@@ -77,9 +77,10 @@ def test_the_measurement_sees_what_is_loaded():
 
 # Refuses to find what a device's install does not bring, as if it were not there.
 BLOCKED = """
-import sys
+import os, sys
 
-MISSING = {"sklearn", "scipy", "threadpoolctl", "typer", "rich", "numba", "joblib"}
+os.environ["COTERIE_KERNELS"] = "numpy"
+MISSING = {"sklearn", "scipy", "threadpoolctl", "typer", "rich", "joblib", "narwhals", "pandas", "pyarrow"}
 
 class Missing:
     def find_spec(self, name, path=None, target=None):
@@ -103,12 +104,15 @@ def told_on_a_device(script, folder):
 
 def test_a_device_answers_with_numpy_cryptography_and_rfc8785_alone(tmp_path):
     from coterie import Plan
+    from coterie.features import Category, Number
 
     for name in ("codeword", "lsh-tree", "net-tree"):
         Plan.design(3, 2, 1.0, 100, protocol=name).save(tmp_path / f"{name}.json")
     Plan.design(3, 2, 1.0, 5000, protocol="vector-sums", model="shuffle", delta=1e-6).save(
         tmp_path / "vector-sums.json"
     )
+    people = [Number("age", 0, 100), Category("plan", ["free", "paid"])]
+    Plan.design(features=people, clusters=2, epsilon=1.0, expected_users=100).save(tmp_path / "records.json")
     script = """
 import coterie
 from pathlib import Path
@@ -116,14 +120,14 @@ policy = coterie.Policy(max_local_epsilon=float("inf"), total_local_epsilon=floa
 for path in sorted(Path().glob("*.json")):
     plan = coterie.Plan.load(path)
     client = coterie.Client(plan, path.with_suffix(".ledger"), policy=policy)
-    sent = client.encode([0.1, 0.2, 0.3])
+    sent = client.encode([0.1, 0.2, 0.3] if plan.features is None else {"age": 34, "plan": "free"})
     assert len(sent) == plan.upload_width, path
     assert coterie.write_reports(path.with_suffix(".reports"), plan, [sent]) == 1
     print(plan.protocol)
 print(len(coterie.Client(coterie.Plan.load("codeword.json")).encode_many([[0.1, 0.2, 0.3]] * 5000)))
 """
     told = told_on_a_device(script, tmp_path)
-    assert told.split() == ["codeword", "lsh-tree", "net-tree", "vector-sums", str(13 * 5000)]
+    assert told.split() == ["codeword", "lsh-tree", "net-tree", "codeword", "vector-sums", str(13 * 5000)]
 
 
 def test_a_device_designs_local_plans(tmp_path):

@@ -20,7 +20,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, ClassVar, Final, Self
+from typing import BinaryIO, ClassVar, Final, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -268,11 +268,12 @@ def write_reports(
     """
     if not isinstance(plan, Plan):
         raise PlanError(f"a report file needs a Plan, got {type(plan).__name__}; Plan.load reads one")
-    whole = isinstance(reports, bytes | bytearray | memoryview | np.ndarray)
+    batch = isinstance(reports, bytes | bytearray | memoryview | np.ndarray)
+    items = cast("Iterable[Reports]", (reports,) if batch else reports)
     with writing_reports(path, plan, overwrite=overwrite) as writer:
-        for number, item in enumerate([reports] if whole else reports):
+        for number, item in enumerate(items):
             try:
                 writer.append(item)
             except ReportError as error:
-                raise error if whole else ReportError(f"item {number} of the reports: {error}") from None
-        return writer.count
+                raise error if batch else ReportError(f"item {number} of the reports: {error}") from None
+    return writer.count
