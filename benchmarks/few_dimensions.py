@@ -1,4 +1,4 @@
-"""How often all groups are found: few dimensions with few people, the paper's mixture, and the number of groups.
+"""How often all groups are found: few dimensions and people, the paper's mixture, the number of groups unknown.
 
     python -m benchmarks few_dimensions [--seeds N] [--only NAME …] [--workers N] [--out FILE]
 
