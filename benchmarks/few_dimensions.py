@@ -1,4 +1,4 @@
-"""How often all groups are found: few dimensions and people, the paper's mixture, the number of groups unknown.
+"""How often all groups are found: few dimensions and people, the paper's mixture, unknown numbers of groups.
 
     python -m benchmarks few_dimensions [--seeds N] [--only NAME …] [--workers N] [--out FILE]
 

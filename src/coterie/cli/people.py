@@ -71,7 +71,7 @@ HABITS: Final = (
     Habit(
         name="Desk listeners",
         share=0.21,
-        hour=13,
+        hour=12,
         weekday=2,
         minutes=40,
         visits=10,
@@ -101,7 +101,7 @@ HABITS: Final = (
     Habit(
         name="Weekenders",
         share=0.16,
-        hour=15,
+        hour=16,
         weekday=5.5,
         weekday_spread=0.5,
         minutes=12,
