@@ -14,7 +14,7 @@ from coterie.cli.profile import bell
 from coterie.cli.simulation import simulate
 from coterie.features import Estimate
 
-EASY = ("--users", 8000, "--epsilon", 8)  # far above what can be found
+EASY = ("--users", 30_000, "--epsilon", 4)  # far above what can be found
 FEW = ("--users", 300)
 
 
@@ -25,7 +25,7 @@ def silently(name, total):
 
 @pytest.fixture(scope="module")
 def study():
-    return simulate(users=8000, epsilon=8.0, seed=1, stage=silently)
+    return simulate(users=30_000, epsilon=4.0, seed=1, stage=silently)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def test_shares_add_up():
 
 def test_the_demo_prints_groups_and_writes_a_page(terminal):
     done = terminal.run("demo", *EASY, "--seed", 1, "--out", "page.html")
-    for text in ("Five groups found among 8,000 people", "13, sent once", *(habit.name for habit in HABITS)):
+    for text in ("Five groups found among 30,000 people", "13, sent once", *(habit.name for habit in HABITS)):
         assert text in done.stdout
     assert "wrote page.html" in done.stderr
     terminal.run("demo", *FEW, "--out", "page.html")  # the demo's own page is replaced
@@ -118,7 +118,7 @@ def test_groups_are_found(study):
     assert sorted(study.found().values()) == [0, 1, 2, 3, 4]
     shares = [group.share for group in study.told()]
     assert shares == sorted(shares, reverse=True)
-    assert words.headline(study) == "Five groups found among 8,000 people, from 13 private bytes each"
+    assert words.headline(study) == "Five groups found among 30,000 people, from 13 private bytes each"
     assert words.shortcomings(study) == list(study.result.notes)
 
 
