@@ -388,6 +388,33 @@ def test_a_full_ledger_says_so(path):
     assert path.read_bytes() == body + hashlib.sha256(body).digest()
 
 
+def test_the_last_byte_of_a_ledger_can_be_used_and_no_more(path):
+    """An answer that fits exactly is kept and found; one byte more is refused, and nothing is lost."""
+    assert MAX_BYTES == 1 << 20
+    record = 32 + 32 + 4 + 2 + 2 + len(b"1 0 1")
+    body = b"COTERIE-LEDGER\n\x02"
+    for number in range(15):
+        body += number.to_bytes(32, "big") + bytes(36) + b"\x00\x05\xff\xf0" + b"1 0 1" + bytes(0xFFF0)
+    room = MAX_BYTES - len(body) - 32 - record
+    assert room < 1 << 16
+    path.write_bytes(body + hashlib.sha256(body).digest())
+    with pytest.raises(LedgerError, match="full"):
+        Ledger(path).answer(PLAN, lambda: bytes(room + 1))
+    assert len(Ledger(path).spent().answers) == 15
+    assert Ledger(path).answer(PLAN, lambda: bytes(room)) == bytes(room)
+    assert path.stat().st_size == MAX_BYTES
+    assert Ledger(path).answer(PLAN, unused) == bytes(room)
+    spent = Ledger(path).spent()
+    assert (len(spent.answers), spent.total.epsilon) == (16, 16)
+
+
+def test_a_ledger_without_answers_is_no_damage(path):
+    body = b"COTERIE-LEDGER\n\x02"
+    path.write_bytes(body + hashlib.sha256(body).digest())
+    assert Ledger(path).spent().answers == ()
+    assert len(Ledger(path).answer(PLAN, draw)) == 13
+
+
 def test_a_folder_that_is_not_there(tmp_path):
     with pytest.raises(LedgerError, match=r"No such file or directory.*no report was returned"):
         Ledger(tmp_path / "nowhere" / "ledger").answer(PLAN, unused)

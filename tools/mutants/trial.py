@@ -98,6 +98,31 @@ class Map:
         return sorted(chosen, key=lambda test: self._cost[test] * (0.2 if own in test.split("::")[0] else 1))
 
 
+def joined(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Return one map of two: tests and files of the newer one stand for those of the older.
+
+    What the older map says of a file that has changed since is left out.
+    """
+    again = set(new["tests"])
+    kept = [i for i, test in enumerate(old["tests"]) if test not in again]
+    number = {i: len(new["tests"]) + place for place, i in enumerate(kept)}
+    files: dict[str, Any] = {}
+    for name in sorted({*old["files"], *new["files"]}):
+        was, now = old["files"].get(name), new["files"].get(name)
+        if was is None or now is None or was["digest"] != now["digest"]:
+            was, now = (was, {"digest": was["digest"], "lines": {}}) if now is None else (None, now)
+        lines = {line: list(tests) for line, tests in now["lines"].items()}
+        for line, tests in was["lines"].items() if was is not None else ():
+            lines.setdefault(line, []).extend(number[i] for i in tests if i in number)
+        files[name] = {"digest": now["digest"], "lines": lines}
+    return {
+        "tests": [*new["tests"], *(old["tests"][i] for i in kept)],
+        "seconds": [*new["seconds"], *(old["seconds"][i] for i in kept)],
+        "files": files,
+        "modules": sorted({*old["modules"], *new["modules"]}),
+    }
+
+
 def _spans(source: str, line: int) -> Iterator[tuple[int, int]]:
     """Yield ever larger stretches around a line: itself, its statement, its function."""
     yield line, line
