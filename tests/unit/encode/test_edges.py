@@ -79,23 +79,17 @@ def test_a_vector_across_its_direction_counts_as_towards_it(name, monkeypatch):
     points, ids = people()
     plan = PLANS[name]
     encoder = ENCODERS[plan.protocol](plan)
+    levels = 3
     sent = {}
     for height in (0, 1, -1):
-        # A direction whose product with every lifted point is 0, or has the sign of the height.
-        def directions(count, height=height):
-            found = np.zeros((len(count), 4), dtype=np.int16)
-            found[:, 3] = height  # the filler is positive: points here are inside the ball
-            return found
-
-        if name == "net-tree":
-            levels = plan.parameters.levels
-            monkeypatch.setattr(
-                NetTreeStream,
-                "all_directions",
-                lambda _, ids, d=directions: np.repeat(d(ids)[:, None], levels, 1),
-            )
-        else:
-            monkeypatch.setattr(LshTreeStream, "directions", lambda _, ids, answer, d=directions: d(ids))
+        # Its product with a lifted point has the sign of the height: the filler of points inside is positive.
+        one = np.array([0, 0, 0, height], dtype=np.int16)
+        monkeypatch.setattr(
+            NetTreeStream, "all_directions", lambda _, ids, one=one: np.tile(one, (len(ids), levels, 1))
+        )
+        monkeypatch.setattr(
+            LshTreeStream, "directions", lambda _, ids, answer, one=one: np.tile(one, (len(ids), 1))
+        )
         sent[height] = encoder.encode(0.1 * points, ids, SimulationCoins(2))
     assert (sent[0] == sent[1]).all()
     assert (sent[0] != sent[-1]).any()
