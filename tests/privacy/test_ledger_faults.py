@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+import coterie.encode.ledger as ledger_module
 from coterie.encode.ledger import MAX_BYTES, Ledger
 from coterie.errors import LedgerError
 from coterie.plan import Plan
@@ -329,6 +330,30 @@ def test_a_child_forked_inside_the_lock_does_not_keep_it(path):
                 os.kill(child, 9)
 
 
+def test_no_handle_stays_open_and_none_is_closed_in_a_child_later(path):
+    """A handle's number is given out again: a child that closed it then would close somebody else's file."""
+    lowest = os.dup(0)
+    os.close(lowest)
+    for plan in (PLAN, PLAN, OTHER):
+        Ledger(path).answer(plan, draw)
+    assert len(Ledger(path).spent().answers) == 2
+    with pytest.raises(ZeroDivisionError):
+        Ledger(path.with_name("other")).answer(PLAN, lambda: bytes(1 // 0))
+    after = os.dup(0)
+    os.close(after)
+    assert after == lowest
+    assert not ledger_module._held
+
+
+def test_a_child_closes_its_copies_once():
+    handle = os.dup(0)
+    ledger_module._held.add(handle)
+    ledger_module._give_up_locks()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(handle)
+    assert not ledger_module._held
+
+
 def test_holds_what_was_answered_and_nothing_of_the_point(path, monkeypatch):
     monkeypatch.setattr("time.time", lambda: 86400.0 * 20000 + 5)
     report = Ledger(path).answer(PLAN, draw)
@@ -367,7 +392,7 @@ def test_a_damaged_ledger_is_never_a_reason_to_draw_again(path):
     body = good[:-32]
     twice = body + body[16:]
     for wrong in (
-        *(b"X" + body[1:], body[:-1], body + bytes(5), body[:15] + b"\1" + body[16:], twice),
+        *(b"", body[:15], b"X" + body[1:], body[:-1], body + bytes(5), body[:15] + b"\1" + body[16:], twice),
         *(body.replace(b"1 0 1", other) for other in (b"1 0 x", b"0101 ", b"inf 1", b"1 0/0")),
     ):
         damaged.append(wrong + hashlib.sha256(wrong).digest())

@@ -39,6 +39,7 @@ _OPTIONS = (
 _PASSED, _FAILED, _NO_TEST_FILE, _NO_CONFTEST = 0, 1, 2, 4
 WAITING = 30  # seconds on the clock for each of the processor: the machine may be busy with other things
 FIRST = 3.0  # seconds of tests in the first round: most mutants are noticed there
+FIRST_FILES = 3  # and of so many files: to import a file of tests often takes longer than to run one of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,12 +296,19 @@ class Trial:
 
 
 def _rounds(tests: list[str], recorded: Map, budget: float) -> tuple[list[list[str]], bool]:
-    """Split tests into a short first round and the rest within the budget; tell whether all are in."""
+    """Split tests into a short first round of few files and the rest in the budget; tell if all are in."""
     first, rest, spent = [], [], 0.0
+    files: set[str] = set()
     for test in tests:
         cost = recorded.cost(test) + 0.002
         if spent + cost > budget and (first or rest):
             continue
         spent += cost
-        (first if spent <= FIRST or not first else rest).append(test)
+        file = test.split("::")[0]
+        early = spent <= FIRST and (file in files or len(files) < FIRST_FILES)
+        if early or not first:
+            files.add(file)
+            first.append(test)
+        else:
+            rest.append(test)
     return [part for part in (first, rest) if part], len(first) + len(rest) == len(tests)

@@ -176,3 +176,17 @@ def test_both_kernels_choose_the_same_codeword_at_every_place(codewords):
         ]
         assert numpy_(packed, vectors, ranks).tolist() == expected
         assert numba_(packed, vectors, ranks).tolist() == expected
+
+
+@pytest.mark.skipif(not HAS_NUMBA, reason="numba is an extra")
+def test_places_name_all_indices_though_keys_wrap():
+    """Scores beyond those of the wire format, whose keys use all 32 bits: still N different indices."""
+    from coterie.encode.kernels_numba import Chooser
+
+    generator = np.random.default_rng(0)
+    packed = generator.integers(0, 256, (1, 256, 2), dtype=np.uint8)
+    vector = generator.integers(-(2**25), 2**25, (1, 16)).astype(np.float64)
+    choose = Chooser(1, 256, 16)
+    chosen = [int(choose(packed, vector, np.array([rank]))[0]) for rank in range(0, 256, 8)]
+    chosen += [int(choose(packed, vector, np.array([rank]))[0]) for rank in (1, 127, 129, 255)]
+    assert len(set(chosen)) == 36
