@@ -34,7 +34,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks.real_data import default_folder
-from coterie.files import replacing
+from coterie.plain.files import replacing
 
 RESULTS = Path(__file__).parent / "results"
 FIRST_SEED = 90_000  # reported on these, designed on others

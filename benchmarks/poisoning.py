@@ -30,11 +30,11 @@ from coterie.centers.explain import explain
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
 from coterie.encode.codeword import CodewordEncoder
-from coterie.files import replacing
 from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.oracles.leaf_sums import embedding_matrix
 from coterie.oracles.rows import rows_of
 from coterie.oracles.suspicion import suspicions
+from coterie.plain.files import replacing
 from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream, signs_of
 

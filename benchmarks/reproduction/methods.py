@@ -27,8 +27,8 @@ from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
 from coterie.engines import play
 from coterie.errors import CoterieError, PlanError
+from coterie.plain.checks import read_value
 from coterie.plan import Plan, design_options, protocols
-from coterie.plan.checks import read_value
 
 
 @dataclass(eq=False)  # no slots: cached properties

@@ -37,9 +37,9 @@ from benchmarks.reproduction.studies import (
 )
 from benchmarks.reproduction.tables import write_tables
 from coterie.errors import CoterieError, MissingExtraError, PlanError
-from coterie.files import read_bounded
 from coterie.metrics import normalized_objective
-from coterie.plan.canonical import MAX_BYTES, parse_object
+from coterie.plain.canonical import MAX_BYTES, parse_object
+from coterie.plain.files import read_bounded
 
 OUT = Path(__file__).parents[2] / "docs" / "reproduction" / "runs.csv"
 

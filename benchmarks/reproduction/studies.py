@@ -12,7 +12,7 @@ from typing import Final, Self
 
 from benchmarks.harness import Study
 from coterie.errors import PlanError
-from coterie.plan.checks import checked_choice, checked_fields, checked_integer, checked_list, checked_real
+from coterie.plain.checks import checked_choice, checked_fields, checked_integer, checked_list, checked_real
 
 FIRST_SEED: Final = 70_000  # decisions of design were made on other seeds
 RUNS: Final = 10

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from coterie.errors import PointError
-from coterie.plan.checks import checked_integer, checked_real
+from coterie.plain.checks import checked_integer, checked_real
 from coterie.plan.public import MAX_CLUSTERS, MAX_DIMENSION, MAX_USERS
 
 RandomState = int | np.random.Generator | None

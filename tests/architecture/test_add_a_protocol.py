@@ -21,8 +21,8 @@ from coterie.encode.base import Encoder
 from coterie.encode.people import checked_people
 from coterie.errors import DecodeError, PlanError, ReportError
 from coterie.geometry.ball import quantize
+from coterie.plain.checks import checked_integer
 from coterie.plan.base import LocalParameters
-from coterie.plan.checks import checked_integer
 from coterie.privacy.odds import BASE_ODDS, largest_odds, odds_allowed, spent_epsilon
 from coterie.wire.forms import Form
 from coterie.wire.report_file import write_reports

@@ -18,6 +18,8 @@ BREACHES = [
     ("aggregate/planted.py", "import coterie.encode", "encode is a leaf"),
     ("oracles/planted.py", "import coterie.encode", "encode is a leaf"),
     ("encode/planted.py", "import sklearn", "never loads scikit-learn"),
+    ("features/planted.py", "import coterie.plan", "only from the rooms a report has passed"),
+    ("features/planted.py", "import pandas", "never loads scikit-learn"),
     ("centers/planted.py", "import cryptography", "AES lives in"),
     ("centers/planted.py", "import pyspark", "Only engines imports a cluster engine"),
     ("engines/planted.py", "import uvicorn", "Only service imports a web framework"),

@@ -13,6 +13,8 @@ HEAVY = [
     "scipy.optimize",
     "joblib",
     "pandas",
+    "polars",
+    "narwhals",
     "matplotlib",
     "pyarrow",
     "typer",
@@ -28,7 +30,10 @@ def loaded_by(statement: str) -> set[str]:
     return set(json.loads(done.stdout))
 
 
-@pytest.mark.parametrize("statement", ["import coterie.encode", "from coterie import Client, Plan"])
+@pytest.mark.parametrize(
+    "statement",
+    ["import coterie.encode", "from coterie import Client, Plan", "from coterie.features import Schema"],
+)
 def test_encoding_loads_neither_the_server_nor_its_dependencies(statement):
     assert loaded_by(statement).isdisjoint(HEAVY + SERVER)
 
@@ -41,6 +46,7 @@ def test_a_device_loads_what_it_needs():
     loaded = rooms_loaded_by("from coterie import Client")
     assert len(loaded) < MOST_MODULES, sorted(loaded)
     assert not [name for name in loaded if name.endswith("_design")]
+    assert "coterie.features.schema" not in loaded
 
 
 def test_reading_a_plan_loads_its_protocol_alone(tmp_path):
@@ -55,6 +61,7 @@ def test_reading_a_plan_loads_its_protocol_alone(tmp_path):
     others = ("net_tree", "lsh_tree", "vector_sums", "shares", "amplified")
     assert not [name for name in loaded if name.rpartition(".")[2].startswith(others)]
     assert not [name for name in loaded if name.endswith("_design")]
+    assert "coterie.features.schema" not in loaded  # the plan declares none
 
 
 def test_importing_the_package_loads_no_room():

@@ -20,8 +20,8 @@ from coterie.collect.released import SUFFIX, open_released
 from coterie.encode import Client
 from coterie.encode.ledger import Ledger
 from coterie.errors import CoterieError
+from coterie.plain.canonical import parse_object
 from coterie.plan import Plan
-from coterie.plan.canonical import parse_object
 from coterie.wire.report_file import ReportFile, write_reports
 from coterie.wire.shuffled_file import ShuffledFile
 

@@ -56,7 +56,9 @@ def test_the_influence_covers_a_change_of_cell_whatever_a_person_counts(share):
     """Leaving a cell for another moves two vectors of the grid's length, even where points count little."""
     plan = Plan.design(3, 2, 1.0, 5000, **SUMS, cells=8)
     weight = round(share * SCALE)
-    parameters = dataclasses.replace(plan.parameters, count_weight=weight, scale=2 * plan.parameters.scale)
+    parameters = dataclasses.replace(
+        plan.parameters, count_weight=weight, noise_parts=2 * plan.parameters.noise_parts
+    )
     plan = dataclasses.replace(plan, parameters=parameters)
     points = np.random.default_rng(1).normal(size=(500, 3))
     points /= np.linalg.norm(points, axis=1, keepdims=True)

@@ -108,7 +108,7 @@ def test_reports_of_one_point_average_to_the_rotated_point():
     rows, flips, packed = stream.chosen(ids, reports[:, 12].astype(np.int64), layout, parameters.embedding)
     quantized, _ = quantize(point, plan.center, plan.radius)
     (cell,) = CrossPolytopeCells.from_key(plan.randomness_key("view/0"), 64, 40).of(quantized)
-    odd = (np.bitwise_count(cell & layout.split(rows)[1]) + flips) & 1
+    odd = (np.bitwise_count(cell & rows) + flips) & 1
     codewords = signs_of(packed) * (1.0 - 2.0 * odd)[:, None]  # (n, P)
 
     embedding = Rotation.from_key(plan.randomness_key("embedding"), parameters.embedding)

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from coterie.aggregate.arrays import MAX_COUNT as MAX_COUNT
 from coterie.aggregate.base import TABLES, Table
 from coterie.errors import AggregateError, FileError, PlanError
-from coterie.files import replacing
+from coterie.plain.canonical import MAX_BYTES as MAX_PLAN_BYTES
+from coterie.plain.files import replacing
 from coterie.plan import Plan
-from coterie.plan.canonical import MAX_BYTES as MAX_PLAN_BYTES
 from coterie.wire.forms import message_form
 from coterie.wire.layout import Reports, as_rows
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,25 @@ def fill(
         if limit is not None and (theirs.min() < -limit or theirs.max() > limit):
             raise AggregateError(f"the array {name} holds a number beyond 2^{limit.bit_length() - 1}")
         mine += theirs
+
+
+class FixedShapes(ABC):
+    """A table whose arrays have shapes that the plan alone fixes."""
+
+    @classmethod
+    @abstractmethod
+    def zero(cls, plan: Plan) -> Self:
+        """Return the table of no reports."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, NDArray[np.int64]]:
+        """Return the arrays by name, in the order of the file format; not copies."""
+
+    @classmethod
+    def shapes(cls, plan: Plan, size: int) -> dict[str, tuple[int, ...]]:
+        """Return the arrays' shapes, which the plan fixes."""
+        del size
+        return {name: array.shape for name, array in cls.zero(plan).arrays().items()}
 
 
 def check_same_plan(mine: Plan, theirs: Plan) -> None:

@@ -17,7 +17,7 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.aggregate.arrays import MAX_COUNT, check_same_plan, fill
+from coterie.aggregate.arrays import MAX_COUNT, FixedShapes, check_same_plan, fill
 from coterie.errors import AggregateError, PlanError
 from coterie.plan.codeword import CodewordParameters
 from coterie.plan.plan import Plan
@@ -35,7 +35,7 @@ _SHARE: Final = 1 << 15  # reports below which a further thread is not worth its
 
 
 @dataclass(slots=True, eq=False)
-class CodewordTable:
+class CodewordTable(FixedShapes):
     """Sums of codewords by row, counts by row and the second moment.
 
     Examples
@@ -126,12 +126,6 @@ class CodewordTable:
         """Return the arrays by name, in the order of the file format; not copies."""
         arrays = {"sums": self.sums, "counts": self.counts}
         return arrays if self.second is None else {**arrays, "second": self.second}
-
-    @classmethod
-    def shapes(cls, plan: Plan, size: int) -> dict[str, tuple[int, ...]]:
-        """Return the arrays' shapes, which the plan fixes."""
-        del size
-        return {name: array.shape for name, array in cls.zero(plan).arrays().items()}
 
     @classmethod
     def from_arrays(cls, plan: Plan, arrays: Mapping[str, NDArray[np.int64]]) -> Self:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from coterie.aggregate.arrays import MAX_COUNT, check_same_plan, fill
+from coterie.aggregate.arrays import MAX_COUNT, FixedShapes, check_same_plan, fill
 from coterie.errors import AggregateError
 from coterie.plan import Plan
 from coterie.plan.lsh_tree import LshTreeParameters
@@ -35,7 +35,7 @@ _REPORTS_AT_A_TIME: Final = 1 << 13
 
 
 @dataclass(slots=True, eq=False)
-class LshTreeTable:
+class LshTreeTable(FixedShapes):
     """Sums of answers by level and mask.
 
     Examples
@@ -90,12 +90,6 @@ class LshTreeTable:
     def arrays(self) -> dict[str, NDArray[np.int64]]:
         """Return the arrays by name, in the order of the file format; not copies."""
         return {"sums": self.sums, "counts": self.counts, "reports": self.reports}
-
-    @classmethod
-    def shapes(cls, plan: Plan, size: int) -> dict[str, tuple[int, ...]]:
-        """Return the arrays' shapes, which the plan fixes."""
-        del size
-        return {name: array.shape for name, array in cls.zero(plan).arrays().items()}
 
     @classmethod
     def from_arrays(cls, plan: Plan, arrays: Mapping[str, NDArray[np.int64]]) -> Self:

@@ -19,14 +19,14 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.aggregate.arrays import MAX_COUNT, check_same_plan, fill
+from coterie.aggregate.arrays import MAX_COUNT, FixedShapes, check_same_plan, fill
 from coterie.errors import AggregateError, PlanError, ReportError
 from coterie.plan.plan import Plan
 from coterie.plan.shares import ShareParameters
 
 
 @dataclass(slots=True, eq=False)
-class VectorSumTable:
+class VectorSumTable(FixedShapes):
     """Sums modulo q and numbers of messages.
 
     Examples
@@ -82,12 +82,6 @@ class VectorSumTable:
     def arrays(self) -> dict[str, NDArray[np.int64]]:
         """Return the arrays by name, in the order of the file format; not copies."""
         return {"sums": self.sums, "messages": self.messages}
-
-    @classmethod
-    def shapes(cls, plan: Plan, size: int) -> dict[str, tuple[int, ...]]:
-        """Return the arrays' shapes, which the plan fixes."""
-        del size
-        return {name: array.shape for name, array in cls.zero(plan).arrays().items()}
 
     @classmethod
     def from_arrays(cls, plan: Plan, arrays: Mapping[str, NDArray[np.int64]]) -> Self:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import FileError
-from coterie.files import read_bounded, replacing
+from coterie.plain.files import read_bounded, replacing
 
 FORMAT: Final = "coterie-population"
 VERSION: Final = 1

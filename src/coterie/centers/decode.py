@@ -29,9 +29,9 @@ from coterie.centers.result import Result
 from coterie.centers.solution import Solution
 from coterie.centers.vector_sums import decode_vector_sums
 from coterie.errors import DecodeError
+from coterie.plain.canonical import shown
+from coterie.plain.checks import checked_options
 from coterie.plan import Plan
-from coterie.plan.canonical import shown
-from coterie.plan.checks import checked_options
 from coterie.plan.public import MAX_CLUSTERS
 from coterie.plan.tree import DECODER_OPTIONS
 
@@ -236,6 +236,8 @@ def _check_together(tables: Sequence[Aggregate]) -> None:
         raise DecodeError("only tables of protocol codeword can be decoded together")
     if len({plan.dimension for plan in plans}) > 1:
         raise DecodeError("tables decoded together must have the same number of dimensions")
+    if len({plan.features for plan in plans}) > 1:
+        raise DecodeError("tables decoded together must declare the same features")
     if len({plan.model for plan in plans}) > 1:
         raise DecodeError("tables decoded together must be of the same model of trust")
     if len({plan.id for plan in plans}) < len(plans):

@@ -63,6 +63,7 @@ def dress(solution: Solution, tables: Sequence[Aggregate]) -> Result:
         ),
         coverage=solution.coverage,
         tree=solution.tree,
+        features=plan.features,
     )
 
 

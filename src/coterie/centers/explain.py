@@ -56,6 +56,7 @@ _ROUND_WRONG: Final = 1.13  # squared distances from the truth, times those of r
 _OTHER_WRONG: Final = 3.0  # the same where the groups are not round, and the truth is none of the model's
 _SIDES: Final = 0.25  # of the way from one broad group to the answer
 _SURE: Final = 3.0  # chi-square per fitted number by which blobs beat one group; noise alone gives about 1
+_SPARE: Final = 2.0  # the same, that one center of two wins at the least; a spare one was seen to win 1.2
 _LEANS: Final = 5.5  # deviations; noise alone was seen to reach 3.8, groups hardly found 8.5
 _PEAK: Final = 6.0  # deviations by which a further group would have to explain more
 _SEEDS: Final = 1 << 31
@@ -122,7 +123,9 @@ def explain(
     if fit is not None and not _better_than_one(fit, parts, views, nothing, rng):
         return nothing
     distances, near = _distances(views, fit, parts, answer, rng, REPEATS if repeats is None else repeats)
-    return _solution(answer, distances, near, middle, peak)
+    solution = _solution(answer, distances, near, middle, peak)
+    extra = None if fit is None else _one_too_many(fit, parts)
+    return solution if extra is None else replace(solution, notes=_with_pair(solution.notes, extra))
 
 
 def _people(parts: _Parts, rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -197,6 +200,29 @@ def _blobs_do(fit: BlobFit, blobs: Blobs, population: Cloud) -> bool:
 
     theirs = fit.view.predicted(population.atoms, population.weights)
     return misfit(fit.predicted(blobs.centers, blobs.shares, blobs.sigma, blobs.unsure)[0]) <= misfit(theirs)
+
+
+def _one_too_many(fit: BlobFit, parts: _Parts) -> tuple[int, int] | None:
+    """Return two round groups that one would explain as well, the nearest two; None if they are not such."""
+    blobs, evidence = parts.blobs, parts.evidence
+    if blobs is None or evidence is None or not evidence.round_groups or len(blobs.shares) < 2:
+        return None
+    apart = ((blobs.centers[:, None] - blobs.centers[None]) ** 2).sum(axis=2)
+    np.fill_diagonal(apart, np.inf)
+    first, second = sorted(int(place) for place in np.unravel_index(apart.argmin(), apart.shape))
+    pair, both = [first, second], float(blobs.shares[[first, second]].sum())
+    rest = np.delete(np.arange(len(blobs.shares)), second)
+    centers, shares = blobs.centers.copy(), blobs.shares.copy()
+    centers[first], shares[first] = blobs.shares[pair] @ blobs.centers[pair] / both, both
+    fewer = replace(
+        blobs,
+        centers=centers[rest],
+        shares=shares[rest],
+        errors=blobs.errors[rest],
+        unsure=blobs.unsure[rest],
+    )
+    lost = fit.polish(fewer, fewer.centers).chi - blobs.chi
+    return (first, second) if lost < _SPARE * (centers.shape[1] + 1) else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -461,6 +487,14 @@ def _radii(distances: NDArray[np.float64]) -> NDArray[np.float64]:
     ratio = float(np.quantile(distances / scale, COVERAGE))
     radii: NDArray[np.float64] = np.minimum(scale * ratio, 1.0)
     return radii
+
+
+def _with_pair(notes: tuple[str, ...], pair: tuple[int, int]) -> tuple[str, ...]:
+    """Return the notes with one that names the pair, unless one does already."""
+    start = f"Centers {pair[0]} and {pair[1]} may be one group"
+    if any(note.startswith(start) for note in notes):
+        return notes
+    return (*notes, f"{start}: one center would explain the reports as well.")
 
 
 def _pairs(

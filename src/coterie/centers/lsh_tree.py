@@ -21,8 +21,8 @@ from coterie.centers.k_means_decoder import Solver, checked_centers
 from coterie.centers.solution import Solution, into_ball, solution_of_parts, weighted_kmeans
 from coterie.coreset.cost import nearest
 from coterie.oracles.lsh_levels import LevelSums, level_sums
+from coterie.plain.checks import checked_real
 from coterie.plan import Plan
-from coterie.plan.checks import checked_real
 from coterie.tree.lsh_tree import lsh_leaves
 
 THRESHOLD: Final = 1.5  # times ⌊n/k⌋, the paper's

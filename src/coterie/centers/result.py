@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.centers.atoms import Population
+from coterie.centers.groups import Group, frame_of, groups_of
 from coterie.centers.refit import OBJECTIVES, fit_means, fit_medians, nearest_center
 from coterie.errors import DecodeError
+from coterie.features import Schema
 from coterie.privacy import Guarantee
 
 if TYPE_CHECKING:
@@ -50,6 +52,8 @@ class Result:
         Weighted points that explain the reports: what the centers are the k-means of.
     coverage : float or None
         The rate that `errors` states; None where they are the noise alone, or unknown.
+    features : Schema or None
+        The features that the plan declares; None where people have points.
     tree : NetTreeOutcome, LshTreeOutcome or None
         What the tree protocols built on the way: tree, leaves, partition, centers in the projected space.
     """
@@ -65,6 +69,7 @@ class Result:
     population: Population
     coverage: float | None = None
     tree: NetTreeOutcome | LshTreeOutcome | None = None
+    features: Schema | None = None
 
     @property
     def plan_ids(self) -> tuple[str, ...]:
@@ -75,6 +80,43 @@ class Result:
     def study_id(self) -> str:
         """The study that the plans belong to: the id of its first plan."""
         return self.population.study_id
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """Each center in words: its share, its figures with intervals, what sets it apart."""
+        return groups_of(self.centers, self.weights, self.errors, self.coverage, self.features)
+
+    def describe(self) -> str:
+        """Say what was found, group by group, with the cautions first.
+
+        Examples
+        --------
+        >>> from coterie import Aggregate, Client, Plan, decode
+        >>> from coterie.features import Flag, Number
+        >>> people = [Number("age", 0, 100, unit="years"), Flag("member")]
+        >>> plan = Plan.design(features=people, clusters=2, epsilon=4.0, expected_users=4000)
+        >>> table = Aggregate(plan)
+        >>> table.add(Client(plan).encode_many({"age": [20, 80] * 2000, "member": [False, True] * 2000}))
+        >>> print(decode(table, random_state=0).describe())  # doctest: +ELLIPSIS
+        4,000 people, ...
+        """
+        clear = f"{self.supported} of {len(self.centers)} groups stand clear of the noise"
+        return "\n".join([f"{self.count:,} people, {clear}", *self.notes, *map(str, self.groups)])
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """Return the groups as a data frame, one row per figure, in a library that is installed.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}
+            Whose data frame.
+
+        Returns
+        -------
+        DataFrame or Table
+            Columns group, group_share, feature, what, label, value, low, high, unit; see `Estimate`.
+        """
+        return frame_of(self.groups, library)
 
     def refit(
         self,
@@ -150,4 +192,5 @@ class Result:
             "plan_id": self.plan_id,
             "plan_ids": list(self.plan_ids),
             "study_id": self.study_id,
+            **({} if self.features is None else {"groups": [asdict(group) for group in self.groups]}),
         }

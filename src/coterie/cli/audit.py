@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from coterie.cli.screen import Force, Json, check_output, err, out, print_json, say
-from coterie.files import replacing
+from coterie.plain.files import replacing
 from coterie.plan import Plan
 
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from coterie.cli.options import read_options
 from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say, to_json
 from coterie.cli.screen import out as screen
 from coterie.errors import DecodeError
-from coterie.files import replacing
+from coterie.plain.files import replacing
 from coterie.plan import Plan
 
 if TYPE_CHECKING:
@@ -74,7 +75,11 @@ def run(
     if json:
         print_json(result.to_dict())
         return
-    screen.print(_result_table(result))
+    if result.features is None:
+        screen.print(_result_table(result))
+    else:
+        for group in result.groups:
+            screen.print(Text(str(group)), soft_wrap=True)
     say(
         f"{result.supported} of {len(result.centers)} centers stand above the noise; {result.count:,} reports"
     )

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from coterie.cli.screen import Json, caution, check_output, print_json, progress, say
 from coterie.cli.screen import out as screen
-from coterie.files import replacing
+from coterie.plain.files import replacing
 
 if TYPE_CHECKING:
     from coterie.cli.simulation import Study

@@ -8,6 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from coterie.errors import PlanError
+from coterie.features.schema import DECLARED, Schema
 from coterie.plan import Plan
 from coterie.plan.forecast import Expectation
 from coterie.plan.shares import ShareParameters
@@ -29,6 +30,7 @@ def _plan_rows(plan: Plan) -> list[tuple[str, str]]:
     return [
         ("plan", plan.id),
         ("asks for", f"{plan.clusters:,} centers of points with {plan.dimension:,} coordinates"),
+        *([("features", _feature_words(plan.features))] if plan.features is not None else []),
         ("of", f"about {plan.expected_users:,} people, one report each"),
         ("expect", expectation_words(plan)),
         ("report", f"{_report_words(plan)} ({plan.protocol} protocol)"),
@@ -39,6 +41,13 @@ def _plan_rows(plan: Plan) -> list[tuple[str, str]]:
         *([("study", f"{plan.study}; for people who answered no other plan of it")] if plan.study else []),
         *([("after", ", ".join(plan.after))] if plan.after else []),
     ]
+
+
+def _feature_words(schema: Schema) -> str:
+    words = ", ".join(
+        f"{feature.name} ({feature.kind}, weight {feature.weight:g})" for feature in schema.features
+    )
+    return words if schema.source == DECLARED else f"{words}; from a sample declared public"
 
 
 def expectations(plan: Plan) -> list[Expectation]:
@@ -101,5 +110,6 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "report_bytes": plan.report_width,
         "expected": [{**asdict(found), "hopeless": found.hopeless} for found in expectations(plan)],
         "minimum_batch": plan.minimum_batch,
+        **({} if plan.features is None else {"features": plan.features.to_dict()}),
         "promise": str(plan.guarantee),
     }

@@ -1,4 +1,4 @@
-"""`coterie encode`: a file of points in, a file of private reports out."""
+"""`coterie encode`: a file of points or records in, a file of private reports out."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from coterie.cli.points import open_points
+from coterie.cli.records import open_records
 from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say
 from coterie.encode import Client
 from coterie.errors import PointError
@@ -18,7 +19,13 @@ _MIXED = {"shuffle": ", once the reports are mixed"}
 
 
 def run(
-    points: Annotated[Path, typer.Argument(help="Points, one row a person: .npy, .csv or .parquet.")],
+    points: Annotated[
+        Path,
+        typer.Argument(
+            help="One row a person: points (.npy, .csv, .parquet) or, where the plan declares features, "
+            "records with columns by name (.csv, .parquet)."
+        ),
+    ],
     plan: Annotated[Path, typer.Option(help="The plan to answer.")],
     out: Annotated[Path, typer.Option(help="Where to write the reports.")],
     header: Annotated[
@@ -28,7 +35,7 @@ def run(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Encode many people's points at once, for simulations and bulk tests.
+    """Encode many people's points or records at once, for simulations and bulk tests.
 
     Coins come from the operating system. There is no ledger here: the plan's epsilon holds for each call, and
     encoding the same person twice spends it twice. On a device use coterie.Client with a ledger.
@@ -36,7 +43,13 @@ def run(
     check_output(out, force, (points, plan))
     contract = Plan.load(plan)
     client = Client(contract)
-    source = open_points(points, contract.dimension, header)
+    named = contract.features is not None and points.suffix.lower() != ".npy"
+    if named and header is False:
+        raise PointError("records need a first line that names the columns: leave out --no-header")
+    if named and contract.features is not None:
+        source = open_records(points, contract.features)
+    else:
+        source = open_points(points, contract.dimension, header)
     caution(
         "many points in one file is a simulation or a bulk test. Without a ledger epsilon "
         f"{contract.epsilon:g} holds for each call{_MIXED.get(contract.model, '')}: encoding the same people "

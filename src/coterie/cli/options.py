@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from coterie.errors import CoterieError
-from coterie.plan.canonical import shown
-from coterie.plan.checks import read_value
+from coterie.plain.canonical import shown
+from coterie.plain.checks import read_value
 
 
 def read_options(given: list[str] | None, error: type[CoterieError]) -> dict[str, Any]:

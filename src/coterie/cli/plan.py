@@ -13,6 +13,7 @@ from coterie.cli.options import read_options
 from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say
 from coterie.cli.screen import out as screen
 from coterie.errors import PlanError
+from coterie.features import Schema
 from coterie.plan import Plan
 
 if TYPE_CHECKING:
@@ -23,6 +24,12 @@ def run(
     users: Annotated[int, typer.Option(help="Roughly how many people will answer.")],
     out: Annotated[Path, typer.Option(help="Where to write the plan (JSON).")],
     dimension: Annotated[int | None, typer.Option(help="Coordinates of a point.")] = None,
+    features: Annotated[
+        Path | None,
+        typer.Option(
+            help="Declared features of people's records (.json or .toml): dimension and ball follow."
+        ),
+    ] = None,
     clusters: Annotated[int | None, typer.Option(help="Centers to find.")] = None,
     epsilon: Annotated[
         float | None, typer.Option(help="Privacy of one report, in (0, 16]; smaller is more private.")
@@ -78,9 +85,10 @@ def run(
     Choose ball, epsilon and clusters without looking at the data: a plan is public. A follow-up plan is for
     people who answered none of the study's plans before: one message per person.
     """
-    check_output(out, force, [] if after is None else [after])
+    check_output(out, force, [path for path in (after, features) if path is not None])
     given: dict[str, Any] = {
         "dimension": dimension,
+        "features": None if features is None else Schema.load(features),
         "clusters": clusters,
         "epsilon": epsilon,
         "protocol": protocol,
@@ -103,7 +111,8 @@ def run(
     else:
         if found is not None:
             changes = {"dimension": found.points.shape[1], "after": found, **changes}
-        if missing := [f"--{name}" for name in ("dimension", "clusters", "epsilon") if name not in changes]:
+        needed = ("clusters", "epsilon") if "features" in changes else ("dimension", "clusters", "epsilon")
+        if missing := [f"--{name}" for name in needed if name not in changes]:
             raise typer.BadParameter("give it, too", param_hint=" and ".join(missing))
         plan = Plan.design(expected_users=users, seed=seed, **changes)
     plan.save(out)

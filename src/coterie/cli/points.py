@@ -86,7 +86,8 @@ def _open_csv(path: Path, dimension: int, header: bool | None) -> PointSource:
     return PointSource(path.stat().st_size, lambda: csv_chunks(path, dimension, header, ROWS))
 
 
-def _open_parquet(path: Path, dimension: int, header: bool | None) -> PointSource:
+def parquet_file(path: Path) -> tuple[Any, tuple[type[Exception], ...]]:
+    """Open a Parquet file; also return what reading a damaged one may raise."""
     try:
         import pyarrow as arrow
         from pyarrow import parquet
@@ -96,9 +97,15 @@ def _open_parquet(path: Path, dimension: int, header: bool | None) -> PointSourc
         pass
     damaged = (arrow.ArrowException, OSError, ValueError, MemoryError)
     try:
-        file = parquet.ParquetFile(path)
+        return parquet.ParquetFile(path), damaged
     except damaged:
         raise FileError(path, 0, "a whole Parquet file", "something else, or a damaged one") from None
+
+
+def _open_parquet(path: Path, dimension: int, header: bool | None) -> PointSource:
+    file, damaged = parquet_file(path)
+    import pyarrow as arrow
+
     names, types = file.schema_arrow.names, file.schema_arrow.types
     if len(names) != dimension:
         raise PointError(f"{path}: expected {dimension} columns of numbers, found {len(names)} columns")

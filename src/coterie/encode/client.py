@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +19,7 @@ from coterie.coins import SystemCoins
 from coterie.encode.base import ENCODERS
 from coterie.encode.ledger import Ledger
 from coterie.errors import LedgerError, PlanError, PointError, PolicyError, ReportError
+from coterie.features.columns import holds_records
 from coterie.geometry.ball import refuse_masked
 from coterie.plan import Plan
 from coterie.privacy import Guarantee, Policy
@@ -55,6 +58,14 @@ class Client:
     (13, 26)
     >>> client.clipped
     1
+
+    Where the plan declares features, people have records:
+
+    >>> from coterie.features import Category, Number
+    >>> people = [Number("age", 0, 100), Category("plan", ["free", "paid"])]
+    >>> plan = Plan.design(features=people, clusters=2, epsilon=1.0, expected_users=100)
+    >>> len(Client(plan).encode({"age": 34, "plan": "free"}))
+    13
     """
 
     def __init__(
@@ -104,7 +115,7 @@ class Client:
         promise = self.plan.guarantee
         return dataclasses.replace(promise, conditions=(*promise.conditions, over))
 
-    def encode(self, x: ArrayLike, *, token: bytes | None = None) -> bytes:
+    def encode(self, x: ArrayLike | Mapping[str, Any], *, token: bytes | None = None) -> bytes:
         """Return what one person sends: the report of one point, after the token where the plan wants one.
 
         With a ledger, a plan that was answered before gets the stored bytes; `x` and `token` are not looked
@@ -112,8 +123,9 @@ class Client:
 
         Parameters
         ----------
-        x : array_like, shape (d,)
-            One person's point: finite real numbers.
+        x : mapping, or array_like of shape (d,)
+            One person's record, where the plan declares features: values by name, none of which is ever
+            refused. Or one person's point: finite real numbers.
         token : bytes, optional
             For plans with `ids="token"`: the 16 bytes that the collector issued to this person.
 
@@ -136,7 +148,7 @@ class Client:
             return self._fresh_upload(x, token)
         return self._ledger.answer(self.plan, lambda: self._fresh_upload(x, token), policy=self._policy)
 
-    def encode_many(self, X: ArrayLike) -> bytes:
+    def encode_many(self, X: Any) -> bytes:
         """Return the reports of many people's points, back to back, in the order of the rows.
 
         For simulations: every id is drawn, also where a real one follows from a token, and no policy is
@@ -144,8 +156,9 @@ class Client:
 
         Parameters
         ----------
-        X : array_like, shape (n, d)
-            One row a person.
+        X : array_like of shape (n, d), or a table of records
+            One row a person. Where the plan declares features: a data frame, an Arrow table, a mapping of
+            columns or a list of records, as for `Schema.points`.
 
         Returns
         -------
@@ -162,9 +175,17 @@ class Client:
                 "a ledger holds one person's answer, and encode_many encodes many people's points; "
                 "use a Client without a ledger for simulations, or encode on each device"
             )
-        return self._reports(X, None).tobytes()
+        return self._reports(self._places(X), None).tobytes()
 
-    def _fresh_upload(self, x: ArrayLike, token: bytes | None) -> bytes:
+    def _places(self, records: Any) -> Any:
+        """Return the points of records; points stay as they are."""
+        if not holds_records(records):
+            return records
+        if self.plan.features is None:
+            raise PointError("this plan declares no features: it takes points, not records")
+        return self.plan.features.points(records)
+
+    def _fresh_upload(self, x: ArrayLike | Mapping[str, Any], token: bytes | None) -> bytes:
         if self.plan.ids != "token":
             if token is not None:
                 raise ReportError("this plan's ids are drawn on the device: it takes no token")
@@ -173,7 +194,9 @@ class Client:
             raise ReportError("this plan's ids follow from tokens: pass the one that the collector issued")
         return checked_token(token) + self._fresh_report(x, token_id(self.plan, token))
 
-    def _fresh_report(self, x: ArrayLike, identity: bytes) -> bytes:
+    def _fresh_report(self, x: ArrayLike | Mapping[str, Any], identity: bytes) -> bytes:
+        if isinstance(x, Mapping):
+            x = self._places([x])[0]
         refuse_masked(x)
         try:
             point = np.asarray(x)

@@ -37,7 +37,7 @@ from pathlib import Path
 from typing import Final
 
 from coterie.errors import LedgerError, PolicyError
-from coterie.files import sync_folder
+from coterie.plain.files import sync_folder
 from coterie.plan import Plan
 from coterie.privacy.policy import Policy, Spending
 

@@ -56,8 +56,8 @@ from coterie.estimators.caveats import (
 )
 from coterie.geometry.ball import refuse_masked
 from coterie.metrics import distances, nearest
+from coterie.plain.canonical import SAFE_INTEGER
 from coterie.plan import Plan
-from coterie.plan.canonical import SAFE_INTEGER
 from coterie.privacy import MAX_EPSILON
 
 _FLOATS: Final = (np.float64, np.float32)  # taken as they are; everything else becomes float64

@@ -26,7 +26,7 @@ from coterie.privacy import MAX_EPSILON
 MOST_SENT_PEOPLE: Final = 2000  # up to here shares are really sent, mixed and added up
 MOST_SENT_MESSAGES: Final = 1 << 24
 
-_VARIANTS: Final = {
+_VARIANTS: Final[dict[str, dict[str, Any]]] = {
     "amplified": {"protocol": "codeword", "model": "shuffle"},
     "split-and-mix": {"protocol": "vector-sums", "model": "shuffle"},
     "net-tree": {"protocol": "net-tree-sums", "model": "shuffle"},

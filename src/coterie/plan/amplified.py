@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from coterie.errors import PlanError
+from coterie.plain.checks import checked_integer, checked_real
 from coterie.plan.base import Facts
-from coterie.plan.checks import checked_integer, checked_real
 from coterie.plan.codeword import CodewordParameters
 from coterie.privacy import MAX_EPSILON, Guarantee
 from coterie.privacy.amplification import MAX_BATCH, amplified_delta, amplified_epsilon

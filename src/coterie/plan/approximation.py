@@ -42,7 +42,7 @@ import math
 from dataclasses import dataclass
 
 from coterie.geometry.net_sizes import expansion_for, net_points, packing_ratio, predicted_nodes, reach
-from coterie.plan.checks import checked_real
+from coterie.plain.checks import checked_real
 from coterie.plan.tree import TreeDecoding, TreeParameters
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from coterie.errors import PlanError
-from coterie.plan.checks import checked_fields
+from coterie.plain.checks import checked_fields
 from coterie.privacy import Guarantee
 from coterie.privacy.guarantee import CONDITIONS, ISSUED_IDS
 

@@ -16,8 +16,8 @@ from typing import Final
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import EXTRA_COORDINATES
+from coterie.plain.checks import checked_integer, checked_power_of_two
 from coterie.plan.base import LocalParameters
-from coterie.plan.checks import checked_integer, checked_power_of_two
 from coterie.plan.views import View, check_dimension, checked_views
 from coterie.privacy.odds import BASE_ODDS, largest_odds, spent_epsilon
 from coterie.randomizers.codeword import TOTAL_LIMIT, CodewordRandomizer

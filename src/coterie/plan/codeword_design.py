@@ -27,8 +27,8 @@ from coterie.geometry.ball import SCALE
 from coterie.geometry.halfspaces import turn_size
 from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.geometry.spread import spread_points
+from coterie.plain.checks import checked_choice
 from coterie.plan.base import Facts
-from coterie.plan.checks import checked_choice
 from coterie.plan.codeword import MAX_EMBEDDING, MIN_EMBEDDING, CodewordParameters
 from coterie.plan.views import CrossPolytope, Halfspaces, Net, View
 from coterie.privacy.odds import BASE_ODDS, largest_odds

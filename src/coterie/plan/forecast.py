@@ -36,8 +36,8 @@ from typing import Final
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import EXTRA_COORDINATES
+from coterie.plain.checks import checked_choice, checked_real
 from coterie.plan.base import Parameters
-from coterie.plan.checks import checked_choice, checked_real
 from coterie.plan.codeword import CodewordParameters
 from coterie.plan.public import MAX_USERS
 from coterie.plan.vector_sums import VectorSumParameters

@@ -22,8 +22,8 @@ from typing import Final
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
+from coterie.plain.checks import checked_choice, checked_integer
 from coterie.plan.base import LocalParameters
-from coterie.plan.checks import checked_choice, checked_integer
 from coterie.plan.codeword import MAX_EMBEDDING, MIN_EMBEDDING
 from coterie.privacy.odds import BASE_ODDS, product_allowed, spent_by_product
 from coterie.randomizers.codeword import CODEWORDS, CodewordRandomizer

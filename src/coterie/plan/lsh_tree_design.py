@@ -6,8 +6,8 @@ from typing import Final
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
+from coterie.plain.checks import checked_choice, checked_integer, checked_real
 from coterie.plan.base import Facts
-from coterie.plan.checks import checked_choice, checked_integer, checked_real
 from coterie.plan.codeword_design import choose_embedding
 from coterie.plan.lsh_tree import MAX_LEVELS, RANDOMIZERS, SPLITS, LshTreeParameters
 from coterie.privacy.odds import BASE_ODDS, largest_shared_odds, product_allowed

@@ -32,8 +32,8 @@ from typing import Any, ClassVar, Final
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import EXTRA_COORDINATES
+from coterie.plain.checks import checked_integer, checked_power_of_two
 from coterie.plan.base import LocalParameters
-from coterie.plan.checks import checked_integer, checked_power_of_two
 from coterie.plan.codeword import MAX_EMBEDDING, MIN_EMBEDDING
 from coterie.plan.tree import TreeParameters
 from coterie.privacy.odds import BASE_ODDS, odds_allowed, product_allowed, spent_by_product, spent_epsilon

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
+from coterie.plain.checks import checked_choice
 from coterie.plan.base import Facts
-from coterie.plan.checks import checked_choice
 from coterie.plan.codeword_design import choose_embedding
 from coterie.plan.net_tree import CodewordTreeParameters, LocalTreeParameters, NetTreeParameters
 from coterie.plan.tree_design import (

@@ -20,7 +20,7 @@ from typing import ClassVar, Final
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE, SCALE_SQUARED
-from coterie.plan.checks import checked_choice, checked_integer
+from coterie.plain.checks import checked_choice, checked_integer
 from coterie.plan.shares import ShareParameters
 from coterie.plan.tree import TreeParameters
 from coterie.privacy.renyi import Influence

@@ -19,17 +19,18 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from coterie.errors import PlanError
-from coterie.files import read_bounded, replacing
+from coterie.plain.canonical import MAX_BYTES, canonical_bytes, parse_object, shown
+from coterie.plain.checks import checked_delta, checked_fields, checked_integer, checked_real
+from coterie.plain.files import read_bounded, replacing
 from coterie.plan.base import TOKEN_BYTES, Facts, Parameters
-from coterie.plan.canonical import MAX_BYTES, canonical_bytes, parse_object, shown
-from coterie.plan.checks import checked_delta, checked_fields, checked_integer, checked_real
 from coterie.plan.follow_up import ball_after, population_in, surely_reached
 from coterie.plan.protocols import design_parameters, parameters_class
 from coterie.plan.public import MAX_USERS, checked_public_part
 from coterie.privacy import Guarantee, Spending
-from coterie.privacy.guarantee import FOLLOWED_BALL, PUBLIC_BALL
+from coterie.privacy.guarantee import DECLARED_FEATURES, FOLLOWED_BALL, PUBLIC_BALL, SAMPLED_FEATURES
 
 if TYPE_CHECKING:
+    from coterie.features import Feature, Schema
     from coterie.plan.approximation import Approximation
     from coterie.plan.forecast import Expectation, Kind
 
@@ -92,6 +93,9 @@ class Plan:
         answers one plan of a study, ever. None starts a study.
     after : tuple of str
         Ids of the plans whose results this one was designed from.
+    features : Schema or None
+        The declared features of people's records; dimension and ball follow from them (in a follow-up plan
+        the ball may be another). None where people have points. It stands in the JSON where there is one.
     parameters : Parameters
         What the protocol adds, here `CodewordParameters`.
 
@@ -118,6 +122,7 @@ class Plan:
     ids: str = "random"
     study: str | None = None
     after: tuple[str, ...] = ()
+    features: Schema | None = None
     id_bytes: bytes = field(init=False, repr=False, compare=False)  # the id as 32 bytes
 
     def __post_init__(self) -> None:
@@ -137,6 +142,7 @@ class Plan:
         )
         for name, value in public.items():
             object.__setattr__(self, name, value)
+        self._check_features()
         if not isinstance(self.parameters, expected := parameters_class(self.protocol, self.model)):
             raise PlanError(
                 f"parameters of protocol {self.protocol} in the {self.model} model are {expected.__name__}, "
@@ -152,14 +158,34 @@ class Plan:
         self.check_promise()
         object.__setattr__(self, "id_bytes", hashlib.sha256(canonical_bytes(self.to_dict())).digest())
 
+    def _check_features(self) -> None:
+        """Recompute dimension and ball from the features, and refuse a plan that says otherwise."""
+        if self.features is None:  # then a device need not load what records take
+            return
+        from coterie.features import Schema
+
+        if not isinstance(self.features, Schema):
+            raise PlanError(f"features must be a Schema, got {shown(self.features)}")
+        if self.dimension != self.features.dimension:
+            raise PlanError(
+                f"dimension must be {self.features.dimension}, as follows from the features, "
+                f"got {self.dimension}"
+            )
+        if not self.after and (self.center is not None or self.radius != self.features.radius):
+            raise PlanError(
+                f"center must be null and radius {self.features.radius!r}, as follows from the features, "
+                f"got radius {self.radius!r}; only a follow-up plan may have another ball"
+            )
+
     @classmethod
     def design(
         cls,
-        dimension: int,
-        clusters: int,
-        epsilon: float,
-        expected_users: int,
+        dimension: int | None = None,
+        clusters: int | None = None,
+        epsilon: float | None = None,
+        expected_users: int | None = None,
         *,
+        features: Schema | Sequence[Feature] | None = None,
         protocol: str = "codeword",
         model: str = "local",
         center: Sequence[float] | None = None,
@@ -176,13 +202,16 @@ class Plan:
         Parameters
         ----------
         dimension : int
-            Coordinates of a point, 1 to 3000.
+            Coordinates of a point, 1 to 3000; follows from `features` where they are given.
         clusters : int
             Centers to find, 1 to 4096, at most `expected_users`.
         epsilon : float
             Privacy parameter, in (0, 16]; smaller is more private.
         expected_users : int
             Roughly how many people will answer, at most 2^40.
+        features : Schema or sequence of Feature, optional
+            What people's records hold. Dimension, center and radius follow, and must not be given (center
+            and radius may be in a follow-up plan).
         protocol, model : str
             The construction and the trust model.
         center : sequence of `dimension` floats, optional
@@ -212,11 +241,29 @@ class Plan:
         --------
         >>> Plan.design(dimension=2, clusters=3, epsilon=2.0, expected_users=10_000).guarantee.spent <= 2.0
         True
+        >>> from coterie.features import Flag, Number
+        >>> people = [Number("age", 0, 100, unit="years"), Flag("member", weight=0.5)]
+        >>> plan = Plan.design(features=people, clusters=3, epsilon=2.0, expected_users=10_000)
+        >>> plan.dimension, round(plan.radius, 6)
+        (2, 0.559017)
         """
+        schema = None
+        if features is not None:
+            from coterie.features.schema import as_schema
+
+            schema = as_schema(features)
         if (population := population_in(after)) is not None:
             if center is None and radius is None:
                 center, radius = ball_after(population, surely_reached(after))
             study, after = study or population.study_id, population.plan_ids
+        if schema is not None:
+            dimension = schema.dimension if dimension is None else dimension
+            if radius is None and center is None:
+                radius = schema.radius
+            elif not after:
+                raise PlanError(
+                    "center and radius follow from the features; leave them out, or give a coverage"
+                )
         public = checked_public_part(
             protocol=protocol,
             model=model,
@@ -235,7 +282,8 @@ class Plan:
         names = ("dimension", "clusters", "epsilon", "expected_users", "model", "seed", "ids")
         parameters_class(protocol, model)  # before δ: a protocol that does not run there says so
         facts = Facts(**{name: public[name] for name in names}, delta=checked_delta(model, delta))
-        return cls(**public, delta=delta, parameters=design_parameters(protocol, facts, options))
+        parameters = design_parameters(protocol, facts, options)
+        return cls(**public, features=schema, delta=delta, parameters=parameters)
 
     def follow_up(self, result: Any, expected_users: int, **changes: Any) -> Self:
         """Design a plan for other people from what this one's people told: a ball where people are.
@@ -277,7 +325,7 @@ class Plan:
             raise PlanError(f"a follow-up needs the first study's Result or Population, got {kind}")
         if self.id not in population.plan_ids:
             raise PlanError("this result does not come from this plan: its population does not name the plan")
-        kept = ("dimension", "clusters", "epsilon", "protocol", "model", "delta", "ids", "seed")
+        kept = ("dimension", "features", "clusters", "epsilon", "protocol", "model", "delta", "ids", "seed")
         settings = {**{name: getattr(self, name) for name in kept}, **changes}
         return type(self).design(**settings, expected_users=expected_users, after=result)
 
@@ -315,11 +363,17 @@ class Plan:
         return self._about_the_ball(self.parameters.guarantee(self.facts))
 
     def _about_the_ball(self, promise: Guarantee) -> Guarantee:
-        """Say of a follow-up plan where its ball may come from."""
-        if not self.after:
-            return promise
-        words = tuple(FOLLOWED_BALL if line == PUBLIC_BALL else line for line in promise.conditions)
-        return replace(promise, conditions=words)
+        """Say where the ball comes from, and the features it follows from."""
+        lines = [FOLLOWED_BALL] if self.after else [] if self.features else [PUBLIC_BALL]
+        if self.features is not None:
+            from coterie.features.schema import PUBLIC_SAMPLE
+
+            sampled = self.features.source == PUBLIC_SAMPLE
+            lines.insert(0, SAMPLED_FEATURES if sampled else DECLARED_FEATURES)
+        words: list[str] = []
+        for line in promise.conditions:
+            words.extend(lines if line == PUBLIC_BALL else [line])
+        return replace(promise, conditions=tuple(words))
 
     def guarantee_for(self, people: int) -> Guarantee:
         """Return what the promise comes to for one batch of so many people, recomputed for that number.
@@ -481,6 +535,7 @@ class Plan:
             "center": None if self.center is None else list(self.center),
             "after": list(self.after),
             "parameters": self.parameters.to_dict(),
+            **({} if self.features is None else {"features": self.features.to_dict()}),
         }
 
     def to_json(self) -> str:
@@ -506,9 +561,17 @@ class Plan:
             raise PlanError(
                 f"version must be {VERSION}, got {shown(version)}; update coterie to read newer plans"
             )
-        fields = checked_fields("plan", data, ("format", "version", *_FIELDS))
-        parameters = parameters_class(fields["protocol"], fields["model"]).from_dict(fields["parameters"])
-        return cls(**{**{name: fields[name] for name in _FIELDS}, "parameters": parameters})
+        own = ("features",) if "features" in data else ()  # it stands there only where it is declared
+        fields = checked_fields("plan", data, ("format", "version", *_FIELDS, *own))
+        known = {name: fields[name] for name in _FIELDS}
+        known["parameters"] = parameters_class(fields["protocol"], fields["model"]).from_dict(
+            fields["parameters"]
+        )
+        if own:
+            from coterie.features import Schema
+
+            known["features"] = Schema.from_dict(fields["features"])
+        return cls(**known)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the canonical JSON to a file, whole or not at all; `sha256sum` of the file is the id."""

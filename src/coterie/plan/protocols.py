@@ -12,8 +12,8 @@ from inspect import signature
 from typing import Any, Final, TypeVar, cast
 
 from coterie.errors import PlanError
+from coterie.plain.checks import checked_choice, checked_options
 from coterie.plan.base import Facts, Parameters
-from coterie.plan.checks import checked_choice, checked_options
 from coterie.privacy import MODELS
 
 Key = TypeVar("Key")

@@ -8,8 +8,8 @@ import sys
 from typing import Any, Final
 
 from coterie.errors import PlanError
-from coterie.plan.canonical import SAFE_INTEGER, shown
-from coterie.plan.checks import checked_choice, checked_integer, checked_list, checked_real
+from coterie.plain.canonical import SAFE_INTEGER, shown
+from coterie.plain.checks import checked_choice, checked_integer, checked_list, checked_real
 from coterie.plan.protocols import protocols
 from coterie.privacy import MAX_EPSILON, MODELS
 

@@ -23,8 +23,8 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE_SQUARED
+from coterie.plain.checks import checked_choice, checked_integer
 from coterie.plan.base import Facts, Parameters
-from coterie.plan.checks import checked_choice, checked_integer
 from coterie.privacy import Guarantee
 from coterie.privacy.guarantee import CONDITIONS, SHUFFLE_CONDITIONS
 from coterie.privacy.renyi import (

@@ -17,8 +17,8 @@ from coterie.errors import PlanError
 from coterie.geometry.net_sizes import expansion_for
 from coterie.geometry.nets import MAX_LEVELS, MAX_NET_DIMENSION, MAX_TABLE, RATIOS, NetFamily
 from coterie.geometry.projection import Projection
+from coterie.plain.checks import checked_choice, checked_integer, checked_options, checked_real
 from coterie.plan.base import Facts, Parameters
-from coterie.plan.checks import checked_choice, checked_integer, checked_options, checked_real
 
 if TYPE_CHECKING:
     from coterie.plan.approximation import Approximation

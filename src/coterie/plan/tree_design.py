@@ -23,9 +23,9 @@ from typing import Any, Final
 from coterie.errors import PlanError
 from coterie.geometry.net_sizes import net_points, predicted_nodes
 from coterie.geometry.nets import MAX_LEVELS, MAX_NET_DIMENSION, RATIOS
+from coterie.plain.checks import checked_choice, checked_integer, checked_real
 from coterie.plan.approximation import TheoryConstants, theory_constants
 from coterie.plan.base import Facts
-from coterie.plan.checks import checked_choice, checked_integer, checked_real
 from coterie.plan.tree import CONSTANTS
 
 MAX_NODES: Final = 1 << 21  # of a tree that can be decoded

@@ -21,7 +21,7 @@ from typing import ClassVar, Final
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import EXTRA_COORDINATES
-from coterie.plan.checks import checked_choice, checked_integer
+from coterie.plain.checks import checked_choice, checked_integer
 from coterie.plan.shares import ShareParameters
 from coterie.plan.views import MAX_ROWS, Halfspaces, View, check_dimension, checked_views
 from coterie.privacy.renyi import Influence

@@ -22,7 +22,7 @@ from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.cells import CrossPolytopeCells, NetCells
 from coterie.geometry.halfspaces import HalfspaceSigns, turn_size
-from coterie.plan.checks import (
+from coterie.plain.checks import (
     checked_choice,
     checked_fields,
     checked_integer,

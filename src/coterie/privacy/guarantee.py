@@ -37,6 +37,16 @@ FOLLOWED_BALL: Final = (
     "whoever answered an earlier plan of the study does not answer this one. A ball or a count of clipped "
     "points taken from the data is not covered."
 )
+DECLARED_FEATURES: Final = (
+    "The features (bounds, values, weights) are public knowledge, declared without looking at the people's "
+    "data, and the ball follows from them. Bounds or a count of clipped points taken from the data are not "
+    "covered."
+)
+SAMPLED_FEATURES: Final = (
+    "The features (bounds, values, weights) come from a sample that was declared public, and the ball "
+    "follows from them. If people of the sample answer, what the bounds tell about them is not covered, "
+    "nor is a count of clipped points."
+)
 CONDITIONS: Final = (
     "Each report uses a fresh 12-byte id from the operating system's generator, drawn once for this plan "
     "and independently of the point.",

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import FileError
-from coterie.files import replacing
+from coterie.plain.files import replacing
 from coterie.plan import Plan
 from coterie.wire.layout import Reports, as_rows
 

@@ -180,7 +180,6 @@ def test_where_nothing_stands_clear_every_center_is_the_mean(simulate):
     assert np.linalg.norm(solution.centers, axis=1).max() < 0.5
 
 
-@pytest.mark.xfail(strict=False, reason="the repeats often keep both centers where they are")
 def test_two_centers_in_one_group_are_named(simulate, round_groups):
     points, _ = round_groups(3, DIMENSION)
     solution = explain(simulate(points, 10**6), 4, rng(), repeats=4)

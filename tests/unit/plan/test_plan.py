@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from coterie.errors import FileError, PlanError
+from coterie.plain.canonical import MAX_BYTES
 from coterie.plan import Plan
-from coterie.plan.canonical import MAX_BYTES
 from coterie.privacy import largest_odds
 
 

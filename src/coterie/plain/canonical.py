@@ -42,13 +42,15 @@ def canonical_bytes(value: Mapping[str, Any]) -> bytes:
     return rfc8785.dumps(dict(value))
 
 
-def parse_object(text: str | bytes) -> dict[str, Any]:
+def parse_object(text: str | bytes, what: str = "a plan") -> dict[str, Any]:
     """Parse one JSON object strictly.
 
     Parameters
     ----------
     text : str or bytes
         JSON; bytes must be UTF-8.
+    what : str
+        What it should be, for error messages.
 
     Returns
     -------
@@ -65,7 +67,7 @@ def parse_object(text: str | bytes) -> dict[str, Any]:
     >>> parse_object('{"a": [1, 2.5]}')
     {'a': [1, 2.5]}
     """
-    text = _bounded_text(text)
+    text = _bounded_text(text, what)
     _check_depth(text)
     try:
         value = json.loads(
@@ -77,11 +79,10 @@ def parse_object(text: str | bytes) -> dict[str, Any]:
         )
     except json.JSONDecodeError as error:
         raise PlanError(
-            f"not JSON at character {error.pos} (line {error.lineno}): {error.msg}; "
-            "a plan is what Plan.to_json wrote"
+            f"not JSON at character {error.pos} (line {error.lineno}): {error.msg}; {what} was expected"
         ) from None
     if not isinstance(value, dict):
-        raise PlanError(f"a plan is a JSON object, got a JSON {type(value).__name__}")
+        raise PlanError(f"{what} is a JSON object, got a JSON {type(value).__name__}")
     return value
 
 
@@ -91,17 +92,17 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
 
-def _bounded_text(text: str | bytes) -> str:
+def _bounded_text(text: str | bytes, what: str) -> str:
     if not isinstance(text, str | bytes):
-        raise PlanError(f"a plan is read from str or bytes, got {type(text).__name__}")
+        raise PlanError(f"{what} is read from str or bytes, got {type(text).__name__}")
     if len(text) > MAX_BYTES:
-        raise PlanError(f"a plan has at most {MAX_BYTES} bytes, got {len(text)}")
+        raise PlanError(f"{what} has at most {MAX_BYTES} bytes, got {len(text)}")
     if isinstance(text, str):
         return text
     try:
         return text.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise PlanError(f"a plan is UTF-8 text; byte {error.start} is not") from None
+        raise PlanError(f"{what} is UTF-8 text; byte {error.start} is not") from None
 
 
 def _check_depth(text: str) -> None:
@@ -145,4 +146,4 @@ def _check_length(literal: str) -> None:
 
 
 def _constant(name: str) -> float:
-    raise PlanError(f"{name} is not JSON; every number of a plan is finite")
+    raise PlanError(f"{name} is not JSON; every number is finite")

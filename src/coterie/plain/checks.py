@@ -12,7 +12,7 @@ from numbers import Real
 from typing import Any, Final, SupportsIndex
 
 from coterie.errors import CoterieError, PlanError
-from coterie.plan.canonical import shown
+from coterie.plain.canonical import shown
 
 MIN_DELTA: Final = 1e-30
 MAX_DELTA: Final = 1e-2

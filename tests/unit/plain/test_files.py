@@ -1,7 +1,7 @@
 import pytest
 
 from coterie.errors import FileError
-from coterie.files import read_bounded, replacing
+from coterie.plain.files import read_bounded, replacing
 
 
 def write_and_fail(path):

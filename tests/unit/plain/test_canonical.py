@@ -3,7 +3,7 @@ import json
 import pytest
 
 from coterie.errors import PlanError
-from coterie.plan.canonical import MAX_BYTES, canonical_bytes, parse_object
+from coterie.plain.canonical import MAX_BYTES, canonical_bytes, parse_object
 
 
 def test_rfc_8785_numbers_and_order():

@@ -1,0 +1,183 @@
+"""What every kind of feature is: a name, a weight, a meaning for what is missing, a way to a point and back.
+
+The weight is a distance: how far apart two people are who differ by a full swing of this feature alone. Every
+kind puts its values around 0, so the ball of a schema is centered there, too:
+
+    kind       coordinates   a full swing                        squared radius
+    number     1             from low to high                    w²/4
+    flag       1             from false to true                  w²/4
+    ordinal    1             from the first level to the last    w²/4
+    cycle      2             half a period (a circle)            w²/4
+    embedding  dimension     2·norm (a ball)                     w²/4
+    category   values - 1    any two values (a simplex)          w²·(m-1)/(2m), m values
+
+Values reach a point in two steps: `codes` says what each value of a column counts as (see values.py), `place`
+puts the codes into space. Both take whole columns; a single record is a column of length one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.errors import PlanError
+from coterie.features.reading import Block, Estimate
+from coterie.plain.canonical import SAFE_INTEGER, shown
+from coterie.plain.checks import checked_choice, checked_fields, checked_integer, checked_list, checked_real
+
+LONGEST_NAME: Final = 64  # code points of a name or a unit
+LONGEST_VALUE: Final = 128  # of a category's value or a level
+LONGEST_DESCRIPTION: Final = 500
+LEAST_WEIGHT: Final = 1e-6
+MOST_WEIGHT: Final = 1e6
+MOST_COORDINATES: Final = 3000  # of a whole schema, as of a plan
+
+Column = Sequence[Any] | NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Feature(ABC):
+    """One declared feature of a record.
+
+    Attributes
+    ----------
+    name : str
+        The key in a record, the name of the column.
+    weight : float
+        The distance that a full swing counts, 10⁻⁶ to 10⁶.
+    unit, description : str
+        For people; they change the plan's id like everything else.
+    """
+
+    kind: ClassVar[str]
+    name: str
+    weight: float = field(default=1.0, kw_only=True)
+    unit: str = field(default="", kw_only=True)
+    description: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        try:
+            self._set("name", checked_text("name", self.name, LONGEST_NAME))
+            self._set("weight", checked_real("weight", self.weight, LEAST_WEIGHT, MOST_WEIGHT))
+            self._set("unit", checked_text("unit", self.unit, LONGEST_NAME, least=0))
+            self._set(
+                "description", checked_text("description", self.description, LONGEST_DESCRIPTION, least=0)
+            )
+            self._check()
+        except PlanError as error:
+            raise PlanError(f"{self.kind} {shown(self.name)}: {error}") from None
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def _set_choice(self, name: str, *choices: str) -> None:
+        self._set(name, checked_choice(name, getattr(self, name), choices))
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Clean the fields of this kind, or raise PlanError."""
+
+    @property
+    def coordinates(self) -> int:
+        """How many coordinates the feature takes."""
+        return 1
+
+    @property
+    def radius_squared(self) -> float:
+        """Squared radius of the smallest ball around its values, which is centered at 0."""
+        return self.weight * self.weight * 0.25
+
+    @abstractmethod
+    def codes(self, column: Column) -> NDArray[Any]:
+        """Return what each value of a column counts as: n values -> (n, …)."""
+
+    @abstractmethod
+    def place(self, codes: NDArray[Any]) -> NDArray[np.float64]:
+        """Return where codes lie: (n, …) -> (n, coordinates)."""
+
+    def points(self, column: Column) -> NDArray[np.float64]:
+        """Return the coordinates of a column's values: n values -> (n, coordinates)."""
+        return self.place(self.codes(column))
+
+    @abstractmethod
+    def value(self, place: NDArray[np.float64]) -> Any:
+        """Return the value nearest to a place, as a record holds it: (coordinates,) -> value."""
+
+    @abstractmethod
+    def estimates(self, block: Block) -> tuple[Estimate, ...]:
+        """Say in words and numbers what a place means."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
+        return {"kind": self.kind, **plain}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Read the JSON form: exactly the fields of this kind."""
+        fields = {each.name for each in dataclasses.fields(cls)}
+        checked_fields(cls.kind, data, {"kind", *fields})
+        return cls(**{name: data[name] for name in fields})
+
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        """Return the fields that a declaration may leave out, as they then are."""
+        return {
+            each.name: each.default
+            for each in dataclasses.fields(cls)
+            if each.default is not dataclasses.MISSING
+        }
+
+
+def checked_text(where: str, value: object, longest: int, least: int = 1) -> str:
+    """Return a text of `least` to `longest` code points, without control characters and lone surrogates.
+
+    Examples
+    --------
+    >>> checked_text("name", "age", 64)
+    'age'
+    """
+    if not isinstance(value, str):
+        raise PlanError(f"{where} must be a text, got {shown(value)}")
+    if not least <= len(value) <= longest:
+        raise PlanError(f"{where} must have {least} to {longest} characters, got {len(value)}")
+    if any(ord(c) < 0x20 or 0x7F <= ord(c) < 0xA0 or 0xD800 <= ord(c) < 0xE000 for c in value):
+        raise PlanError(f"{where} must hold no control characters and no lone surrogates, got {shown(value)}")
+    return str(value)
+
+
+def checked_values(where: str, values: object, least: int, most: int) -> tuple[str | int, ...]:
+    """Return a list of different texts and integers."""
+    listed = checked_list(where, values)
+    if not least <= len(listed) <= most:
+        raise PlanError(f"{where} must hold {least} to {most} entries, got {len(listed)}")
+    clean = tuple(
+        checked_text(f"{where}[{i}]", value, LONGEST_VALUE)
+        if isinstance(value, str)
+        else _checked_code(f"{where}[{i}]", value)
+        for i, value in enumerate(listed)
+    )
+    if len(set(clean)) < len(clean):
+        raise PlanError(f"{where} holds an entry twice; keep one of them")
+    return clean
+
+
+def _checked_code(where: str, value: object) -> int:
+    try:
+        return checked_integer(where, value, -SAFE_INTEGER, SAFE_INTEGER)
+    except PlanError:
+        raise PlanError(
+            f"{where} must be a text, or an integer below 2^53 in size, got {shown(value)}"
+        ) from None
+
+
+def keys(values: Sequence[str | int]) -> dict[str | float, int]:
+    """Return the place of each value, by what records are compared with."""
+    return {value if isinstance(value, str) else float(value): i for i, value in enumerate(values)}

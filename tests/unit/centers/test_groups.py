@@ -1,0 +1,124 @@
+"""Results in words and frames."""
+
+import json
+import math
+
+import numpy as np
+import pandas
+import polars
+import pytest
+
+from coterie.aggregate import Aggregate
+from coterie.centers import decode
+from coterie.centers.groups import groups_of
+from coterie.coins import SimulationCoins
+from coterie.encode import Client
+from coterie.engines import drawn_table, play
+from coterie.errors import DecodeError, SettingError
+from coterie.features import Category, Flag, Number, Schema
+from coterie.plan import Plan
+
+SCHEMA = Schema([Number("age", 0, 100, unit="years"), Category("plan", ("free", "paid")), Flag("member")])
+
+
+@pytest.fixture(scope="module")
+def result():
+    plan = Plan.design(features=SCHEMA, clusters=2, epsilon=4.0, expected_users=20_000)
+    people = {"age": [20, 80] * 10_000, "plan": ["free", "paid"] * 10_000, "member": [True, True] * 10_000}
+    return decode(play(plan, SCHEMA.points(people), SimulationCoins(1)), random_state=0)
+
+
+def test_groups_are_described_in_the_features_figures(result):
+    young, old = sorted(result.groups, key=lambda group: group.estimates[0].value)
+    assert [each.feature for each in young.estimates] == ["age", "plan", "plan", "member"]
+    assert young.estimates[0].value == pytest.approx(20, abs=8)
+    assert old.estimates[0].value == pytest.approx(80, abs=8)
+    assert young.share == pytest.approx(0.5, abs=0.1)
+    assert young.apart[:2] == ("plan", "age")  # 0.5 away from everybody, and 0.3
+    words = result.describe()
+    assert words.startswith("20,000 people, 2 of 2 groups")
+    assert "years" in words
+    assert "set apart by plan, age" in words
+
+
+def test_a_result_becomes_a_frame(result):
+    frame = result.to_frame()
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame.columns) == [
+        "group", "group_share", "feature", "what", "label", "value", "low", "high", "unit",
+    ]  # fmt: skip
+    assert len(frame) == 2 * 4
+    assert isinstance(result.to_frame("polars"), polars.DataFrame)
+    with pytest.raises(SettingError, match="pandas, polars, pyarrow"):
+        result.to_frame("dask")
+
+
+def test_a_result_in_json_has_its_groups(result):
+    told = json.loads(json.dumps(result.to_dict()))["groups"]
+    assert [group["estimates"][0]["feature"] for group in told] == ["age", "age"]
+
+
+def test_a_refit_states_no_intervals(result):
+    group = result.refit(3, random_state=0).groups[0]
+    assert math.isnan(group.estimates[0].low)
+    assert group.apart == ()
+
+
+def test_noise_without_a_rate_states_no_intervals_but_sets_apart():
+    centers = SCHEMA.points([{"age": 60, "plan": "free", "member": True}, {"age": 40, "plan": "paid"}])
+
+    def first(error):
+        return groups_of(centers, np.full(2, 0.5), np.full(2, error), None, SCHEMA)[0]
+
+    assert first(0.01).apart == ("plan", "member", "age")
+    assert first(0.6).apart == ()
+    assert all(math.isnan(each.low) and math.isnan(each.high) for each in first(0.01).estimates)
+
+
+def test_other_protocols_speak_of_features_too():
+    plan = Plan.design(
+        features=SCHEMA, clusters=2, epsilon=2.0, expected_users=10_000, protocol="vector-sums",
+        model="central", delta=1e-6,
+    )  # fmt: skip
+    people = {"age": [20, 80] * 5_000, "plan": ["free", "paid"] * 5_000, "member": [True, True] * 5_000}
+    result = decode(drawn_table(plan, SCHEMA.points(people), SimulationCoins(1))[0], random_state=0)
+    assert result.features == SCHEMA
+    assert "set apart by plan, age" in result.describe()
+
+
+def test_without_features_coordinates_are_named():
+    plan = Plan.design(dimension=2, clusters=1, epsilon=4.0, expected_users=2000)
+    table = Aggregate(plan)
+    table.add(Client(plan).encode_many(np.full((2000, 2), 0.5)))
+    result = decode(table, random_state=0)
+    assert result.features is None
+    assert "groups" not in result.to_dict()
+    assert [each.feature for each in result.groups[0].estimates] == ["x0", "x1"]
+
+
+def test_what_sets_apart_stands_clear_of_the_noise_and_unsupported_centers_are_said():
+    centers = SCHEMA.points([{"age": 60, "plan": "free", "member": True}, {"age": 40, "plan": "paid"}])
+    centers = np.vstack([centers, [0.0, 0.0, 0.0]])
+
+    def described(error):
+        return groups_of(centers, np.array([0.5, 0.5, 0.0]), np.full(3, error), 0.9, SCHEMA)
+
+    near, far = described(0.01), described(0.6)
+    assert near[0].apart == ("plan", "member", "age")  # 0.5, 0.25 and 0.1 away from everybody
+    assert far[0].apart == ()
+    assert str(near[2]) == "group 2: does not stand clear of the noise"
+
+
+def test_tables_of_other_features_are_not_decoded_together():
+    first = Plan.design(features=SCHEMA, clusters=2, epsilon=1.0, expected_users=100)
+    other = Schema([Number("age", 0, 50), *SCHEMA.features[1:]])
+    second = Plan.design(
+        features=other, clusters=2, epsilon=1.0, expected_users=100, study=first.id, after=(first.id,)
+    )
+    tables = []
+    for plan in (first, second):
+        table = Aggregate(plan)
+        table.add(Client(plan).encode_many([{"age": 3}] * 10))
+        tables.append(table)
+    with pytest.raises(DecodeError, match="the same features"):
+        decode(tables)

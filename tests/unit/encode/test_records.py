@@ -1,0 +1,86 @@
+"""Clients of plans with features encode records: never an error that tells, and the same point each way."""
+
+import numpy as np
+import pandas
+import pytest
+
+from coterie.encode import Client
+from coterie.encode.base import ENCODERS
+from coterie.errors import PointError
+from coterie.features import Category, Cycle, Flag, Number, Schema
+from coterie.plan import Plan
+
+SCHEMA = Schema(
+    [
+        Number("age", 0, 100),
+        Category("plan", ("free", "paid"), unknown="own"),
+        Flag("member"),
+        Cycle("hour", 24),
+    ]
+)
+PLAN = Plan.design(features=SCHEMA, clusters=2, epsilon=1.0, expected_users=100)
+RECORDS = [
+    {"age": 34, "plan": "free", "member": True, "hour": 8},
+    {"age": "?", "plan": 7},
+    {},
+    {"age": 1e400},
+]
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """What the encoder was given."""
+    points = []
+    encoder = ENCODERS[PLAN.protocol]
+
+    class Watched(encoder):
+        def encode_counting(self, given, ids, coins):
+            points.append(np.array(given))
+            return super().encode_counting(given, ids, coins)
+
+    monkeypatch.setitem(ENCODERS, PLAN.protocol, Watched)
+    return points
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_every_record_has_a_report(record, seen):
+    assert len(Client(PLAN).encode(record)) == PLAN.report_width
+    assert seen[0].tolist() == [SCHEMA.point(record).tolist()]
+
+
+def test_points_of_the_schema_can_be_encoded_as_they_are(seen):
+    point = SCHEMA.point(RECORDS[0])
+    Client(PLAN).encode(point)
+    Client(PLAN).encode_many([point, point])
+    assert [row.tolist() for row in np.concatenate(seen)] == [point.tolist()] * 3
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        RECORDS,
+        {"age": [34, "?", None, 1e400], "plan": ["free", 7, None, None], "member": [True, None, None, None],
+         "hour": [8, None, None, None]},
+        pandas.DataFrame(RECORDS, dtype=object),
+    ],
+    ids=["records", "columns", "pandas"],
+)  # fmt: skip
+def test_tables_are_encoded_row_by_row(table, seen):
+    assert len(Client(PLAN).encode_many(table)) == 4 * PLAN.report_width
+    assert seen[0].tolist() == SCHEMA.points(RECORDS).tolist()
+
+
+def test_a_ledger_answers_once_whatever_the_record(tmp_path):
+    client = Client(PLAN, tmp_path / "ledger")
+    assert client.encode(RECORDS[0]) == client.encode({"age": 99}) == client.encode({})
+
+
+def test_records_without_features_are_refused_and_not_quoted():
+    plan = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
+    for call in (
+        lambda: Client(plan).encode({"age": 4711}),
+        lambda: Client(plan).encode_many([{"age": 4711}]),
+    ):
+        with pytest.raises(PointError, match="declares no features") as caught:
+            call()
+        assert "4711" not in str(caught.value)

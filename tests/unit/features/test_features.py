@@ -1,0 +1,152 @@
+"""Each kind of feature: where values lie, and what is refused; and the arithmetic beneath."""
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from coterie.errors import PlanError
+from coterie.features import Category, Cycle, Embedding, Flag, Number, Ordinal, Schema
+from coterie.features.arithmetic import TURN, binary_log, on_circle
+
+LOG_ERROR = 2.0**-39
+CIRCLE_ERROR = 2.0**-48
+
+
+def test_binary_logarithms_are_right_and_increase():
+    values = np.concatenate([np.geomspace(1e-300, 1e300, 4001), 1 + np.arange(1, 2000) * 2.0**-52])
+    values.sort()
+    found = binary_log(values)
+    assert np.abs(found - np.log2(values)).max() < LOG_ERROR + 2.0**-43  # numpy's own rounding at 2^10
+    assert (np.diff(found) >= 0).all()
+    assert binary_log(2.0 ** np.arange(-900.0, 900.0)).tolist() == list(range(-900, 900))
+
+
+def test_points_of_the_circle_are_right():
+    turns = np.unique(np.concatenate([np.arange(0, TURN, 4099), TURN - np.arange(1, 50), np.arange(50)]))
+    cosine, sine = on_circle(turns)
+    angles = 2 * np.pi * turns / TURN
+    assert np.abs(cosine - np.cos(angles)).max() < CIRCLE_ERROR
+    assert np.abs(sine - np.sin(angles)).max() < CIRCLE_ERROR
+
+
+def test_a_number_is_where_exact_arithmetic_puts_it():
+    age = Number("age", -3.7, 94.25, weight=1.7)
+    for x in (-3.7, 0.1, 50, 94.25, 33.333333333333336):
+        exact = (
+            (Fraction(x) - Fraction(-3.7)) / (Fraction(94.25) - Fraction(-3.7)) - Fraction(1, 2)
+        ) * Fraction(1.7)
+        assert abs(Fraction(age.points([x])[0, 0]) - exact) < Fraction(1, 10**15)
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        (25, -0.25), (np.float32(25), -0.25), (np.int8(25), -0.25), (Decimal(25), -0.25),
+        (Fraction(25), -0.25), (-1, -0.5), (101, 0.5), (math.inf, 0.5), (-math.inf, -0.5), (10**400, 0.5),
+        (-(10**400), -0.5), (None, 0),
+        (math.nan, 0), ("25", 0), ("", 0), (True, 0), (np.True_, 0), ([25], 0), ({}, 0), (25j, 0),
+        (Decimal("sNaN"), 0), (Decimal("NaN"), 0), (object(), 0), (b"25", 0), (np.array(25.0), 0),
+    ],
+)  # fmt: skip
+def test_every_value_of_a_number_has_its_place(value, place):
+    assert Number("age", 0, 100).points([value]).tolist() == [[place]]
+
+
+@pytest.mark.parametrize(("missing", "place"), [("low", -1.5), ("middle", 0), ("high", 1.5)])
+def test_what_is_outside_or_missing_goes_where_it_is_declared(missing, place):
+    age = Number("age", 0, 100, weight=3, missing=missing, outside="missing")
+    assert age.points([None, -1, 101, math.inf, math.nan, 100]).ravel().tolist() == [place] * 5 + [1.5]
+    size = Ordinal("size", ("S", "M", "L"), weight=3, missing=missing)
+    assert size.points([None, "XL", 3, "S"]).ravel().tolist() == [place] * 3 + [-1.5]
+
+
+def test_equal_ratios_are_equal_distances_on_a_log_scale():
+    price = Number("price", 1, 10_000, "log", weight=4)
+    places = price.points([1, 10, 100, 1000, 10_000]).ravel()
+    assert places == pytest.approx([-2, -1, 0, 1, 2], abs=1e-10)
+    assert price.points([0, -5, 1e-320]).ravel().tolist() == [-2] * 3
+
+
+@pytest.mark.parametrize("count", [2, 3, 7, 40])
+def test_any_two_values_of_a_category_are_its_weight_apart(count):
+    code = Category("code", tuple(range(count)), weight=2.5)
+    points = code.points(list(range(count)))
+    distances = np.linalg.norm(points[:, None] - points, axis=2)
+    assert distances[~np.eye(count, dtype=bool)] == pytest.approx(2.5, abs=1e-12)
+    assert points.mean(axis=0) == pytest.approx(0, abs=1e-12)
+    assert (points**2).sum(axis=1) == pytest.approx(code.radius_squared, abs=1e-12)
+
+
+def test_unknown_and_missing_values_have_a_corner_of_their_own_or_the_middle():
+    both = Category("c", ("a", "b"), unknown="own", missing="own")
+    points = both.points(["a", "b", "z", 7, None, "", math.nan, True])
+    assert both.corners == ("a", "b", "(unknown)", "(missing)")
+    assert len({tuple(point) for point in points}) == 4
+    assert points[2].tolist() == points[3].tolist()
+    assert (points[4:] == points[4]).all()
+    assert not Category("c", ("a", "b")).points(["z", None]).any()
+
+
+def test_texts_are_compared_by_code_points_and_numbers_as_doubles():
+    found = Category("c", ("\u00e9", 1, "1"), unknown="own")
+    codes = found.codes(["\u00e9", "e\u0301", 1, 1.0, np.int64(1), "1", True, "\ud800"])
+    assert codes.tolist() == [0, 3, 1, 1, 1, 2, -1, 3]
+    assert found.codes(np.array([1.0, 2.0, np.nan])).tolist() == [1, 3, -1]
+    assert found.codes(np.array(["1", "x"])).tolist() == [2, 3]
+
+
+def test_a_cycle_comes_round():
+    hour = Cycle("hour", 24, weight=2)
+    places = hour.points([1, 25, -23, 1 + 24 * 10**6, 13])
+    assert (places[:4] == places[0]).all()
+    assert np.linalg.norm(places[0] - places[4]) == pytest.approx(2)
+    assert hour.points([-1e-300]).tolist() == hour.points([0]).tolist() == [[1, 0]]
+
+
+def test_a_vector_that_is_too_long_is_shortened():
+    text = Embedding("text", 2, norm=5, weight=4)
+    assert text.points([[3, 4], [30, 40], [0, -5]]) == pytest.approx(
+        np.array([[1.2, 1.6], [1.2, 1.6], [0, -2]]), abs=1e-5
+    )
+    gone = [None, [1], [1, 2, 3], [1, "2"], [1, math.nan], [1, math.inf], "ab", 3, [[1, 2]], np.ones((2, 1))]
+    assert not text.points(gone).any()
+    array = np.array([[3.0, 4.0], [np.nan, 1.0]])
+    assert text.points(array).tolist() == text.points(array.tolist()).tolist()
+
+
+def test_bounds_of_features_come_from_plain_numbers_of_any_kind():
+    assert Number("a", np.int64(0), np.float32(1)) == Number("a", 0.0, 1)
+    assert Number("a", -0.0, 1).to_dict()["low"] == 0
+    assert math.copysign(1, Number("a", -0.0, 1).low) == 1
+    assert Category("c", ["a", np.int64(3)]) == Category("c", ("a", 3))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Number("a", 1, 0), "number 'a': high must be above low"),
+        (lambda: Number("a", math.nan, 1), "low must be in"),
+        (lambda: Number("a", 0, 10**400), "high must be in"),
+        (lambda: Number("a", "0", 1), "low must be a number"),
+        (lambda: Number("", 0, 1), "name must have 1 to 64"),
+        (lambda: Number("a", 0, 1, weight=0), "weight must be in"),
+        (lambda: Number("a", 0, 1, "log"), "low must be in"),
+        (lambda: Category("a", "bc"), "values must be a list"),
+        (lambda: Category("a", ("b",)), "two entries"),
+        (lambda: Category("a", ("b", 0.5)), r"values\[1\] must be a text, or an integer"),
+        (lambda: Ordinal("a", ("b",)), "levels must hold 2"),
+        (lambda: Cycle("a", 0), "period must be in"),
+        (lambda: Embedding("a", 2.0, 1), "dimension must be an integer"),
+        (lambda: Schema([]), "1 to 3000 coordinates"),
+        (lambda: Schema([Flag("a"), Flag("a")]), "'a' occurs twice"),
+        (lambda: Schema(["age"]), r"features\[0\] must be a feature"),
+        (lambda: Schema(Flag("a")), "features must be a list"),
+        (lambda: Schema([Flag("a")], coverage=0.01), "coverage must be in"),
+    ],
+)
+def test_what_cannot_be_declared(make, message):
+    with pytest.raises(PlanError, match=message):
+        make()

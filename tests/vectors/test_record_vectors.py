@@ -1,0 +1,58 @@
+"""Golden vectors of records: the reference's doubles and integers are found, and bad schemas refused."""
+
+import json
+import runpy
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coterie.errors import PlanError
+from coterie.features import Schema
+from coterie.geometry.ball import quantize
+
+HERE = Path(__file__).parent
+VECTORS = json.loads((HERE / "records.json").read_text(encoding="utf-8"))
+
+
+def by_name(entry):
+    return entry["name"]
+
+
+def read(case):
+    doubles = {
+        name: struct.unpack(">d", bytes.fromhex(bits))[0] for name, bits in case.get("doubles", {}).items()
+    }
+    return {**json.loads(case["record"]), **doubles}
+
+
+def test_the_file_is_what_the_reference_writes():
+    make = runpy.run_path(str(HERE.parent / "reference" / "make_record_vectors.py"))
+    assert (HERE / "records.json").read_text(encoding="utf-8") == make["vectors"]()
+
+
+@pytest.mark.parametrize("vector", VECTORS["good"], ids=by_name)
+def test_records_become_the_same_doubles_and_integers(vector):
+    schema = Schema.from_json(vector["schema"])
+    assert schema.to_json() == vector["schema"]
+    assert schema.radius == vector["radius"]
+    points = np.array([schema.point(read(case)) for case in vector["cases"]])
+    assert points.tolist() == [case["point"] for case in vector["cases"]]
+    quantized, _ = quantize(points, None, schema.radius)
+    assert quantized.astype(int).tolist() == [case["quantized"] for case in vector["cases"]]
+
+
+@pytest.mark.parametrize("vector", VECTORS["good"], ids=by_name)
+def test_a_whole_table_becomes_the_same_doubles(vector):
+    schema = Schema.from_json(vector["schema"])
+    records = [read(case) for case in vector["cases"]]
+    names = [feature.name for feature in schema.features]
+    table = {name: [record.get(name) for record in records] for name in names}
+    assert schema.points(table).tolist() == [case["point"] for case in vector["cases"]]
+
+
+@pytest.mark.parametrize("vector", VECTORS["bad"], ids=by_name)
+def test_bad_schemas_are_refused(vector):
+    with pytest.raises(PlanError, match=rf"\b{vector['about']}\b"):
+        Schema.from_json(vector["schema"])
