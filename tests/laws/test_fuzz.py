@@ -22,7 +22,7 @@ from coterie.encode.ledger import Ledger
 from coterie.errors import CoterieError
 from coterie.plain.canonical import parse_object
 from coterie.plan import Plan
-from coterie.wire.report_file import ReportFile, write_reports
+from coterie.wire.report_file import ReportFile, writing_reports
 from coterie.wire.shuffled_file import ShuffledFile
 
 QUICK, WHOLE = 20_000, 1_000_000
@@ -58,9 +58,9 @@ class Fuzzer:
         rows = np.random.default_rng(0).integers(0, 256, (20, 13), dtype=np.uint8)
         self.local = Plan.design(2, 2, 1.0, 100)
         self.client = Client(self.local)
-        with write_reports(folder / "r", self.local) as writer:
+        with writing_reports(folder / "r", self.local) as writer:
             writer.append(rows)
-        with write_reports(folder / "s", AMPLIFIED, ShuffledFile) as writer:
+        with writing_reports(folder / "s", AMPLIFIED, ShuffledFile) as writer:
             writer.append(rows)
         Ledger(folder / "l").answer(self.local, lambda: rows[0].tobytes())
         with open_released(folder / "m", AMPLIFIED) as memory:
