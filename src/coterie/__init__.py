@@ -17,14 +17,19 @@ if TYPE_CHECKING:
     from coterie.aggregate import Aggregate
     from coterie.centers import Population, Result, decode
     from coterie.encode import Client
+    from coterie.errors import CoterieError
     from coterie.estimators import (
         ClippedPointsWarning,
+        DataDependentBallWarning,
+        DataDependentScaleWarning,
         LocalKMeans,
+        SeededFitWarning,
         ShuffleKMeans,
         UnsupportedCentersWarning,
     )
     from coterie.plan import Plan
     from coterie.privacy import Policy
+    from coterie.wire.report_file import write_reports
 
 __version__ = "0.1.0"
 
@@ -32,30 +37,40 @@ __all__ = [
     "Aggregate",
     "Client",
     "ClippedPointsWarning",
+    "CoterieError",
+    "DataDependentBallWarning",
+    "DataDependentScaleWarning",
     "LocalKMeans",
     "Plan",
     "Policy",
     "Population",
     "Result",
+    "SeededFitWarning",
     "ShuffleKMeans",
     "UnsupportedCentersWarning",
     "__version__",
     "decode",
     "errors",
+    "write_reports",
 ]
 
 _ROOM_OF = {
     "Aggregate": "coterie.aggregate",
     "Client": "coterie.encode",
     "ClippedPointsWarning": "coterie.estimators",
+    "CoterieError": "coterie.errors",
+    "DataDependentBallWarning": "coterie.estimators",
+    "DataDependentScaleWarning": "coterie.estimators",
     "LocalKMeans": "coterie.estimators",
     "Plan": "coterie.plan",
     "Policy": "coterie.privacy",
     "Population": "coterie.centers",
     "Result": "coterie.centers",
+    "SeededFitWarning": "coterie.estimators",
     "ShuffleKMeans": "coterie.estimators",
     "UnsupportedCentersWarning": "coterie.estimators",
     "decode": "coterie.centers",
+    "write_reports": "coterie.wire.report_file",
 }
 
 if not TYPE_CHECKING:  # a type checker that saw this would let every misspelt name pass
@@ -66,7 +81,10 @@ if not TYPE_CHECKING:  # a type checker that saw this would let every misspelt n
             return import_module("coterie.errors")
         if name not in _ROOM_OF:
             raise AttributeError(f"module 'coterie' has no attribute {name!r}")
-        value = getattr(import_module(_ROOM_OF[name]), name)
+        from coterie.errors import bringing
+
+        with bringing("analyst"):
+            value = getattr(import_module(_ROOM_OF[name]), name)
         globals()[name] = value
         return value
 

@@ -20,7 +20,9 @@ or anything computed from one: messages end up in logs, and logs are not private
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 
 
 class CoterieError(Exception):
@@ -121,3 +123,30 @@ class MissingExtraError(CoterieError, ImportError):
 
     def __str__(self) -> str:
         return f'{self.package} is not installed: pip install "coterie[{self.extra}]" brings it'
+
+
+# What the device's part does without; everything else needs it.
+_OF_THE_ANALYST = ("rich", "scipy", "sklearn", "threadpoolctl", "typer")
+
+
+@contextlib.contextmanager
+def bringing(extra: str) -> Iterator[None]:
+    """Say what to install where an import in the block finds a package of the analyst's part missing.
+
+    Examples
+    --------
+    >>> with bringing("analyst"):
+    ...     raise ModuleNotFoundError("No module named 'scipy'", name="scipy.special")
+    Traceback (most recent call last):
+    ...
+    coterie.errors.MissingExtraError: scipy is not installed: pip install "coterie[analyst]" brings it
+    """
+    try:
+        yield
+    except MissingExtraError:
+        raise
+    except ImportError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in _OF_THE_ANALYST:
+            raise
+        raise MissingExtraError({"sklearn": "scikit-learn"}.get(package, package), extra) from None

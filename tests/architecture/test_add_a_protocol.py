@@ -25,7 +25,7 @@ from coterie.plain.checks import checked_integer
 from coterie.plan.base import LocalParameters
 from coterie.privacy.odds import BASE_ODDS, largest_odds, odds_allowed, spent_epsilon
 from coterie.wire.forms import Form
-from coterie.wire.report_file import write_reports
+from coterie.wire.report_file import writing_reports
 
 ROOT = Path(__file__).parents[2]
 NAME = "sides"
@@ -148,7 +148,7 @@ def test_a_protocol_goes_from_plan_to_centers(tmp_path):
     plan = Plan.load(tmp_path / "plan.json")
     points = np.zeros((PEOPLE, 3))
     points[:, 0] = np.where(np.arange(PEOPLE) < RIGHT * PEOPLE, 1.0, -1.0)
-    with write_reports(tmp_path / "reports", plan) as writer:
+    with writing_reports(tmp_path / "reports", plan) as writer:
         writer.append(Client(plan).encode_many(points))
     table = Aggregate(plan)
     with take_in([tmp_path / "reports"], plan) as intake:

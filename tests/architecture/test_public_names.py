@@ -10,16 +10,21 @@ PUBLIC = [
     "Aggregate",
     "Client",
     "ClippedPointsWarning",
+    "CoterieError",
+    "DataDependentBallWarning",
+    "DataDependentScaleWarning",
     "LocalKMeans",
     "Plan",
     "Policy",
     "Population",
     "Result",
+    "SeededFitWarning",
     "ShuffleKMeans",
     "UnsupportedCentersWarning",
     "__version__",
     "decode",
     "errors",
+    "write_reports",
 ]
 
 

@@ -13,7 +13,7 @@ from coterie.collect import take_in
 from coterie.errors import CoterieError, FileError
 from coterie.plan import Plan
 from coterie.plan.views import CrossPolytope, Halfspaces, Net
-from coterie.wire.report_file import ReportFile, write_reports
+from coterie.wire.report_file import ReportFile, writing_reports
 
 FULL = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
 PLANS = [
@@ -88,7 +88,7 @@ def path(tmp_path_factory):
 @given(case=plans_and_rows(), pieces=st.integers(1, 5), chunk=st.integers(1, 50))
 def test_a_report_file_survives_its_bytes(path, case, pieces, chunk):
     plan, rows = case
-    with write_reports(path, plan) as writer:
+    with writing_reports(path, plan, overwrite=True) as writer:
         for piece in np.array_split(rows, pieces):
             writer.append(piece)
     file = ReportFile.open(path, plan)
@@ -101,7 +101,7 @@ def test_a_retried_report_counts_once(path, case, repeats):
     plan, rows = case
     rows = rows[np.unique(rows[:, :12], axis=0, return_index=True)[1]]
     again = rows[[place for place in repeats if place < len(rows)]]
-    with write_reports(path, plan) as writer:
+    with writing_reports(path, plan, overwrite=True) as writer:
         writer.append(np.concatenate([rows, again]))
     collected = Aggregate(plan)
     with take_in([path], plan, memory_reports=7) as intake:
@@ -149,7 +149,7 @@ def test_only_file_errors_come_out_of_a_damaged_table(mutate):
 
 @given(mutate=mutations())
 def test_only_file_errors_come_out_of_a_damaged_report_file(path, mutate):
-    with write_reports(path, PLANS[0]) as writer:
+    with writing_reports(path, PLANS[0], overwrite=True) as writer:
         writer.append(good_files()[1])
     good = path.read_bytes()
     bad = mutate(good)

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from coterie import Aggregate, Client, LocalKMeans, Plan, decode
 from coterie.centers import LocalSearch
-from coterie.cli import app
+from coterie.cli.app import app
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
 from coterie.engines import play

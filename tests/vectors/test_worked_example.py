@@ -6,7 +6,7 @@ from pathlib import Path
 from coterie.aggregate import Aggregate
 from coterie.encode.ledger import Ledger
 from coterie.plan import Plan
-from coterie.wire.report_file import write_reports
+from coterie.wire.report_file import writing_reports
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/wire-format.md").read_text(encoding="utf-8")
@@ -33,7 +33,7 @@ def test_plan_keys_and_report_stand_on_the_page():
 
 
 def test_the_files_stand_on_the_page(tmp_path, monkeypatch):
-    with write_reports(tmp_path / "reports", PLAN) as writer:
+    with writing_reports(tmp_path / "reports", PLAN) as writer:
         writer.append(REPORT)
     assert shown((tmp_path / "reports").read_bytes())
     table = Aggregate(PLAN)

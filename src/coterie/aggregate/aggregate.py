@@ -84,8 +84,8 @@ class Aggregate:
 
         Parameters
         ----------
-        reports : bytes, bytearray, memoryview or ndarray of uint8, shape (n, width)
-            Any number of reports, back to back.
+        reports : bytes, bytearray, memoryview, ndarray of uint8 of shape (n, width), or list of bytes
+            Any number of reports, back to back; of a list, each item holds whole reports.
 
         Raises
         ------
@@ -124,9 +124,9 @@ class Aggregate:
         """Return the file format's bytes; equal aggregates have equal bytes."""
         return b"".join(self._pieces())
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the aggregate to a file, whole or not at all."""
-        with replacing(path) as file:
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the aggregate to a file, whole or not at all; one that exists is replaced only if told."""
+        with replacing(path, overwrite=overwrite) as file:
             for piece in self._pieces():
                 file.write(piece)
 
@@ -187,6 +187,12 @@ class Aggregate:
             raise AggregateError(
                 f"an aggregate holds at most 2^46 reports; it has {self.count}, {more} more came"
             )
+
+
+def is_table(path: str | os.PathLike[str]) -> bool:
+    """Tell by its first bytes whether a file says that it is an aggregate."""
+    with Path(path).open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
 
 
 class _Reader:

@@ -68,9 +68,9 @@ class Population:
         """The last of the plans."""
         return self.plan_ids[-1]
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the population to a file, whole or not at all."""
-        with replacing(path) as file:
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the population to a file, whole or not at all; one that exists is replaced only if told."""
+        with replacing(path, overwrite=overwrite) as file:
             np.savez(
                 file,
                 format=np.array(FORMAT),

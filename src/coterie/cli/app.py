@@ -8,12 +8,22 @@ import typer
 from typer.core import TyperGroup
 
 from coterie import __version__
-from coterie.cli import aggregate, audit, decode, demo, encode, inspect, ledger, plan, power, shuffle
+from coterie.cli import (
+    ERROR,
+    INTERRUPTED,
+    aggregate,
+    audit,
+    decode,
+    demo,
+    encode,
+    inspect,
+    ledger,
+    plan,
+    power,
+    shuffle,
+)
 from coterie.cli.screen import show_error
 from coterie.errors import CoterieError
-
-ERROR = 1
-INTERRUPTED = 130
 
 
 class _OneLineErrors(TyperGroup):
@@ -56,8 +66,3 @@ def _root(
     ] = False,
 ) -> None:
     """Find the k groups in data that never leaves people's devices."""
-
-
-def main() -> None:
-    """Run the command line."""
-    app()

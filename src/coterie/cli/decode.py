@@ -29,7 +29,12 @@ def run(
             help="What `coterie aggregate` wrote; of a study with follow-up plans, all, in order."
         ),
     ],
-    plan: Annotated[Path, typer.Option(help="The plan that the table must be of; of several, the last.")],
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            help="The plan that the table must be of; of several, the last. Default: the table's own."
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Where to write the centers (JSON).")] = None,
     clusters: Annotated[
         str | None, typer.Option(help="Centers to find, or auto. Default: as many as the plan says.")
@@ -59,19 +64,20 @@ def run(
     from coterie.aggregate import Aggregate
     from coterie.centers import decode
 
-    check_output(out, force, (*tables, plan))
-    check_output(population, force, (*tables, plan, *([] if out is None else [out])))
-    contract = Plan.load(plan)
+    inputs = [*tables, *([] if plan is None else [plan])]
+    check_output(out, force, inputs)
+    check_output(population, force, [*inputs, *([] if out is None else [out])])
+    contract = None if plan is None else Plan.load(plan)
     wanted, options = _wanted(clusters), read_options(option, DecodeError)
     read = [Aggregate.load(path) for path in tables[:-1]]
     read.append(Aggregate.load(tables[-1], contract))
     with progress("decoding", None):
         result = decode(read, clusters=wanted, random_state=random_state, decoder=decoder, **options)
     if out is not None:
-        with replacing(out) as file:
+        with replacing(out, overwrite=force) as file:
             file.write((to_json(result.to_dict()) + "\n").encode("utf-8"))
     if population is not None:
-        result.population.save(population)
+        result.population.save(population, overwrite=force)
     if json:
         print_json(result.to_dict())
         return

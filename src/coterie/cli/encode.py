@@ -13,7 +13,7 @@ from coterie.cli.screen import Force, Json, caution, check_output, print_json, p
 from coterie.encode import Client
 from coterie.errors import PointError
 from coterie.plan import Plan
-from coterie.wire.report_file import write_reports
+from coterie.wire.report_file import writing_reports
 
 _MIXED = {"shuffle": ", once the reports are mixed"}
 
@@ -55,7 +55,10 @@ def run(
         f"{contract.epsilon:g} holds for each call{_MIXED.get(contract.model, '')}: encoding the same people "
         "again spends it again"
     )
-    with progress("encoding", source.total) as advance, write_reports(out, contract) as writer:
+    with (
+        progress("encoding", source.total) as advance,
+        writing_reports(out, contract, overwrite=force) as writer,
+    ):
         for chunk, done in source.chunks():
             try:
                 writer.append(client.encode_many(chunk))

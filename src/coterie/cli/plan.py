@@ -19,6 +19,15 @@ from coterie.plan import Plan
 if TYPE_CHECKING:
     from coterie.centers import Population
 
+# Words that the functions behind this command take themselves, and what gives them here.
+_NOT_OF_A_DESIGN = {
+    "expected_users": "the number of people is given as --users",
+    "study": "the study is that of --after",
+    "result": "what the plan follows up is given as --after",
+    "cls": "there is none of this name",
+    "self": "there is none of this name",
+}
+
 
 def run(
     users: Annotated[int, typer.Option(help="Roughly how many people will answer.")],
@@ -102,8 +111,11 @@ def run(
         "center": None if center is None else _coordinates(center),
     }
     options = read_options(option, PlanError)
-    if own := [name for name in options if name in given or name in ("seed", "after")]:
-        raise PlanError(f"the option {own[0]} is given as --{own[0].replace('_', '-')}")
+    for name in options:
+        if name in given or name in ("seed", "after"):
+            raise PlanError(f"the option {name} is given as --{name.replace('_', '-')}")
+        if name in _NOT_OF_A_DESIGN:
+            raise PlanError(f"--option is for a protocol's own settings; {_NOT_OF_A_DESIGN[name]}")
     changes = {**{name: value for name, value in given.items() if value is not None}, **options}
     first, found = (None, None) if after is None else _found(after, random_state)
     if first is not None:
@@ -115,7 +127,7 @@ def run(
         if missing := [f"--{name}" for name in needed if name not in changes]:
             raise typer.BadParameter("give it, too", param_hint=" and ".join(missing))
         plan = Plan.design(expected_users=users, seed=seed, **changes)
-    plan.save(out)
+    plan.save(out, overwrite=force)
     if (expected := expectations(plan)) and all(one.hopeless for one in expected):
         caution(
             f"hopeless: with {users:,} people at epsilon {plan.epsilon:g} noise hides the {plan.clusters} "
@@ -132,12 +144,10 @@ def run(
 def _found(path: Path, random_state: int | None) -> tuple[Plan | None, Population]:
     """Return what a first study found, and its plan where the file holds it."""
     from coterie.aggregate import Aggregate
-    from coterie.aggregate.aggregate import MAGIC
+    from coterie.aggregate.aggregate import is_table
     from coterie.centers import Population, decode
 
-    with path.open("rb") as file:
-        start = file.read(len(MAGIC))
-    if start != MAGIC:
+    if not is_table(path):
         return None, Population.load(path)
     table = Aggregate.load(path)
     with progress("decoding", None):

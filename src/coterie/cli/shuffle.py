@@ -35,7 +35,7 @@ def run(
 
     check_output(out, force, (*reports, plan))
     contract = Plan.load(plan)
-    done = shuffle_files(reports, contract, out, released or default_folder())
+    done = shuffle_files(reports, contract, out, released or default_folder(), overwrite=force)
     if json:
         print_json(
             {

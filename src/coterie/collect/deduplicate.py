@@ -20,6 +20,7 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.plain.files import naming
 from coterie.wire.layout import ID_BYTES, Reports, as_rows
 
 MEMORY_BYTES: Final = 1 << 27  # for all of the work, unless told otherwise
@@ -115,7 +116,8 @@ class Deduplicator:
             ends = np.cumsum(np.bincount(keys, minlength=256))
             sorted_rows = rows[order]
             for byte in np.unique(keys).tolist():
-                with (folder / f"{byte:02x}").open("ab") as file:
+                bucket = folder / f"{byte:02x}"
+                with naming(bucket), bucket.open("ab") as file:
                     file.write(sorted_rows[ends[byte - 1] if byte else 0 : ends[byte]].data)
 
     def _buckets(self, folder: Path, depth: int) -> Iterator[NDArray[np.uint8]]:

@@ -234,9 +234,9 @@ def take_in(
 
     Examples
     --------
-    >>> from coterie.wire.report_file import write_reports
+    >>> from coterie.wire.report_file import writing_reports
     >>> plan = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
-    >>> with write_reports("reports.coterie", plan) as writer:
+    >>> with writing_reports("reports.coterie", plan) as writer:
     ...     writer.append(bytes(2 * plan.report_width))
     >>> with take_in(["reports.coterie"], plan) as intake:
     ...     sum(len(chunk) for chunk in intake.chunks()), intake.counts.duplicates

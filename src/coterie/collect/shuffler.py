@@ -34,7 +34,7 @@ from coterie.plan.vector_sums import VectorSumParameters
 from coterie.privacy import Guarantee
 from coterie.randomizers.vector_sums import VectorSums, from_big_endian
 from coterie.wire.layout import ID_BYTES
-from coterie.wire.report_file import write_reports
+from coterie.wire.report_file import writing_reports
 from coterie.wire.rows import Rows
 from coterie.wire.shuffled_file import ShuffledFile
 from coterie.wire.stream import PublicStream
@@ -60,6 +60,8 @@ def shuffle_files(
     plan: Plan,
     out: str | os.PathLike[str],
     released: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
 ) -> Shuffled:
     """Mix the reports of several files into one batch.
 
@@ -73,6 +75,8 @@ def shuffle_files(
         The shuffled file to write.
     released : str or os.PathLike
         Folder that remembers which ids were released, by plan; the same one for all batches.
+    overwrite : bool
+        Replace `out` if it exists.
 
     Raises
     ------
@@ -91,7 +95,10 @@ def shuffle_files(
     rows = np.concatenate(held) if held else np.zeros((0, plan.report_width), dtype=np.uint8)
     del held
     skipped = intake.counts.skipped
-    with open_released(released, plan) as memory, write_reports(out, plan, ShuffledFile) as writer:
+    with (
+        open_released(released, plan) as memory,
+        writing_reports(out, plan, ShuffledFile, overwrite=overwrite) as writer,
+    ):
         batch = _digest(plan, rows)
         if not memory.holds(batch):
             before = memory.released_before(rows[:, :ID_BYTES])

@@ -64,7 +64,9 @@ def checked_delta(model: str, delta: object) -> float:
     value = checked_real("delta", delta, 0.0, 1.0)
     if model == "local":
         if value != 0:
-            raise PlanError(f"delta must be 0 in the local model, got {value!r}")
+            raise PlanError(
+                f"delta must be 0 in the local model, got {value!r}; leave it out or choose another model"
+            )
     elif not MIN_DELTA <= value <= MAX_DELTA:
         bounds = f"[{MIN_DELTA:g}, {MAX_DELTA:g}]"
         raise PlanError(f"delta must be in {bounds} in the {model} model, got {value!r}; 1e-6 is usual")

@@ -2,26 +2,37 @@
 
 A file of this package is never seen half-written. It is written under a temporary name in the same folder,
 flushed to the disk, then renamed over its real name: after a crash there is the old file or the new one.
+An error of the operating system names the file that was meant, never the temporary one.
 """
 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, cast
 
 from coterie.errors import FileError
 
 
 @contextlib.contextmanager
-def replacing(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[BinaryIO]:
+def replacing(
+    path: str | os.PathLike[str], mode: int = 0o666, *, overwrite: bool = True
+) -> Iterator[BinaryIO]:
     """Open a temporary file (read and write) that takes the place of `path` when the block ends well.
 
     If the block raises, the temporary file is removed and `path` stays as it was. `mode` is who may read and
-    write it, less the process's umask.
+    write it, less the process's umask. Without `overwrite` a file that is there, or appears meanwhile, stays.
+
+    Raises
+    ------
+    FileExistsError
+        If `path` exists and must not be overwritten.
+    OSError
+        If the file cannot be written; `filename` is `path`. Other errors of the block stay as they are.
 
     Examples
     --------
@@ -33,18 +44,71 @@ def replacing(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[Binar
     b'whole'
     """
     target = Path(path)
+    if not overwrite:
+        _refuse_existing(target)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
-        handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
-        with os.fdopen(handle, "w+b") as file:
+        with naming(target):
+            handle = os.open(temporary, flags, mode)
+        with io.BufferedRandom(_Named(handle, target)) as buffered:
+            file = cast("BinaryIO", buffered)
             yield file
             file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
+            with naming(target):
+                os.fsync(file.fileno())
+        with naming(target):
+            _put(temporary, target, overwrite)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    sync_folder(target.parent)
+    with naming(target):
+        sync_folder(target.parent)
+
+
+@contextlib.contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let an error of the operating system in the block name this file."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:  # one of our own, with its own words
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+
+
+class _Named(io.FileIO):
+    """A file whose errors name what is meant, here not the name under which it is being written."""
+
+    def __init__(self, handle: int, path: Path) -> None:
+        super().__init__(handle, "r+")
+        self._path = path
+
+    def write(self, data: Any) -> int:
+        with naming(self._path):
+            return super().write(data)
+
+
+def _put(temporary: Path, target: Path, overwrite: bool) -> None:
+    """Give a file its real name."""
+    if overwrite:
+        temporary.replace(target)
+        return
+    try:
+        os.link(temporary, target)  # unlike a rename it never takes another file's place
+    except FileExistsError:
+        _refuse_existing(target)
+        raise
+    except OSError:  # a file system without links
+        _refuse_existing(target)
+        temporary.replace(target)
+    else:
+        temporary.unlink()
+
+
+def _refuse_existing(path: Path) -> None:
+    if path.exists():
+        raise FileExistsError(f"{path} exists already; overwrite=True replaces it")
 
 
 def sync_folder(folder: Path) -> None:

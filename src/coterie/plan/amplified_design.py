@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from coterie.errors import PlanError
+from coterie.plain.checks import checked_real
 from coterie.plan import codeword_design
 from coterie.plan.amplified import AmplifiedParameters
 from coterie.plan.base import Facts
@@ -40,9 +41,9 @@ def design(
         The largest ε₀ to allow a single report.
     """
     batch = smallest_batch(facts, minimum_batch)
-    if not 0 < local_cap <= 16:
-        raise PlanError(f"local_cap must be in (0, 16], got {local_cap!r}")
-    cap = max(local_cap, min(facts.epsilon, local_cap))
+    cap = checked_real("local_cap", local_cap, 0.0, 16.0)
+    if cap == 0:
+        raise PlanError("local_cap must be in (0, 16], got 0")
     local = largest_local_epsilon(facts.epsilon, facts.delta, batch, cap=cap)
     base = codeword_design.design(replace(facts, epsilon=local)).to_dict()
     views = {} if facts.dimension <= NET_DIMENSION else {"views": _VIEWS}

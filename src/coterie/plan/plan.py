@@ -573,9 +573,12 @@ class Plan:
             known["features"] = Schema.from_dict(fields["features"])
         return cls(**known)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the canonical JSON to a file, whole or not at all; `sha256sum` of the file is the id."""
-        with replacing(path) as file:
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the canonical JSON to a file, whole or not at all; `sha256sum` of the file is the id.
+
+        A file that exists is replaced only with `overwrite`: a published plan should not change unseen.
+        """
+        with replacing(path, overwrite=overwrite) as file:
             file.write(self.to_json().encode("utf-8"))
 
     @classmethod

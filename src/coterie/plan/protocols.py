@@ -11,7 +11,7 @@ from importlib import import_module
 from inspect import signature
 from typing import Any, Final, TypeVar, cast
 
-from coterie.errors import PlanError
+from coterie.errors import PlanError, bringing
 from coterie.plain.checks import checked_choice, checked_options
 from coterie.plan.base import Facts, Parameters
 from coterie.privacy import MODELS
@@ -41,7 +41,8 @@ class Registry(MutableMapping[Key, Entry]):
         entry = self._entries[key]
         if isinstance(entry, str):
             module, _, name = entry.partition(":")
-            entry = self._entries[key] = cast("Entry", vars(import_module(module))[name])
+            with bringing("analyst"):
+                entry = self._entries[key] = cast("Entry", vars(import_module(module))[name])
         return entry
 
     def __setitem__(self, key: Key, entry: str | Entry) -> None:
@@ -118,7 +119,15 @@ def design_options(protocol: str, model: str) -> tuple[str, ...]:
 
 def design_parameters(protocol: str, facts: Facts, options: Mapping[str, Any]) -> Parameters:
     """Choose the parameters of a plan by the design of its protocol and model."""
-    checked_options(
-        f"protocol {protocol} in the {facts.model} model", design_options(protocol, facts.model), options
-    )
+    known = design_options(protocol, facts.model)
+    try:
+        checked_options(f"protocol {protocol} in the {facts.model} model", known, options)
+    except PlanError as error:
+        wanted = min(set(options) - set(known))
+        elsewhere = [f"{name} ({model})" for name, model in DESIGNS if wanted in design_options(name, model)]
+        if not elsewhere:
+            raise
+        raise PlanError(
+            f"{error}. Leave it out, or choose a protocol and model that have it: {', '.join(elsewhere)}"
+        ) from None
     return DESIGNS[protocol, facts.model](facts, **options)

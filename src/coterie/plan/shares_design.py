@@ -17,6 +17,7 @@ from fractions import Fraction
 from typing import Any, Final, TypeVar
 
 from coterie.errors import PlanError
+from coterie.plain.checks import checked_integer
 from coterie.plan.base import Facts
 from coterie.plan.shares import SCALE_PARTS, SMALLEST_LOCAL_SCALE, ShareParameters
 from coterie.privacy.renyi import least_scale
@@ -36,11 +37,10 @@ def smallest_batch(facts: Facts, minimum_batch: int | None) -> int:
     """Return the fewest people to be released together, nine tenths of the expected ones where None."""
     if minimum_batch is None:
         return max(1, facts.expected_users - facts.expected_users // DROP_OUTS)
-    if not 1 <= minimum_batch <= facts.expected_users:
-        raise PlanError(
-            f"minimum_batch must be in [1, expected_users = {facts.expected_users}], got {minimum_batch}"
-        )
-    return minimum_batch
+    batch = checked_integer("minimum_batch", minimum_batch, 1, 1 << 40)
+    if batch > facts.expected_users:
+        raise PlanError(f"minimum_batch must be in [1, expected_users = {facts.expected_users}], got {batch}")
+    return batch
 
 
 def undecided(facts: Facts, batch: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.geometry.spread import spread_points
+from coterie.plain.checks import checked_power_of_two, checked_real
 from coterie.plan.base import Facts
 from coterie.plan.codeword_design import MANY_CELLS, NET_DIMENSION, power_of_two_at_least
 from coterie.plan.shares import SCALE_PARTS
@@ -58,6 +59,7 @@ def design(
     rows = sum(view.rows for view in views)
     buckets = 0
     if layout == "hashed":
+        failure = checked_real("failure", failure, 0.0, 1.0)
         if not 0 < failure < 1:
             raise PlanError(f"failure must be in (0, 1), got {failure!r}")
         buckets = rows = math.ceil(2 * users / failure)
@@ -84,8 +86,7 @@ def design(
 
 
 def _views(facts: Facts, layout: str, wanted: int) -> tuple[View, ...]:
-    if wanted & (wanted - 1) or not 2 <= wanted <= 1 << 15:
-        raise PlanError(f"cells must be a power of two in [2, 32768], got {wanted}")
+    wanted = checked_power_of_two("cells", wanted, 2, 1 << 15)
     copies = 2 if layout == "column" else 1
     if facts.dimension <= NET_DIMENSION:
         nets = (spread_points(wanted, facts.dimension, facts.seed + copy) for copy in range(copies))

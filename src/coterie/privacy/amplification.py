@@ -28,7 +28,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.errors import PlanError
+from coterie.errors import PlanError, bringing
 from coterie.privacy.clones import MARGIN, Tail, least_epsilon, mean_delta, window
 from coterie.privacy.odds import MAX_EPSILON
 
@@ -156,7 +156,8 @@ def least_users(epsilon: float, delta: float, local_epsilon: float) -> int:
 
 def _binomial_tails(trials: int, chance: float) -> tuple[Tail, Tail]:
     """Return Pr[C ≤ c] and Pr[C > c] of C ~ Bin(trials, chance), as incomplete beta functions."""
-    from scipy.special import betainc, betaincc
+    with bringing("analyst"):
+        from scipy.special import betainc, betaincc
 
     def below(count: NDArray[np.float64]) -> NDArray[np.float64]:
         inside = np.clip(count, 0, max(trials - 1, 0))

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.errors import PlanError
+from coterie.errors import PlanError, bringing
 from coterie.privacy.clones import mean_delta, window
 
 MAX_RATE: Final = 1 << 30
@@ -33,7 +33,8 @@ def blanket_delta(epsilon: float, rate: float, *, target: float = 1e-9) -> float
     """
     if not 0 < rate <= MAX_RATE:
         raise PlanError(f"the rate of dummies must be in (0, 2^30], got {rate!r}")
-    from scipy.special import pdtr, pdtrc
+    with bringing("analyst"):
+        from scipy.special import pdtr, pdtrc
 
     mean = 2 * rate * (1 - 1e-15)  # fewer dummies hide less
 

@@ -28,6 +28,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.errors import bringing
+
 MARGIN: Final = 1e-9  # relative; the special functions used here were seen to err by 6e-11
 
 _STRETCHES: Final = 4096  # values of C looked at; beyond that they are taken together
@@ -53,7 +55,8 @@ def conditional_delta(count: NDArray[np.float64], epsilon: float, truth: float) 
     >>> conditional_delta(np.array([0.0, 10.0]), 1.0, 1.0).round(6).tolist()
     [1.0, 0.025487]
     """
-    from scipy.special import betainc
+    with bringing("analyst"):
+        from scipy.special import betainc
 
     lie = 1 - truth
     growth = math.exp(epsilon)

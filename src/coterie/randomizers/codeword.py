@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.coins import Coins
-from coterie.errors import PlanError
+from coterie.errors import PlanError, bringing
 from coterie.privacy.odds import BASE_ODDS
 
 CODEWORDS: Final = 256  # N of plans that do not say: an index is one byte
@@ -138,7 +138,8 @@ class CodewordRandomizer:
 
     def _cap_moments(self) -> tuple[float, float, float, float, float]:
         """Return E Σ_{top m} Z^p for p = 0..4 and N independent standard normals."""
-        from scipy.special import bdtr, ndtr  # the server's side only
+        with bringing("analyst"):
+            from scipy.special import bdtr, ndtr  # the server's side only
 
         # The binomial factor falls over a width of at least 1.25/√N; the trapezoidal rule is then exact to
         # 1e-15.

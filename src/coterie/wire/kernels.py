@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Final, Literal, TypeVar, cast
 
-from coterie.errors import MissingExtraError, SettingError
+from coterie.errors import MissingExtraError, SettingError, bringing
 
 Kernels = Literal["numpy", "numba", "auto"]
 VARIABLE: Final = "COTERIE_KERNELS"
@@ -52,7 +52,8 @@ def kernels_of(room: str, kernels: Kernels | None, reports: int) -> ModuleType:
         chosen = "numba" if reports >= _COMPILING_PAYS and find_spec("numba") else "numpy"
     elif chosen == "numba" and not find_spec("numba"):
         raise MissingExtraError("numba", "fast")
-    return import_module(f"{room}.kernels_{chosen}")
+    with bringing("analyst"):
+        return import_module(f"{room}.kernels_{chosen}")
 
 
 def compiled(function: _Function) -> _Function:

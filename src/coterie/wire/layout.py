@@ -1,6 +1,7 @@
 """Reports back to back: fixed-width rows of bytes, an id first.
 
 A batch of reports is `bytes` or a (n, width) array of uint8; both hold the same bytes, and nothing is copied.
+A list of bytes, as reports come from devices, is joined.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from coterie.plan.base import ID_BYTES, TOKEN_BYTES
 
 __all__ = ["ID_BYTES", "TOKEN_BYTES", "Reports", "as_rows"]
 
-Reports = bytes | bytearray | memoryview | NDArray[np.uint8]
+Reports = bytes | bytearray | memoryview | NDArray[np.uint8] | list[bytes] | tuple[bytes, ...]
 
 
 def as_rows(reports: Reports, width: int) -> NDArray[np.uint8]:
@@ -21,8 +22,8 @@ def as_rows(reports: Reports, width: int) -> NDArray[np.uint8]:
 
     Parameters
     ----------
-    reports : bytes, bytearray, memoryview or ndarray of uint8, shape (n, width)
-        Any number of reports, back to back.
+    reports : bytes, bytearray, memoryview, ndarray of uint8 of shape (n, width), or list of bytes
+        Any number of reports, back to back; each item of a list holds whole reports.
     width : int
         Bytes of one report.
 
@@ -36,8 +37,12 @@ def as_rows(reports: Reports, width: int) -> NDArray[np.uint8]:
             shape = f"{reports.dtype} of shape {reports.shape}"
             raise ReportError(f"an array of reports must be uint8 of shape (n, {width}), got {shape}")
         return reports
+    if isinstance(reports, list | tuple):
+        reports = _joined(reports, width)
     if not isinstance(reports, bytes | bytearray | memoryview):
-        raise ReportError(f"reports must be bytes or an array of uint8, got {type(reports).__name__}")
+        raise ReportError(
+            f"reports must be bytes, a list of bytes or an array of uint8, got {type(reports).__name__}"
+        )
     if isinstance(reports, memoryview) and not reports.c_contiguous:
         raise ReportError("reports must lie back to back in memory, got a memoryview with gaps")
     flat = np.frombuffer(reports, dtype=np.uint8)
@@ -46,3 +51,13 @@ def as_rows(reports: Reports, width: int) -> NDArray[np.uint8]:
             f"reports of this plan have {width} bytes each; {len(flat)} bytes are no whole number of them"
         )
     return flat.reshape(-1, width)
+
+
+def _joined(reports: list[bytes] | tuple[bytes, ...], width: int) -> bytes:
+    """Join the items of a list; one of another length would shift all after it, so each is looked at."""
+    for number, item in enumerate(reports):
+        if not isinstance(item, bytes | bytearray | memoryview):
+            raise ReportError(f"a list of reports holds bytes; item {number} is {type(item).__name__}")
+        if (size := memoryview(item).nbytes) % width:
+            raise ReportError(f"reports of this plan have {width} bytes each; item {number} has {size}")
+    return b"".join(reports)

@@ -17,15 +17,15 @@ import contextlib
 import hashlib
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, ClassVar, Final, Self
+from typing import BinaryIO, ClassVar, Final, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.errors import FileError
+from coterie.errors import FileError, PlanError, ReportError
 from coterie.plain.files import replacing
 from coterie.plan import Plan
 from coterie.wire.layout import Reports, as_rows
@@ -58,7 +58,7 @@ class ReportFile:
     Examples
     --------
     >>> plan = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
-    >>> with write_reports("reports.coterie", plan) as writer:
+    >>> with writing_reports("reports.coterie", plan) as writer:
     ...     writer.append(bytes(3 * plan.report_width))
     >>> ReportFile.open("reports.coterie", plan).read_all().shape
     (3, 13)
@@ -176,7 +176,7 @@ class ReportFile:
 
 
 class ReportWriter:
-    """Appends reports to a file that is being written; made by `write_reports`."""
+    """Appends reports to a file that is being written; made by `writing_reports`."""
 
     def __init__(self, file: BinaryIO, plan: Plan, kind: type[ReportFile] = ReportFile) -> None:
         self._file = file
@@ -204,24 +204,76 @@ class ReportWriter:
 
 
 @contextlib.contextmanager
-def write_reports(
-    path: str | os.PathLike[str], plan: Plan, kind: type[ReportFile] = ReportFile
+def writing_reports(
+    path: str | os.PathLike[str], plan: Plan, kind: type[ReportFile] = ReportFile, *, overwrite: bool = False
 ) -> Iterator[ReportWriter]:
-    """Write a report file; it appears under its name, complete, when the block ends without an error.
+    """Write a report file in pieces; it appears under its name, complete, when the block ends well.
 
-    A file of reports that are still to be mixed can be read by its owner only.
+    A file of reports that are still to be mixed can be read by its owner only. One that exists is replaced
+    only with `overwrite`.
 
     Examples
     --------
     >>> plan = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
-    >>> with write_reports("reports.coterie", plan) as writer:
+    >>> with writing_reports("written.coterie", plan) as writer:
     ...     writer.append(bytes(plan.report_width))
-    >>> ReportFile.open("reports.coterie").count
+    >>> ReportFile.open("written.coterie").count
     1
     """
     # What is not mixed yet is for the shuffler's eyes alone.
     unmixed = plan.model == "shuffle" and kind is ReportFile
-    with replacing(path, 0o600 if unmixed else 0o666) as file:
+    with replacing(path, 0o600 if unmixed else 0o666, overwrite=overwrite) as file:
         writer = ReportWriter(file, plan, kind)
         yield writer
         writer.finish()
+
+
+def write_reports(
+    path: str | os.PathLike[str], plan: Plan, reports: Iterable[bytes] | Reports, *, overwrite: bool = False
+) -> int:
+    """Write reports, as they came from devices, to a report file: all of them or, if one is wrong, no file.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file. `coterie aggregate`, `coterie shuffle` and `coterie.collect` read it.
+    plan : Plan
+        The plan that the reports answer.
+    reports : iterable of bytes; or bytes or an (n, width) array of uint8, reports back to back
+        What `Client.encode` returned, one item a device (or several reports of `plan.report_width` bytes an
+        item). Where ids follow from tokens an upload is the token and the report: `coterie.collect.Intake`
+        admits those by their tokens.
+    overwrite : bool
+        Replace a file that exists.
+
+    Returns
+    -------
+    int
+        Reports written.
+
+    Raises
+    ------
+    ReportError
+        If an item is no whole number of reports. Whether a device can have sent a report, and whether its id
+        came before, is looked at when the file is read.
+    FileExistsError
+        If the file exists and must not be overwritten.
+
+    Examples
+    --------
+    >>> plan = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
+    >>> received = [bytes(12) + b"a", bytes(12) + b"b"]  # in real life: Client(plan).encode(point)
+    >>> write_reports("received.coterie", plan, received)
+    2
+    """
+    if not isinstance(plan, Plan):
+        raise PlanError(f"a report file needs a Plan, got {type(plan).__name__}; Plan.load reads one")
+    batch = isinstance(reports, bytes | bytearray | memoryview | np.ndarray)
+    items = cast("Iterable[Reports]", (reports,) if batch else reports)
+    with writing_reports(path, plan, overwrite=overwrite) as writer:
+        for number, item in enumerate(items):
+            try:
+                writer.append(item)
+            except ReportError as error:
+                raise error if batch else ReportError(f"item {number} of the reports: {error}") from None
+    return writer.count

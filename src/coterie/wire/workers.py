@@ -7,6 +7,7 @@ lose more by waiting for each other than they gain.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -46,15 +47,23 @@ def in_shares(function: Callable[[Iterable[int]], _Result], starts: range, worke
     """
     if len(starts) <= 1:
         return [function(starts)]
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
     workers = max(1, min(workers, len(starts)))
-    with threadpool_limits(limits=1, user_api="blas"):
+    with _one_blas_thread():
         if workers == 1:
             return [function(starts)]
         lock, rest = threading.Lock(), iter(starts)
         with ThreadPoolExecutor(workers) as pool:
             return list(pool.map(function, [_dealt(rest, lock) for _ in range(workers)]))
+
+
+def _one_blas_thread() -> contextlib.AbstractContextManager[object]:
+    """Hold BLAS to one thread each; a device without threadpoolctl does without, at some loss of time."""
+    try:
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    except ImportError:
+        return contextlib.nullcontext()
+    limits: contextlib.AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
+    return limits
 
 
 def _dealt(rest: Iterator[int], lock: threading.Lock) -> Iterator[int]:

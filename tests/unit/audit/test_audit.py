@@ -14,7 +14,7 @@ from coterie.audit.command import CommandClient
 from coterie.audit.laws import check_laws, largest_ratio, law_of
 from coterie.audit.page import render
 from coterie.audit.sums import shuffled_response_delta
-from coterie.cli import app
+from coterie.cli.app import app
 from coterie.encode.codeword import CodewordEncoder
 from coterie.errors import SettingError
 from coterie.plan import Plan

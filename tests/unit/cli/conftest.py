@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from coterie.cli import app
+from coterie.cli.app import app
 from coterie.datasets import gaussian_mixture
 
 

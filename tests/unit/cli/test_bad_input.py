@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from coterie import Plan
-from coterie.wire.report_file import write_reports
+from coterie.wire.report_file import writing_reports
 
 PLAN = {"--dimension": 3, "--clusters": 2, "--epsilon": 1, "--users": 100, "--out": "p.json"}
 
@@ -30,6 +30,17 @@ PLAN = {"--dimension": 3, "--clusters": 2, "--epsilon": 1, "--users": 100, "--ou
         ({"--seed": -1}, "seed must be in"),
         ({"--out": "no/such/p.json"}, "no/such is no folder"),
         ({"--out": "."}, "is a folder"),
+        (
+            {"--minimum-batch": 5},
+            r"no option 'minimum_batch'; known: .*Leave it out, or choose .*codeword \(shuffle\)",
+        ),
+        ({"--local-cap": 3}, r"no option 'local_cap'; .*have it: codeword \(shuffle\)$"),
+        ({"--layout": "cells"}, r"no option 'layout'; .*vector-sums \(shuffle\), vector-sums \(central\)$"),
+        ({"--delta": 1e-6}, "delta must be 0 in the local model, got 1e-06; leave it out or choose"),
+        ({"--option": "minimum_batch=word"}, "is given as --minimum-batch"),
+        ({"--option": "expected_users=9"}, "the number of people is given as --users"),
+        ({"--option": "cls=9"}, "there is none of this name"),
+        ({"--option": "study=9"}, "the study is that of --after"),
     ],
 )
 def test_plans_that_cannot_be(terminal, change, message):
@@ -162,7 +173,7 @@ def test_reports_that_must_not_count(study):
 
 def test_reports_of_another_plan(study):
     other = Plan.design(dimension=3, clusters=2, epsilon=4.0, expected_users=5000, seed=1)
-    with write_reports("other", other) as writer:
+    with writing_reports("other", other) as writer:
         writer.append(bytes(13))
     assert f"found plan {other.id}" in study.fails(
         "aggregate", "--plan", "plan.json", "other", "--out", "table"
@@ -174,7 +185,7 @@ def test_reports_of_another_plan(study):
 
 
 def test_an_empty_table_is_not_decoded(study):
-    with write_reports("none", Plan.load("plan.json")):
+    with writing_reports("none", Plan.load("plan.json")):
         pass
     study.run("aggregate", "--plan", "plan.json", "none", "--out", "table")
     assert "empty" in study.fails("decode", "--plan", "plan.json", "table", "--out", "c")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from coterie import Aggregate, Plan, Population, __version__, decode
-from coterie.wire.report_file import ReportFile, write_reports
+from coterie.wire.report_file import ReportFile, writing_reports
 
 
 def test_from_points_to_centers(study):
@@ -38,7 +38,7 @@ def test_words_for_people(study):
 
 def test_conflicting_reports_are_said(study):
     plan = Plan.load("plan.json")
-    with write_reports("r.coterie", plan) as writer:
+    with writing_reports("r.coterie", plan) as writer:
         writer.append(bytes([1] * 12 + [7]) + bytes([1] * 12 + [9]) + bytes([2] * 13))
     shown = study.run("aggregate", "--plan", "plan.json", "r.coterie", "--out", "table").stderr
     assert "1 reports shared an id with different contents" in shown
@@ -100,6 +100,29 @@ def test_a_real_process_has_the_exit_codes(tmp_path):
     assert "Usage" in done.stderr
 
 
+INTERRUPTED_WHILE_LOADING = """
+import os, signal, sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == {name!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder())
+from coterie.cli import main
+assert "typer" not in sys.modules and "numpy" not in sys.modules
+sys.argv = ["coterie", "inspect", "nothing-there"]
+main()
+"""
+
+
+@pytest.mark.parametrize("name", ["coterie.cli.app", "typer", "numpy", "coterie.plan"])
+def test_an_interrupt_while_the_commands_load_is_quiet(tmp_path, name):
+    command = [sys.executable, "-c", INTERRUPTED_WHILE_LOADING.format(name=name)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 def test_help_says_what_exit_codes_mean(terminal):
     assert "Exit codes: 0 done, 1 an error" in terminal.run("--help").stdout
     for command in ("demo", "plan", "encode", "aggregate", "decode", "inspect"):
@@ -127,6 +150,40 @@ def table(study):
     study.run("encode", "--plan", "plan.json", "points.npy", "--out", "r.coterie")
     study.run("aggregate", "--plan", "plan.json", "r.coterie", "--out", "table")
     return study
+
+
+def test_decode_needs_no_plan_because_the_table_holds_it(table):
+    told = table.json("decode", "--plan", "plan.json", "table", "--random-state", 0)
+    assert table.json("decode", "table", "--random-state", 0) == told
+
+
+def test_tables_are_merged_on_the_word_that_they_are_disjoint(table):
+    table.run("encode", "--plan", "plan.json", "points.npy", "--out", "more.coterie")
+    table.run("aggregate", "--plan", "plan.json", "more.coterie", "--out", "table2")
+    both = table.json("aggregate", "table", "table2", "--disjoint", "--out", "both")
+    assert (both["count"], both["tables"]) == (10_000, 2)
+    assert both["plan_id"] == Plan.load("plan.json").id
+    expected = Aggregate.load("table")
+    expected.merge(Aggregate.load("table2"))
+    assert Aggregate.load("both") == expected
+    done = table.run("aggregate", "table", "table2", "--disjoint", "--out", "both", "--force")
+    assert "was taken on your word: tables hold no ids" in done.stderr
+    assert "merged 2 tables of 10,000 reports in all" in done.stderr
+
+
+def test_merges_that_cannot_be(table):
+    def refused(*arguments):
+        return table.fails("aggregate", *arguments, "--out", "both")
+
+    Aggregate(Plan.design(3, 2, 2.0, 5000)).save("other")
+    assert "cannot be checked: add up the report files instead" in refused("table", "table")
+    assert "the same table is given twice" in refused("table", "table", "--disjoint")
+    assert "expected plan" in refused("table", "other", "--disjoint")
+    assert "cannot be added up together" in refused("table", "r.coterie", "--disjoint")
+    assert "--disjoint is for tables" in refused("r.coterie", "--plan", "plan.json", "--disjoint")
+    done = table.run("aggregate", "r.coterie", "--out", "both", code=2)
+    assert "report files only name their plan" in done.stderr
+    assert not (table.folder / "both").exists()
 
 
 def test_decode_takes_another_number_of_clusters_or_chooses_it(table):

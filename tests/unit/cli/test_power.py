@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from coterie import Plan
-from coterie.cli import app
+from coterie.cli.app import app
 
 
 def run(*arguments):

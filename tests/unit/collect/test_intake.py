@@ -8,7 +8,7 @@ from coterie.collect import Batches, Intake, take_in
 from coterie.encode import Client
 from coterie.errors import FileError, PlanError, ReportError
 from coterie.plan import Plan
-from coterie.wire.report_file import write_reports
+from coterie.wire.report_file import writing_reports
 from coterie.wire.shuffled_file import ShuffledFile
 from coterie.wire.tokens import token_mark
 
@@ -17,7 +17,7 @@ ROWS = np.random.default_rng(0).integers(0, 256, size=(30, 13), dtype=np.uint8)
 
 
 def written(path, rows, plan=PLAN):
-    with write_reports(path, plan) as writer:
+    with writing_reports(path, plan, overwrite=True) as writer:
         writer.append(rows)
     return path
 
@@ -176,7 +176,7 @@ def test_after_a_file_that_is_not_whole_nothing_is_handed_on(tmp_path):
 def test_a_shuffled_batch_counts_once_and_whole(tmp_path):
     plan = Plan.design(2, 2, 2.0, 60, model="shuffle", delta=1e-4)
     for name, rows in (("a", ROWS[:20]), ("b", ROWS[20:]), ("again", ROWS[:20])):
-        with write_reports(tmp_path / name, plan, ShuffledFile) as writer:
+        with writing_reports(tmp_path / name, plan, ShuffledFile) as writer:
             writer.append(rows)
     batches = Batches([tmp_path / "a", tmp_path / "b"], plan)
     assert (batches.files, batches.messages) == (2, 30)

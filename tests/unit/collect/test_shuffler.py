@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from coterie.aggregate import Aggregate
-from coterie.cli import app
+from coterie.cli.app import app
 from coterie.collect import shuffler
 from coterie.collect.released import default_folder, open_released
 from coterie.collect.shuffler import shuffle_files
@@ -18,7 +18,7 @@ from coterie.engines import Inline
 from coterie.errors import FileError, PlanError, ReportError
 from coterie.oracles.mixed_sums import people_by_row
 from coterie.plan import Plan
-from coterie.wire.report_file import write_reports
+from coterie.wire.report_file import writing_reports
 from coterie.wire.shuffled_file import ShuffledFile
 
 PEOPLE = 60
@@ -37,7 +37,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def write(name, plan, reports):
-    with write_reports(name, plan) as writer:
+    with writing_reports(name, plan, overwrite=True) as writer:
         writer.append(reports)
 
 
@@ -60,7 +60,7 @@ def test_any_order_and_split_of_the_reports_gives_the_same_bytes(plan, folder):
     order = np.random.default_rng(1).permutation(PEOPLE)
     write("b", plan, reports[order[:20]])
     write("c", plan, np.concatenate([reports[order[20:]], reports[:5]]))  # five sent twice
-    again = shuffle_files(["c", "b"], plan, "out", "released")
+    again = shuffle_files(["c", "b"], plan, "out", "released", overwrite=True)
     assert (again.fresh, again.counts.duplicates, again.batch) == (False, 5, done.batch)
     assert (folder / "out").read_bytes() == first
 

@@ -1,3 +1,5 @@
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from coterie.plan.codeword_design import (
     choose_embedding,
     spread_offsets,
 )
+from coterie.plan.protocols import DESIGNS, design_options
 from coterie.plan.views import CrossPolytope, Halfspaces, Net
 from coterie.privacy import largest_odds
 
@@ -112,3 +115,22 @@ def test_tight_groups_among_much_noise_get_cells_alone():
 def test_a_shape_must_be_known():
     with pytest.raises(PlanError, match="shape"):
         design(shape="long")
+
+
+WRONG = ("word", float("nan"), float("inf"), None, -1, 0, 10**30, 0.5)
+
+
+@pytest.mark.parametrize(("protocol", "model"), list(DESIGNS))
+def test_a_wrong_option_of_a_design_is_an_error_of_the_plan(protocol, model):
+    delta = 0.0 if model == "local" else 1e-6
+    for name in design_options(protocol, model):
+        for value in WRONG:
+            with contextlib.suppress(PlanError):  # anything else fails the test
+                Plan.design(2, 2, 1.0, 1000, protocol=protocol, model=model, delta=delta, **{name: value})
+
+
+def test_an_option_of_another_design_says_where_it_belongs():
+    with pytest.raises(PlanError, match=r"no option 'minimum_batch'; .*codeword \(shuffle\)"):
+        Plan.design(2, 2, 1.0, 1000, minimum_batch=5)
+    with pytest.raises(PlanError, match=r"no option 'colour'; known: shape$"):
+        Plan.design(2, 2, 1.0, 1000, colour=5)

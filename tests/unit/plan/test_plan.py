@@ -2,6 +2,8 @@ import dataclasses
 import hashlib
 import json
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -236,3 +238,29 @@ def test_a_follow_up_names_its_study_and_what_it_was_designed_from(plan):
     changed = [{"study": None}, {"after": ()}, {"after": follow.after[::-1]}, {"ids": "token"}]
     others = [dataclasses.replace(follow, **change) for change in changed]
     assert len({follow.id, *(other.id for other in others)}) == 5  # all of it is hashed
+
+
+def page_fields(types):
+    """Fields of the plan itself that the wire page gives one of these types."""
+    page = (Path(__file__).parents[3] / "docs/wire-format.md").read_text(encoding="utf-8")
+    table = page[page.index("| field | type | allowed |") : page.index("| field of `parameters` |")]
+    return [name for name, kind in re.findall(r"^\| `(\w+)` \| (\w+) \|", table, re.M) if kind in types]
+
+
+def spelt(plan, name, literal):
+    """Return the plan's JSON with the value of one field followed by `literal`."""
+    return re.sub(rf'("{name}":\d+)(?=[,}}])', rf"\g<1>{literal}", plan.to_json(), count=1)
+
+
+@pytest.mark.parametrize("literal", [".0", "e0"])
+def test_the_page_and_the_reader_agree_what_an_integer_is(plan, literal):
+    integers, numbers = page_fields({"integer"}), page_fields({"number"})
+    assert "version" in integers
+    assert {"dimension", "clusters", "expected_users", "seed"} < set(integers)
+    for name in integers:
+        changed = spelt(plan, name, literal)
+        assert changed != plan.to_json()
+        with pytest.raises(PlanError, match=name):
+            Plan.from_json(changed)
+    for name in numbers:
+        assert Plan.from_json(spelt(plan, name, literal)).id == plan.id

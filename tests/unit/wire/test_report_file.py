@@ -5,9 +5,10 @@ import struct
 import numpy as np
 import pytest
 
-from coterie.errors import FileError, ReportError
+from coterie import Client, write_reports
+from coterie.errors import FileError, PlanError, ReportError
 from coterie.plan import Plan
-from coterie.wire.report_file import CHUNK_BYTES, HEADER, MAGIC, ReportFile, write_reports
+from coterie.wire.report_file import CHUNK_BYTES, HEADER, MAGIC, ReportFile, writing_reports
 
 PLAN = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
 OTHER = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=101)
@@ -17,7 +18,7 @@ ROWS = np.random.default_rng(0).integers(0, 256, size=(10, 13), dtype=np.uint8)
 @pytest.fixture
 def path(tmp_path):
     path = tmp_path / "reports.coterie"
-    with write_reports(path, PLAN) as writer:
+    with writing_reports(path, PLAN) as writer:
         writer.append(ROWS[:4])
         writer.append(ROWS[4:].tobytes())
     return path
@@ -52,7 +53,7 @@ def test_read_all(path):
 
 
 def test_an_empty_file_of_reports(tmp_path):
-    with write_reports(tmp_path / "none", PLAN):
+    with writing_reports(tmp_path / "none", PLAN):
         pass
     file = ReportFile.open(tmp_path / "none", PLAN)
     assert (file.count, list(file.chunks()), file.read_all().shape) == (0, [], (0, 13))
@@ -60,24 +61,27 @@ def test_an_empty_file_of_reports(tmp_path):
 
 def test_nothing_appears_before_the_end_or_after_an_error(tmp_path):
     target = tmp_path / "reports"
-    with write_reports(target, PLAN) as writer:
+    with writing_reports(target, PLAN) as writer:
         writer.append(ROWS)
         assert not target.exists()
     before = target.read_bytes()
-    with pytest.raises(ReportError, match="no whole number"), write_reports(target, PLAN) as writer:
+    again = writing_reports(target, PLAN, overwrite=True)
+    with pytest.raises(ReportError, match="no whole number"), again as writer:
         writer.append(bytes(13) + bytes(14))
     assert target.read_bytes() == before
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_the_file_is_flushed_before_it_gets_its_name(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("overwrite", "step"), [(False, "link"), (True, "replace")])
+def test_the_file_is_flushed_before_it_gets_its_name(tmp_path, monkeypatch, overwrite, step):
     events = []
-    flush, replace = os.fsync, os.replace
+    flush, link, replace = os.fsync, os.link, os.replace
     monkeypatch.setattr(os, "fsync", lambda handle: (events.append("fsync"), flush(handle)))
+    monkeypatch.setattr(os, "link", lambda *names: (events.append("link"), link(*names)))
     monkeypatch.setattr(os, "replace", lambda *names: (events.append("replace"), replace(*names)))
-    with write_reports(tmp_path / "reports", PLAN) as writer:
+    with writing_reports(tmp_path / "reports", PLAN, overwrite=overwrite) as writer:
         writer.append(ROWS)
-    assert events == ["fsync", "replace", "fsync"]
+    assert events == ["fsync", step, "fsync"]
 
 
 def changed(data, offset, new):
@@ -155,3 +159,22 @@ def test_chunks_are_small_however_wide_a_foreign_file_says_its_reports_are(tmp_p
 def test_a_chunk_has_at_least_one_report(path):
     with pytest.raises(ValueError, match="at least 1"):
         next(ReportFile.open(path).chunks(0))
+
+
+def test_reports_of_devices_are_written_as_they_came(tmp_path):
+    received = [Client(PLAN).encode(np.zeros(PLAN.dimension)) for _ in range(3)]
+    for number, given in enumerate((received, iter(received), b"".join(received), tuple(received))):
+        path = tmp_path / str(number)
+        assert write_reports(path, PLAN, given) == 3
+        assert ReportFile.open(path, PLAN).read_all().tobytes() == b"".join(received)
+
+
+def test_one_wrong_report_of_many_leaves_no_file(tmp_path):
+    good = bytes(PLAN.report_width)
+    with pytest.raises(ReportError, match="item 1 of the reports: reports of this plan have"):
+        write_reports(tmp_path / "reports", PLAN, [good, good[1:], good + b"1"])  # 3 whole ones when joined
+    with pytest.raises(ReportError, match=r"item 0 of the reports: .*got str"):
+        write_reports(tmp_path / "reports", PLAN, "a text of thirteen")
+    with pytest.raises(PlanError, match="needs a Plan, got str"):
+        write_reports(tmp_path / "reports", "plan.json", [good])
+    assert list(tmp_path.iterdir()) == []
