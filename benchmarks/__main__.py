@@ -19,7 +19,16 @@ from pathlib import Path
 
 from benchmarks import harness, real_data
 
-GRIDS = ("few_dimensions", "accuracy", "scaling", "stated_errors", "shuffle", "forecast", "reproduction")
+GRIDS = (
+    "few_dimensions",
+    "accuracy",
+    "scaling",
+    "stated_errors",
+    "shuffle",
+    "forecast",
+    "records",
+    "reproduction",
+)
 ALONE = ("speed", "audit_time", "net_tree", "poisoning", "cramer_rao")
 NAMES = ("real_data", *ALONE, *GRIDS)
 
@@ -51,7 +60,7 @@ def main() -> int:
     options = parser.parse_args()
     data = options.data or real_data.default_folder()
     failed = 0
-    if not all((data / f"{name}.dat").exists() for name in real_data.SHAPES):
+    if not all((data / name).exists() for name in real_data.FILES):
         failed += _run("real_data", "--out", str(data))
     for name in ALONE:
         failed += _run(name)

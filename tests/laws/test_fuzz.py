@@ -37,6 +37,7 @@ PLANS = {
     "lsh-tree": Plan.design(2, 2, 1.0, 100, protocol="lsh-tree"),
     "central": Plan.design(2, 2, 1.0, 100, protocol="vector-sums", model="central", delta=1e-6, cells=4),
 }
+TEXTS = [plan.to_json() for plan in PLANS.values()]
 SHARES = Plan.design(2, 2, 1.0, 100, protocol="vector-sums", model="shuffle", delta=1e-6, cells=2)
 AMPLIFIED = Plan.design(2, 2, 1.0, 200, model="shuffle", delta=1e-4)
 
@@ -56,6 +57,7 @@ class Fuzzer:
         self.good = {}
         rows = np.random.default_rng(0).integers(0, 256, (20, 13), dtype=np.uint8)
         self.local = Plan.design(2, 2, 1.0, 100)
+        self.client = Client(self.local)
         with writing_reports(folder / "r", self.local) as writer:
             writer.append(rows)
         with writing_reports(folder / "s", AMPLIFIED, ShuffledFile) as writer:
@@ -114,7 +116,7 @@ class Fuzzer:
     # ------------------------------------------------------------ the parsers
 
     def plan(self):
-        text = self.random.choice([plan.to_json() for plan in PLANS.values()])
+        text = self.random.choice(TEXTS)
         if self.random.random() < 0.7:
             text = json.dumps(self.edited(json.loads(text)))
             if self.random.random() < 0.2:
@@ -182,9 +184,8 @@ class Fuzzer:
 
     def points(self, name, good):
         (self.folder / name).write_bytes(self.bytes_of(good))
-        client = Client(self.local)
         for rows, _ in open_points(self.folder / name, 2).chunks():
-            client.encode_many(rows)
+            self.client.encode_many(rows)
 
     def run(self, count):
         refused = dict.fromkeys([*KINDS, "mixed_plan"], 0)

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+import coterie.encode.ledger as ledger_module
 from coterie.encode.ledger import MAX_BYTES, Ledger
 from coterie.errors import LedgerError
 from coterie.plan import Plan
@@ -329,6 +330,30 @@ def test_a_child_forked_inside_the_lock_does_not_keep_it(path):
                 os.kill(child, 9)
 
 
+def test_no_handle_stays_open_and_none_is_closed_in_a_child_later(path):
+    """A handle's number is given out again: a child that closed it then would close somebody else's file."""
+    lowest = os.dup(0)
+    os.close(lowest)
+    for plan in (PLAN, PLAN, OTHER):
+        Ledger(path).answer(plan, draw)
+    assert len(Ledger(path).spent().answers) == 2
+    with pytest.raises(ZeroDivisionError):
+        Ledger(path.with_name("other")).answer(PLAN, lambda: bytes(1 // 0))
+    after = os.dup(0)
+    os.close(after)
+    assert after == lowest
+    assert not ledger_module._held
+
+
+def test_a_child_closes_its_copies_once():
+    handle = os.dup(0)
+    ledger_module._held.add(handle)
+    ledger_module._give_up_locks()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(handle)
+    assert not ledger_module._held
+
+
 def test_holds_what_was_answered_and_nothing_of_the_point(path, monkeypatch):
     monkeypatch.setattr("time.time", lambda: 86400.0 * 20000 + 5)
     report = Ledger(path).answer(PLAN, draw)
@@ -367,7 +392,7 @@ def test_a_damaged_ledger_is_never_a_reason_to_draw_again(path):
     body = good[:-32]
     twice = body + body[16:]
     for wrong in (
-        *(b"X" + body[1:], body[:-1], body + bytes(5), body[:15] + b"\1" + body[16:], twice),
+        *(b"", body[:15], b"X" + body[1:], body[:-1], body + bytes(5), body[:15] + b"\1" + body[16:], twice),
         *(body.replace(b"1 0 1", other) for other in (b"1 0 x", b"0101 ", b"inf 1", b"1 0/0")),
     ):
         damaged.append(wrong + hashlib.sha256(wrong).digest())
@@ -386,6 +411,33 @@ def test_a_full_ledger_says_so(path):
     with pytest.raises(LedgerError, match="full"):
         Ledger(path).answer(PLAN, draw)
     assert path.read_bytes() == body + hashlib.sha256(body).digest()
+
+
+def test_the_last_byte_of_a_ledger_can_be_used_and_no_more(path):
+    """An answer that fits exactly is kept and found; one byte more is refused, and nothing is lost."""
+    assert MAX_BYTES == 1 << 20
+    record = 32 + 32 + 4 + 2 + 2 + len(b"1 0 1")
+    body = b"COTERIE-LEDGER\n\x02"
+    for number in range(15):
+        body += number.to_bytes(32, "big") + bytes(36) + b"\x00\x05\xff\xf0" + b"1 0 1" + bytes(0xFFF0)
+    room = MAX_BYTES - len(body) - 32 - record
+    assert room < 1 << 16
+    path.write_bytes(body + hashlib.sha256(body).digest())
+    with pytest.raises(LedgerError, match="full"):
+        Ledger(path).answer(PLAN, lambda: bytes(room + 1))
+    assert len(Ledger(path).spent().answers) == 15
+    assert Ledger(path).answer(PLAN, lambda: bytes(room)) == bytes(room)
+    assert path.stat().st_size == MAX_BYTES
+    assert Ledger(path).answer(PLAN, unused) == bytes(room)
+    spent = Ledger(path).spent()
+    assert (len(spent.answers), spent.total.epsilon) == (16, 16)
+
+
+def test_a_ledger_without_answers_is_no_damage(path):
+    body = b"COTERIE-LEDGER\n\x02"
+    path.write_bytes(body + hashlib.sha256(body).digest())
+    assert Ledger(path).spent().answers == ()
+    assert len(Ledger(path).answer(PLAN, draw)) == 13
 
 
 def test_a_folder_that_is_not_there(tmp_path):

@@ -1,6 +1,7 @@
 """Commands: `record` the map of tests, `run` mutants, `named` ones, `report` what is known.
 
 python -m tools.mutants record                       once, and after large changes (the time of one suite)
+python -m tools.mutants record --add --tests FILE …  these tests, too; the rest of the map stays
 python -m tools.mutants run --room privacy           all of a room; what is known already is not run again
 python -m tools.mutants run --sample 60 --seed 1     so many of each room
 python -m tools.mutants run --survivors --budget 300 once more those that nobody noticed
@@ -12,6 +13,7 @@ python -m tools.mutants report                       shares, and survivors witho
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 import os
 import queue
@@ -28,23 +30,28 @@ from tools.mutants.named import NAMED
 from tools.mutants.operators import Mutant
 from tools.mutants.results import Results, all_mutants, equivalents, report
 from tools.mutants.tree import ROOMS, ROOT, copy_of_repository, environment
-from tools.mutants.trial import Map, Outcome, Trial, load
+from tools.mutants.trial import Map, Outcome, Trial, joined, load
 
 MAP = ROOT / ".mutants" / "map.json"
 
 
-def record(tests: Sequence[str] = ()) -> int:
-    """Run the suite, or these tests of it, once and write the map."""
+def record(tests: Sequence[str] = (), *, add: bool = False) -> int:
+    """Run the suite, or these tests of it, once and write the map, or add them to the one there is."""
     MAP.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="coterie-mutants-") as folder:
-        tree = copy_of_repository(Path(folder))
+        tree, made = copy_of_repository(Path(folder) / "tree"), Path(folder) / "map.json"
         command = [
             *(sys.executable, "-m", "pytest", "-q", "-p", "tools.mutants.recorder"),
             *("-p", "no:cacheprovider", "-p", "no:xdist", *tests),
         ]
-        variables = environment(tree) | {"MUTANTS_MAP": str(MAP)}
+        variables = environment(tree) | {"MUTANTS_MAP": str(made)}
         variables["PYTHONPATH"] += os.pathsep + str(tree)
-        return subprocess.run(command, cwd=tree, env=variables, check=False).returncode  # noqa: S603
+        code = subprocess.run(command, cwd=tree, env=variables, check=False).returncode  # noqa: S603
+        content = json.loads(made.read_text(encoding="utf-8"))
+        if add and MAP.exists():
+            content = joined(json.loads(MAP.read_text(encoding="utf-8")), content)
+        MAP.write_text(json.dumps(content), encoding="utf-8")
+        return code
 
 
 def try_all(todo: list[Mutant], *, budget: float, workers: int, results: Results) -> None:
@@ -145,11 +152,12 @@ def main() -> int:
     parser.add_argument("--budget", type=float, default=60.0, help="seconds of tests for one mutant")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--tests", nargs="*", default=[], help="record these only; all of them by default")
+    parser.add_argument("--add", action="store_true", help="record into the map there is")
     arguments = parser.parse_args()
     for ending in (signal.SIGTERM, signal.SIGINT):  # copies are removed and results kept, however it ends
         signal.signal(ending, lambda number, _: sys.exit(128 + number))
     if arguments.command == "record":
-        return record(arguments.tests)
+        return record(arguments.tests, add=arguments.add)
     if arguments.command == "named":
         return named()
     if arguments.command == "run" and not MAP.exists() and (failed := record()):

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tools.mutants.operators import Mutant, mutants
-from tools.mutants.tree import PACKAGE, ROOMS, ROOT, STRICT, files
+from tools.mutants.tree import PACKAGE, ROOMS, ROOT, STRICT, digest, files
 from tools.mutants.trial import Outcome
 
 HERE = Path(__file__).parent
@@ -33,6 +33,7 @@ class Results:
     def __init__(self, path: Path = RESULTS) -> None:
         self.path = path
         self.rows: dict[str, tuple[str, Outcome]] = {}
+        self._now: dict[str, set[str]] = {}  # of each file that changed since: its mutants' names
         if path.exists():
             with path.open(encoding="utf-8", newline="") as lines:
                 for row in csv.DictReader(lines):
@@ -52,17 +53,25 @@ class Results:
 
     def save(self) -> None:
         """Write the table, whole or not at all; rows of mutants that no longer exist are left out."""
-        alive = {mutant.name for mutant in all_mutants(ROOMS)}
         temporary = self.path.with_suffix(".tmp")
         with temporary.open("w", encoding="utf-8", newline="") as lines:
             table = csv.writer(lines, lineterminator="\n")
             table.writerow(_HEAD)
             for name, (found, outcome) in sorted(self.rows.items()):
-                if name in alive:
+                if self._exists(name, found):
                     table.writerow(
                         (name, found, outcome.state, outcome.tests, f"{outcome.seconds:.1f}", outcome.by)
                     )
         temporary.replace(self.path)
+
+    def _exists(self, name: str, found: str) -> bool:
+        """Tell whether there is such a mutant: its file is as it was, or the file as it is has it, too."""
+        file = name.split(" | ")[0]
+        place = ROOT / PACKAGE / file
+        text = place.read_text(encoding="utf-8") if place.exists() else ""
+        if found != digest(text) and file not in self._now:
+            self._now[file] = {mutant.name for mutant in mutants(file, text)}
+        return found == digest(text) or name in self._now[file]
 
 
 def equivalents(path: Path = EQUIVALENTS) -> dict[str, str]:

@@ -23,6 +23,7 @@ ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "COTERIE_KERNELS": "numpy",
+    "NUMBA_DISABLE_JIT": "1",  # the tests of compiled kernels run them as Python, line by line
     "PYTHONDONTWRITEBYTECODE": "1",
 }
 

@@ -39,6 +39,7 @@ _OPTIONS = (
 _PASSED, _FAILED, _NO_TEST_FILE, _NO_CONFTEST = 0, 1, 2, 4
 WAITING = 30  # seconds on the clock for each of the processor: the machine may be busy with other things
 FIRST = 3.0  # seconds of tests in the first round: most mutants are noticed there
+FIRST_FILES = 3  # and of so many files: to import a file of tests often takes longer than to run one of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,31 @@ class Map:
         own = Path(file).stem.split("_")[0]
         chosen = [self.tests[i] for i in found]
         return sorted(chosen, key=lambda test: self._cost[test] * (0.2 if own in test.split("::")[0] else 1))
+
+
+def joined(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Return one map of two: tests and files of the newer one stand for those of the older.
+
+    What the older map says of a file that has changed since is left out.
+    """
+    again = set(new["tests"])
+    kept = [i for i, test in enumerate(old["tests"]) if test not in again]
+    number = {i: len(new["tests"]) + place for place, i in enumerate(kept)}
+    files: dict[str, Any] = {}
+    for name in sorted({*old["files"], *new["files"]}):
+        was, now = old["files"].get(name), new["files"].get(name)
+        if was is None or now is None or was["digest"] != now["digest"]:
+            was, now = (was, {"digest": was["digest"], "lines": {}}) if now is None else (None, now)
+        lines = {line: list(tests) for line, tests in now["lines"].items()}
+        for line, tests in was["lines"].items() if was is not None else ():
+            lines.setdefault(line, []).extend(number[i] for i in tests if i in number)
+        files[name] = {"digest": now["digest"], "lines": lines}
+    return {
+        "tests": [*new["tests"], *(old["tests"][i] for i in kept)],
+        "seconds": [*new["seconds"], *(old["seconds"][i] for i in kept)],
+        "files": files,
+        "modules": sorted({*old["modules"], *new["modules"]}),
+    }
 
 
 def _spans(source: str, line: int) -> Iterator[tuple[int, int]]:
@@ -270,12 +296,19 @@ class Trial:
 
 
 def _rounds(tests: list[str], recorded: Map, budget: float) -> tuple[list[list[str]], bool]:
-    """Split tests into a short first round and the rest within the budget; tell whether all are in."""
+    """Split tests into a short first round of few files and the rest in the budget; tell if all are in."""
     first, rest, spent = [], [], 0.0
+    files: set[str] = set()
     for test in tests:
         cost = recorded.cost(test) + 0.002
         if spent + cost > budget and (first or rest):
             continue
         spent += cost
-        (first if spent <= FIRST or not first else rest).append(test)
+        file = test.split("::")[0]
+        early = spent <= FIRST and (file in files or len(files) < FIRST_FILES)
+        if early or not first:
+            files.add(file)
+            first.append(test)
+        else:
+            rest.append(test)
     return [part for part in (first, rest) if part], len(first) + len(rest) == len(tests)

@@ -7,6 +7,9 @@ rows themselves is not:
     private      cluster_centers_, result_          functions of the reports
     not private  labels_, n_clipped_, score(X), and a ball taken from the data (radius=None)
 
+With declared features the rows are records; their points and the ball follow from the declaration alone, and
+centers lie in its space (`result_.describe()` reads them back).
+
 Rows are one person each. `sample_weight` is not supported: a weight would be one more value of a person's
 that travels in the open, and a person of weight w would need w reports, which spends w·ε.
 """
@@ -14,10 +17,11 @@ that travels in the open, and a person of weight w would need w reports, which s
 from __future__ import annotations
 
 import dataclasses
+import os
 import secrets
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Final, Self
 
@@ -54,6 +58,9 @@ from coterie.estimators.caveats import (
     UnsupportedCentersWarning,
     scaled_by,
 )
+from coterie.features import Feature, Number, Schema
+from coterie.features.columns import columns_of, holds_records
+from coterie.features.schema import as_schema
 from coterie.geometry.ball import refuse_masked
 from coterie.metrics import distances, nearest
 from coterie.plain.canonical import SAFE_INTEGER
@@ -77,6 +84,7 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         "protocol_options": [dict, None],
         "decoder": [str, None],
         "solver": [HasMethods("fit"), None],
+        "features": [Schema, dict, list, tuple, str, os.PathLike, None],
         "radius": [Interval(Real, 0, None, closed="neither"), None],
         "center": ["array-like", None],
         "engine": [str],
@@ -88,23 +96,26 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     protocol_options: dict[str, Any] | None
     decoder: str | None
     solver: Any
+    features: Schema | Sequence[Feature] | Mapping[str, Any] | str | os.PathLike[str] | None
     radius: float | None
     center: ArrayLike | None
     engine: str
     random_state: int | np.random.RandomState | None
 
     @abstractmethod
-    def _design(self, points: NDArray[Any], center: list[float] | None, radius: float, seed: int) -> Plan:
-        """Return the plan that these rows answer."""
+    def _design(self, points: NDArray[Any], ball: dict[str, Any], seed: int) -> Plan:
+        """Return the plan that these rows answer; `ball` is what `Plan.design` is told of it."""
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Play the protocol: every row of X is one person's point.
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Play the protocol: every row of X is one person's point or, with `features`, record.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or a table of records
             float32 and float64 are read as they are, a chunk at a time; other types are copied to float64.
+            With `features`: a pandas or Polars DataFrame, an Arrow table, a mapping of columns or a list of
+            records, with a column for each feature; other columns are not looked at.
         y : ignored
             For scikit-learn's interface.
 
@@ -113,10 +124,11 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         Self
             Itself, fitted.
         """
+        self._schema = self._declared()
         points = self._validated(X, reset=True)
         if self.n_clusters != AUTO and len(points) < self._planned(len(points)):
             raise PlanError(f"n_samples={len(points)} must be at least n_clusters={self.n_clusters}")
-        center, radius = self._ball(points)
+        ball = self._ball(points)
         coins, plan_seed, generator = _sources(self.random_state)
         asked: dict[str, Any] = {
             "random_state": generator,
@@ -124,12 +136,10 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             "solver": None if self.solver is None else clone(self.solver, safe=False),
         }
         self.n_clipped_ = 0
-        tables = self._tables(
-            points, lambda rows: self._design(rows, center, radius, plan_seed), coins, asked
-        )
+        tables = self._tables(points, lambda rows: self._design(rows, ball, plan_seed), coins, asked)
         self.plans_ = tuple(table.plan for table in tables)
         self.plan_ = self.plans_[-1]
-        self.guarantee_ = dataclasses.replace(self.plan_.guarantee, exceptions=self._exceptions(points))
+        self.guarantee_ = dataclasses.replace(self.plan_.guarantee, exceptions=self._exceptions(X, points))
         number = AUTO if self.n_clusters == AUTO else None
         self.result_ = decode(tables, clusters=number, **asked)
         self.cluster_centers_ = self.result_.centers
@@ -160,15 +170,15 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         if 2 * self.n_clipped_ > people:
             warnings.warn(CLIPPED, ClippedPointsWarning, stacklevel=3)
 
-    def _exceptions(self, points: NDArray[Any]) -> tuple[str, ...]:
+    def _exceptions(self, X: Any, points: NDArray[Any]) -> tuple[str, ...]:
         """Return what this fit does that the promise does not cover; warn of what was not warned of yet."""
         found = []
         if self.random_state is not None:
             warnings.warn(SEEDED, SeededFitWarning, stacklevel=3)
             found.append(SEEDED)
-        if self.radius is None:
+        if self.radius is None and self._schema is None:
             found.append(BALL_FROM_DATA)
-        if how := scaled_by(points):
+        if how := scaled_by(points if self._schema is None else _numbers(X, self._schema)):
             found.append(SCALED_BY_DATA.format(how=how))
             warnings.warn(found[-1], DataDependentScaleWarning, stacklevel=3)
         return tuple(found)
@@ -181,17 +191,17 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
         return play(plan, points, coins, on=self.engine, watch=watch)
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int32]:
+    def predict(self, X: Any) -> NDArray[np.int32]:
         """Return the index of each row's nearest center: (n, d) -> (n,). A look at the rows: not private."""
         check_is_fitted(self)
         return nearest(self._validated(X), self.cluster_centers_)[0]
 
-    def transform(self, X: ArrayLike) -> NDArray[Any]:
+    def transform(self, X: Any) -> NDArray[Any]:
         """Return each row's distance to each center: (n, d) -> (n, k). A look at the rows: not private."""
         check_is_fitted(self)
         return distances(self._validated(X), self.cluster_centers_)
 
-    def score(self, X: ArrayLike, y: object = None) -> float:
+    def score(self, X: Any, y: object = None) -> float:
         """Return minus the k-means objective of X, a sum over rows as in `sklearn.cluster.KMeans`.
 
         A look at the rows: not private. `coterie.metrics.normalized_objective` is its mean.
@@ -207,9 +217,40 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        if self.features is not None:  # whatever a record holds has a place
+            tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
         return tags
 
-    def _validated(self, X: ArrayLike, *, reset: bool = False) -> NDArray[Any]:
+    def _declared(self) -> Schema | None:
+        """Return the declared features, whatever form they were given in; None where rows are points."""
+        if self.features is None:
+            return None
+        if self.radius is not None or self.center is not None:
+            raise PlanError(
+                "radius and center follow from the features: leave them at None; for a smaller ball declare "
+                "a coverage, as in Schema(..., coverage=0.7)"
+            )
+        return as_schema(self.features)
+
+    def _records(self, X: Any, schema: Schema, *, reset: bool) -> NDArray[np.float64]:
+        """Return the points of a table of records."""
+        if not holds_records(X):
+            raise PointError(
+                "features are declared, so X must be a table with columns by name (a DataFrame, an Arrow "
+                f"table, a mapping of columns, a list of records), got {type(X).__name__}"
+            )
+        points = schema.points(X)
+        if not len(points):
+            raise PointError("X holds 0 rows, and a minimum of 1 is required")
+        if reset:
+            names = [feature.name for feature in schema.features]
+            self.feature_names_in_ = np.array(names, dtype=object)
+            self.n_features_in_ = len(names)
+        return points
+
+    def _validated(self, X: Any, *, reset: bool = False) -> NDArray[Any]:
+        if self._schema is not None:
+            return self._records(X, self._schema, reset=reset)
         refuse_masked(X)
         try:
             checked: NDArray[Any] = validate_data(self, X, reset=reset, dtype=_FLOATS)
@@ -233,15 +274,20 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             raise
         return checked
 
-    def _ball(self, points: NDArray[Any]) -> tuple[list[float] | None, float]:
-        """Return the ball's center (None is the origin) and radius, public or, with a warning, the data's."""
+    def _ball(self, points: NDArray[Any]) -> dict[str, Any]:
+        """Return what a plan is told of its ball: public facts or, with a warning, those of the data."""
+        if self._schema is not None:
+            return {"features": self._schema}
         center = None if self.center is None else _as_center(self.center, points.shape[1])
         if self.radius is not None:
-            return None if center is None else center.tolist(), float(self.radius)
+            return {
+                "center": None if center is None else center.tolist(),
+                "radius": float(self.radius),
+            }
         warnings.warn(
             "radius=None takes the ball from the data: the farthest row decides it, so it says something "
             "about that person, and the privacy guarantee does not cover it. For a private result give a "
-            "radius (and a center) that is known without looking at the data",
+            "radius (and a center) that is known without looking at the data, or declare features",
             DataDependentBallWarning,
             stacklevel=2,
         )
@@ -251,7 +297,26 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             radius = float(np.sqrt(nearest(points, center[None])[1].max()))
         if not np.isfinite(radius):
             raise PointError("X is too large to measure distances in float64; scale it down first")
-        return center.tolist(), radius or 1.0  # any ball does where all rows are the same
+        return {
+            "center": center.tolist(),
+            "radius": radius or 1.0,
+        }  # any ball does where all rows are the same
+
+
+def _numbers(X: Any, schema: Schema) -> NDArray[np.float64]:
+    """Return the declared numbers of records as they came, (n, numbers), to see whether a scaler made them.
+
+    Left out is what is no float, and what is declared to lie between 0 and ±1, which it may fill by itself.
+    """
+    ends = {-1.0, 0.0, 1.0}
+    numbers = [
+        each for each in schema.features if isinstance(each, Number) and not {each.low, each.high} <= ends
+    ]
+    columns, people = columns_of(X, [each.name for each in numbers])
+    found = [np.asarray(column) for column in columns.values()]
+    return np.column_stack(
+        [np.zeros((people, 0)), *(column.astype(np.float64) for column in found if column.dtype.kind == "f")]
+    )
 
 
 def _as_center(center: ArrayLike, dimension: int) -> NDArray[np.float64]:

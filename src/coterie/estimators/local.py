@@ -5,7 +5,8 @@ What is private of a fit and what is not is said in `coterie.estimators.base`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from typing import Any, ClassVar, Final
 
@@ -18,6 +19,7 @@ from coterie.centers import Result, decode
 from coterie.coins import Coins
 from coterie.errors import PlanError
 from coterie.estimators.base import PlayedKMeans, seed_of
+from coterie.features import Feature, Schema
 from coterie.plan import Plan, protocols
 
 _WHOLE: Final = 1e-9  # how far shares may be from adding up to 1
@@ -43,6 +45,10 @@ class LocalKMeans(PlayedKMeans):
     solver : object, default=None
         For the tree protocols: a k-means solver in scikit-learn's manner, which clusters the private coreset
         (`coterie.centers.LocalSearch` has a proved ratio). None is KMeans with ten starts.
+    features : Schema, sequence of Feature, dict or path, default=None
+        The declared features of people's records (`coterie.features`), as such, in JSON form, or the name of
+        a JSON or TOML file. Then `fit`, `predict`, `transform` and `score` take tables with columns by name
+        (pandas, Polars, Arrow, mappings), dimension and ball follow, and `radius` and `center` stay None.
     radius : float, default=None
         Radius of the public ball; points outside are drawn back to its surface. Choose it without looking at
         the data. None takes the ball from the data (farthest row from `center`) with a
@@ -65,11 +71,12 @@ class LocalKMeans(PlayedKMeans):
     Attributes
     ----------
     cluster_centers_ : ndarray of float64, shape (n_clusters, n_features)
-        Centers. Private.
+        Centers, in the features' coordinates where those are declared. Private.
     labels_ : ndarray of int32, shape (n_samples,)
         Nearest center of each row of the caller's own data. **Not private**: keep them where the data is.
     result_ : Result
         What the decoder found: centers, shares, errors, how many centers are supported, cautions. Private.
+        `result_.describe()` says it in words, feature by feature.
     guarantee_ : Guarantee
         The promise to each person, in numbers and in words; its `exceptions` say what of this fit it does not
         cover: a seed, a ball from the data, rows scaled by statistics of the data.
@@ -80,7 +87,7 @@ class LocalKMeans(PlayedKMeans):
     n_clipped_ : int
         Rows that lay outside the ball. **Not private.**
     n_features_in_ : int
-        Number of columns seen in `fit`.
+        Number of columns seen in `fit`; of features, where those are declared.
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
         Their names, where all of them had one.
 
@@ -95,6 +102,14 @@ class LocalKMeans(PlayedKMeans):
     >>> model = LocalKMeans(n_clusters=3, epsilon=2.0, radius=1.0, random_state=0).fit(X)
     >>> model.cluster_centers_.shape, model.predict(X[:4]).shape, model.transform(X[:4]).shape
     ((3, 2), (4,), (4, 3))
+
+    People with features, as data frames or columns by name:
+
+    >>> from coterie.features import Flag, Number
+    >>> people = {"age": [20.0, 70.0] * 2000, "member": [True, False] * 2000}
+    >>> model = LocalKMeans(2, epsilon=4.0, features=[Number("age", 0, 100), Flag("member")], random_state=0)
+    >>> sorted(model.fit(people).predict({"age": [25, 65], "member": [True, False]}).tolist())
+    [0, 1]
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -112,6 +127,7 @@ class LocalKMeans(PlayedKMeans):
         protocol_options: dict[str, Any] | None = None,
         decoder: str | None = None,
         solver: Any = None,
+        features: Schema | Sequence[Feature] | Mapping[str, Any] | str | os.PathLike[str] | None = None,
         radius: float | None = None,
         center: ArrayLike | None = None,
         waves: Sequence[float] | None = None,
@@ -124,21 +140,21 @@ class LocalKMeans(PlayedKMeans):
         self.protocol_options = protocol_options
         self.decoder = decoder
         self.solver = solver
+        self.features = features
         self.radius = radius
         self.center = center
         self.waves = waves
         self.engine = engine
         self.random_state = random_state
 
-    def _design(self, points: NDArray[Any], center: list[float] | None, radius: float, seed: int) -> Plan:
+    def _design(self, points: NDArray[Any], ball: dict[str, Any], seed: int) -> Plan:
         return Plan.design(
             points.shape[1],
             self._planned(len(points)),
             float(self.epsilon),
             len(points),
             protocol=self.protocol,
-            center=center,
-            radius=radius,
+            **ball,
             seed=seed,
             **(self.protocol_options or {}),
         )

@@ -6,6 +6,8 @@ that needs. There are no waves here: a wave would be a batch of its own, with le
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, ClassVar, Final
 
@@ -18,6 +20,7 @@ from coterie.coins import Coins
 from coterie.encode.vector_sums import MOST_BYTES
 from coterie.engines import drawn_table
 from coterie.estimators.base import PlayedKMeans
+from coterie.features import Feature, Schema
 from coterie.plan import Plan
 from coterie.plan.amplified_design import LOCAL_CAP
 from coterie.plan.shares import ShareParameters
@@ -55,7 +58,7 @@ class ShuffleKMeans(PlayedKMeans):
         For "split-and-mix": shares of all cells, or of one public column a person (far fewer messages).
     local_cap : float, default=10.0
         For "amplified": the largest epsilon to allow a single report if the mixing fails.
-    protocol_options, decoder, solver, radius, center, engine, random_state
+    protocol_options, decoder, solver, features, radius, center, engine, random_state
         As in `LocalKMeans`.
 
     Attributes
@@ -97,6 +100,7 @@ class ShuffleKMeans(PlayedKMeans):
         protocol_options: dict[str, Any] | None = None,
         decoder: str | None = None,
         solver: Any = None,
+        features: Schema | Sequence[Feature] | Mapping[str, Any] | str | os.PathLike[str] | None = None,
         radius: float | None = None,
         center: ArrayLike | None = None,
         engine: str = "inline",
@@ -111,12 +115,13 @@ class ShuffleKMeans(PlayedKMeans):
         self.protocol_options = protocol_options
         self.decoder = decoder
         self.solver = solver
+        self.features = features
         self.radius = radius
         self.center = center
         self.engine = engine
         self.random_state = random_state
 
-    def _design(self, points: NDArray[Any], center: list[float] | None, radius: float, seed: int) -> Plan:
+    def _design(self, points: NDArray[Any], ball: dict[str, Any], seed: int) -> Plan:
         options: dict[str, Any] = {"minimum_batch": len(points)}  # nobody drops out of a fit
         if self.variant == "amplified":
             options["local_cap"] = float(self.local_cap)
@@ -129,8 +134,7 @@ class ShuffleKMeans(PlayedKMeans):
             float(self.epsilon),
             len(points),
             **_VARIANTS[self.variant],
-            center=center,
-            radius=radius,
+            **ball,
             seed=seed,
             delta=float(self.delta),
             **options,

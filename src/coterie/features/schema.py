@@ -313,9 +313,23 @@ class Schema:
         return cls(suggested(*columns_of(table, None)), source=PUBLIC_SAMPLE)
 
 
-def as_schema(features: Schema | Sequence[Feature]) -> Schema:
-    """Return a schema, made of features where none is given."""
-    return features if isinstance(features, Schema) else Schema(tuple(checked_list("features", features)))
+def as_schema(features: Schema | Sequence[Feature] | Mapping[str, Any] | str | os.PathLike[str]) -> Schema:
+    """Return a schema as it is, made of features, from its JSON form, or from the file of that name.
+
+    Fields with a default may be left out of the JSON form, as in a file.
+
+    Examples
+    --------
+    >>> as_schema({"features": [{"kind": "flag", "name": "member"}]}) == as_schema([Flag("member")])
+    True
+    """
+    if isinstance(features, Schema):
+        return features
+    if isinstance(features, str | os.PathLike):
+        return Schema.load(features)
+    if isinstance(features, Mapping):
+        return Schema.from_dict(_filled(features))
+    return Schema(tuple(checked_list("features", features)))
 
 
 def _feature(where: str, data: object) -> Feature:

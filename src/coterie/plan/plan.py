@@ -185,7 +185,7 @@ class Plan:
         epsilon: float | None = None,
         expected_users: int | None = None,
         *,
-        features: Schema | Sequence[Feature] | None = None,
+        features: Schema | Sequence[Feature] | Mapping[str, Any] | str | os.PathLike[str] | None = None,
         protocol: str = "codeword",
         model: str = "local",
         center: Sequence[float] | None = None,
@@ -209,9 +209,9 @@ class Plan:
             Privacy parameter, in (0, 16]; smaller is more private.
         expected_users : int
             Roughly how many people will answer, at most 2^40.
-        features : Schema or sequence of Feature, optional
-            What people's records hold. Dimension, center and radius follow, and must not be given (center
-            and radius may be in a follow-up plan).
+        features : Schema, sequence of Feature, mapping or path, optional
+            What people's records hold, as such, in JSON form, or in a JSON or TOML file. Dimension, center
+            and radius follow, and must not be given (center and radius may be in a follow-up plan).
         protocol, model : str
             The construction and the trust model.
         center : sequence of `dimension` floats, optional

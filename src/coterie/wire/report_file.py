@@ -215,9 +215,9 @@ def writing_reports(
     Examples
     --------
     >>> plan = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
-    >>> with writing_reports("reports.coterie", plan) as writer:
+    >>> with writing_reports("written.coterie", plan) as writer:
     ...     writer.append(bytes(plan.report_width))
-    >>> ReportFile.open("reports.coterie").count
+    >>> ReportFile.open("written.coterie").count
     1
     """
     # What is not mixed yet is for the shuffler's eyes alone.

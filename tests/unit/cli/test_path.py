@@ -179,9 +179,9 @@ def test_merges_that_cannot_be(table):
     assert "cannot be checked: add up the report files instead" in refused("table", "table")
     assert "the same table is given twice" in refused("table", "table", "--disjoint")
     assert "expected plan" in refused("table", "other", "--disjoint")
-    assert "cannot be added up together" in refused("table", "reports.coterie", "--disjoint")
-    assert "--disjoint is for tables" in refused("reports.coterie", "--plan", "plan.json", "--disjoint")
-    done = table.run("aggregate", "reports.coterie", "--out", "both", code=2)
+    assert "cannot be added up together" in refused("table", "r.coterie", "--disjoint")
+    assert "--disjoint is for tables" in refused("r.coterie", "--plan", "plan.json", "--disjoint")
+    done = table.run("aggregate", "r.coterie", "--out", "both", code=2)
     assert "report files only name their plan" in done.stderr
     assert not (table.folder / "both").exists()
 

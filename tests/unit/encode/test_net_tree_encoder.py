@@ -5,7 +5,7 @@ from coterie.centers.net_tree import nets_of
 from coterie.coins import SimulationCoins
 from coterie.encode import Client
 from coterie.encode.net_tree import NetTreeEncoder
-from coterie.errors import PlanError, PointError, ReportError
+from coterie.errors import PointError, ReportError
 from coterie.geometry.ball import quantize
 from coterie.geometry.projection import Projection
 from coterie.plan import Plan
@@ -55,13 +55,6 @@ def test_true_answers_are_the_papers_encoder_step_by_step(plan):
             assert answers[person, 3 + level - 1] == (sign * choices.vector_signs[0, level - 1] * towards > 0)
 
 
-def test_the_cut_of_the_work_changes_nothing(plan, monkeypatch):
-    points, ids = points_and_ids(60)
-    whole = NetTreeEncoder(plan).encode(points, ids, SimulationCoins(1))
-    monkeypatch.setattr("coterie.encode.net_tree._NORMALS_AT_A_TIME", 200)
-    assert (NetTreeEncoder(plan).encode(points, ids, SimulationCoins(1)) == whole).all()
-
-
 def test_answers_are_flipped_as_often_as_the_odds_say(plan):
     points, ids = points_and_ids(20_000)
     encoder = NetTreeEncoder(plan)
@@ -91,5 +84,3 @@ def test_refusals(plan):
         encoder.encode(np.zeros((2, 8)), np.zeros((1, 12), dtype=np.uint8), SimulationCoins(0))
     with pytest.raises(PointError, match="shape"):
         encoder.encode(np.zeros((2, 7)), np.zeros((2, 12), dtype=np.uint8), SimulationCoins(0))
-    with pytest.raises(PlanError, match="protocol net-tree"):
-        NetTreeEncoder(Plan.design(2, 2, 1.0, 1000))

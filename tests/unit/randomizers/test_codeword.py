@@ -77,6 +77,19 @@ def test_gains_of_two_codewords_in_closed_form():
     randomizer = CodewordRandomizer(2, 1, 3 * BASE_ODDS)
     assert randomizer.gain() == pytest.approx(0.5 / math.sqrt(math.pi), rel=1e-12)
     assert randomizer.second_gain() == pytest.approx(0, abs=1e-12)
+    assert randomizer.fourth_moment() == pytest.approx(3, rel=1e-12)
+    # Of its powers the second has mean 1, the third 5/(2√π) and the fourth 3: P bends the first gain alone.
+    bend = -6 / (128 + 2) / 24
+    expected = 0.5 * (1 + bend * (2.5 - 3)) / math.sqrt(math.pi)
+    assert randomizer.gain(128) == pytest.approx(expected, rel=1e-12)
+    assert randomizer.second_gain(128) == pytest.approx(0, abs=1e-12)
+
+
+def test_gains_of_three_codewords_in_closed_form():
+    # The largest of three normals has mean 3/(2√π) and mean square 1 + √3/(2π); its odds are 3 of 5.
+    randomizer = CodewordRandomizer(3, 1, 3 * BASE_ODDS)
+    assert randomizer.gain() == pytest.approx(2 / 5 * 1.5 / math.sqrt(math.pi), rel=1e-12)
+    assert randomizer.second_gain() == pytest.approx(2 / 5 * math.sqrt(3) / (2 * math.pi), rel=1e-12)
 
 
 def test_gains_tend_to_those_of_a_cap_of_the_sphere():

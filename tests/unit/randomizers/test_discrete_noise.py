@@ -42,3 +42,20 @@ def test_runs_start_at_zero():
     runs = geometric_inverse_e(10_000, SimulationCoins(0))
     assert runs.min() == 0
     assert 0.5 < runs.mean() < 0.66  # 1/(e-1) = 0.582
+
+
+def test_rounds_that_fall_short_are_followed_by_more():
+    """At so small a scale half of the attempts are a negative 0: every other sample needs a second round."""
+    rounds = []
+
+    class Counting(DiscreteLaplace):
+        def _attempts(self, size, coins):
+            rounds.append(size)
+            return super()._attempts(size, coins)
+
+    for seed in range(10):
+        drawn = Counting(Fraction(1, 1 << 40)).sample(10_000, SimulationCoins(seed))
+        assert drawn.shape == (10_000,)
+        assert (drawn == 0).all()
+    assert 10 < len(rounds) < 30
+    assert max(rounds) == 2 * 10_000 + 16
