@@ -326,7 +326,13 @@ def as_schema(features: Schema | Sequence[Feature] | Mapping[str, Any] | str | o
     if isinstance(features, Schema):
         return features
     if isinstance(features, str | os.PathLike):
-        return Schema.load(features)
+        try:
+            return Schema.load(features)
+        except FileNotFoundError:
+            raise PlanError(
+                "features must be a schema, a list of features or a file of them, "
+                f"and there is no file {features}"
+            ) from None
     if isinstance(features, Mapping):
         return Schema.from_dict(_filled(features))
     return Schema(tuple(checked_list("features", features)))
