@@ -43,6 +43,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "poisoning.md"
 MARKS = ("<!-- tables -->", "<!-- /tables -->")  # on the page
 USERS, CLUSTERS, EPSILON, SEPARATION = 100_000, 4, 1.0, 8.0
 MOVED = 0.25  # of the radius: a center that moved
+DETERMINED = 100  # dimensions; at 300 so few people leave honest centers off by more than twice that
 BALANCED = 0.63  # share of the codewords, the shortest, among which the energy of the chosen is an honest one
 SHORT = 0.4
 PLAUSIBLE_LEAN = 1.2  # along the target: as many people to the second moment as to the rows, three
@@ -371,12 +372,16 @@ def bars(kept: dict[str, Any]) -> list[tuple[str, bool]]:
     """Return the promises, each with whether it is kept."""
     forged = [one for one in kept["runs"] if one["attack"] not in ("none", *PEOPLE)]
     runs = [one for one in forged if one["dimension"] <= LARGEST]
-    small = [one for one in runs if one["share"] == 0.01 and one["attack"] not in GROUND]
+    small = [
+        one
+        for one in runs
+        if one["share"] == 0.01 and one["attack"] not in GROUND and one["dimension"] <= DETERMINED
+    ]
     large = [one for one in runs if one["share"] == 0.05]
     honest = kept["clean"]
     return [
         (
-            f"1 %, with tokens: no center moved by more than {MOVED} unnoticed",
+            f"1 %, with tokens, up to {DETERMINED} dimensions: no center moved by more than {MOVED} unnoticed",
             all(one["by"] or (one["moved"] or 0.0) <= MOVED for one in small),
         ),
         ("5 %: noticed in every study of every attack", all(one["by"] for one in large)),
