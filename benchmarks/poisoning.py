@@ -381,7 +381,7 @@ def bars(kept: dict[str, Any]) -> list[tuple[str, bool]]:
     honest = kept["clean"]
     return [
         (
-            f"1 %, with tokens, up to {DETERMINED} dimensions: no center moved by more than {MOVED} unnoticed",
+            f"1 %, tokens, up to {DETERMINED} dimensions: no center moved by more than {MOVED} unnoticed",
             all(one["by"] or (one["moved"] or 0.0) <= MOVED for one in small),
         ),
         ("5 %: noticed in every study of every attack", all(one["by"] for one in large)),
