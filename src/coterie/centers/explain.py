@@ -1,20 +1,18 @@
 """From rows to k centers: two explanations of what was seen, and evidence that weighs them.
 
-1. A *population* explains data of any shape. `population`
-2. *Blobs* explain round groups, and those far better; they start from k-means on the population. `blobs` 3.
-*Evidence*: rows that took no part in either fit, those of the cells, say how far to go from one to the other.
-With A and
+1. A *population* explains data of any shape (`population`).
+2. *Blobs* explain round groups, and those far better; they start from k-means on the population (`blobs`).
+3. *Evidence* (`weigh`). Blobs that explain the rows no worse, with far fewer numbers, are the answer. Otherwise
+   rows that took no part in either fit, those of the cells, say how far to go from one to the other. With A and
    B what the two predict, the rows y are closest to A + α·(B - A) for
 
        α = ⟨y - A, B - A⟩ / |B - A|²,     known within 1/|B - A| in units of the noise
 
    inside the subspace that the population lives in, and likewise outside it, where the population predicts
-   nothing.
-   The answer is k-means on both in these proportions: two explanations that are wrong in different ways are
-   better together.
-5. *Errors* by doing it again: the answer is taken for the truth, its rows are perturbed by their own noise,
-and the fits
-   repeated from there (`_distances`).
+   nothing. The answer is k-means on both in these proportions: two explanations that are wrong in different
+   ways are better together.
+4. *Errors* by doing it again (`_distances`): what the truth may be is drawn around the answer, its rows get
+   fresh noise, and the fits are repeated.
 
 With rows of cells only, there is no second explanation: the population is the answer.
 """
