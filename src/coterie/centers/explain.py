@@ -2,9 +2,9 @@
 
 1. A *population* explains data of any shape (`population`).
 2. *Blobs* explain round groups, and those far better; they start from k-means on the population (`blobs`).
-3. *Evidence* (`weigh`). Blobs that explain the rows no worse, with far fewer numbers, are the answer. Otherwise
-   rows that took no part in either fit, those of the cells, say how far to go from one to the other. With A and
-   B what the two predict, the rows y are closest to A + α·(B - A) for
+3. *Evidence* (`weigh`). Blobs that explain the rows no worse, with far fewer numbers, are the answer.
+   Otherwise rows that took no part in either fit, those of the cells, say how far to go from one to the
+   other. With A and B what the two predict, the rows y are closest to A + α·(B - A) for
 
        α = ⟨y - A, B - A⟩ / |B - A|²,     known within 1/|B - A| in units of the noise
 
@@ -123,7 +123,9 @@ def explain(
     distances, near = _distances(views, fit, parts, answer, rng, REPEATS if repeats is None else repeats)
     solution = _solution(answer, distances, near, middle, peak)
     extra = None if fit is None else _one_too_many(fit, parts)
-    return solution if extra is None else replace(solution, notes=_with_pair(solution.notes, extra))
+    if extra is None or not solution.supported.any():  # that nothing is found is said already
+        return solution
+    return replace(solution, notes=_with_pair(solution.notes, extra))
 
 
 def _people(parts: _Parts, rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
