@@ -17,7 +17,7 @@ lengths the same for everybody is tested besides.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -42,8 +42,10 @@ LIMITS_PER_AUDIT: Final = 40  # confidence limits and tests that share it
 LEAST_SHARE: Final = 0.95  # of the claimed ε that the lower limit must reach, if the samples can show it
 MOST_SAMPLES: Final = 1_500_000  # reports of one point
 CHUNK: Final = 1 << 15
+_GEOMETRY_IDS: Final = 1 << 14  # drawn to see how far two points' caps lie apart
 
 Send = Callable[[NDArray[np.float64]], list[bytes] | NDArray[np.uint8]]  # points (n, d) -> n reports
+_Class = tuple[Part, int, float]  # a part, how many obey its law, the share of a cap that another one misses
 
 
 class Reading:
@@ -109,12 +111,10 @@ class Reading:
         return np.asarray(np.einsum("ij,ij->i", signs_of(packed).astype(np.float64), vectors))
 
 
-def samples_needed(plan: Plan, claim: float, most: int = MOST_SAMPLES) -> int:
+def _samples_needed(classes: Sequence[_Class], claim: float) -> int:
     """Return how many reports of each point make the lower limit reach 95 % of ε for an honest client."""
-    one = [
-        (part, size, size / (2 if part.values == 2 else 1)) for part, size in _classes(parts_of(plan) or ())
-    ]
-    return min(most, max(2000, math.ceil((_shortfall(one) / ((1 - LEAST_SHARE) * claim)) ** 2)))
+    missing = _shortfall(classes, [size / (2 if part.values == 2 else 1) for part, size, _ in classes])
+    return min(MOST_SAMPLES, max(2000, math.ceil((missing / ((1 - LEAST_SHARE) * claim)) ** 2)))
 
 
 def check_samples(
@@ -122,8 +122,9 @@ def check_samples(
 ) -> list[Check]:
     """Sample a client and check all that its bytes tell."""
     reading = Reading(plan)
-    count = samples_needed(plan, claim) if samples is None else samples
     x, y = _opposite_points(plan)
+    classes = _classes(reading, x, y)
+    count = _samples_needed(classes, claim) if samples is None else samples
     clipped = x + 40 * (x - y)
     ids: list[NDArray[np.uint8]] = []
     lies, fair = _Correlation(reading.parts), _Fairness()
@@ -146,14 +147,14 @@ def check_samples(
             ids.append(row_ids)
         done += size
         if done >= count and samples is None and count < MOST_SAMPLES:
-            # Two points may differ in fewer answers than half: go on until the limit can reach its bar.
-            missing = _shortfall_of(reading, tallies) / ((1 - LEAST_SHARE) * claim)
+            # Two points may differ in fewer bits than half: go on until the limit can reach its bar.
+            missing = _shortfall_of(reading, classes, tallies) / ((1 - LEAST_SHARE) * claim)
             if missing > 1:
                 count = min(MOST_SAMPLES, math.ceil(1.05 * count * missing**2))
     for point in (clipped, x * 0):
         _, seen = _rows(send(np.repeat(point[None], 50, axis=0)), plan)
         widths |= seen
-    checks = [_length_check(widths, plan, label), _loss_check(reading, tallies, claim, count, label)]
+    checks = [_length_check(widths, plan, label), _loss_check(reading, classes, tallies, claim, count, label)]
     checks.append(_id_check(np.concatenate(ids), fair, label))
     if len(reading.parts) > 1:
         checks.append(lies.check(label))
@@ -174,10 +175,17 @@ def clopper_pearson(hits: int, trials: int, alpha: float) -> tuple[float, float]
     return low, high
 
 
-def _loss_check(reading: Reading, tallies: NDArray[np.int64], claim: float, count: int, label: str) -> Check:
+def _loss_check(
+    reading: Reading,
+    classes: Sequence[_Class],
+    tallies: NDArray[np.int64],
+    claim: float,
+    count: int,
+    label: str,
+) -> Check:
     alpha = FALSE_ALARM / LIMITS_PER_AUDIT
     low_end = estimate = 0.0
-    for part, size in _classes(reading.parts):
+    for part, size, _ in classes:
         chosen = [number for number, other in enumerate(reading.parts) if _same(part, other)]
         (hits_x, trials_x), (hits_y, trials_y) = tallies[:, chosen].sum(axis=1).tolist()
         low, _ = clopper_pearson(hits_x, max(trials_x, 1), alpha)
@@ -186,7 +194,7 @@ def _loss_check(reading: Reading, tallies: NDArray[np.int64], claim: float, coun
         chances = (max(hits_x, 0.5) / max(trials_x, 1), max(hits_y, 0.5) / max(trials_y, 1))
         estimate += size * math.log(chances[0] / chances[1])
     # What an honest client's limit reaches, all but surely.
-    possible = claim - _shortfall_of(reading, tallies)
+    possible = claim - _shortfall_of(reading, classes, tallies)
     bar = min(LEAST_SHARE * claim, possible)
     words = (
         f"epsilon is at least {low_end:.4f} (estimate {estimate:.4f}) by {count:,} reports of each of two "
@@ -294,12 +302,24 @@ def _trials(
     return np.where(binary, (at_x != at_y).sum(axis=0), len(values))
 
 
-def _classes(parts: tuple[Part, ...]) -> list[tuple[Part, int]]:
-    """Return one part of each kind of law, and how many there are of it."""
-    seen: list[tuple[Part, int]] = []
-    for part in parts:
-        if not any(_same(part, other) for other, _ in seen):
-            seen.append((part, sum(_same(part, other) for other in parts)))
+def _classes(reading: Reading, x: NDArray[np.float64], y: NDArray[np.float64]) -> list[_Class]:
+    """Return one part of each kind of law, how many obey it, and how far caps of x lie apart from those of y.
+
+    The last, the share of the cap of x that is not in that of y, is public geometry: ids and values drawn
+    without any client show it.
+    """
+    generator = np.random.default_rng(3)
+    ids = generator.integers(256, size=(_GEOMETRY_IDS, ID_BYTES), dtype=np.uint8)
+    highs = [part.values for part in reading.parts]
+    values = generator.integers(highs, size=(_GEOMETRY_IDS, len(highs)))
+    at_x, at_y = (reading.inside(point, ids, values) for point in (x, y))
+    apart, within = (at_x & ~at_y).sum(axis=0), at_x.sum(axis=0)
+    seen: list[_Class] = []
+    for part in reading.parts:
+        if not any(_same(part, other) for other, _, _ in seen):
+            chosen = [number for number, other in enumerate(reading.parts) if _same(part, other)]
+            share = max(int(apart[chosen].sum()), 1) / max(int(within[chosen].sum()), 1)
+            seen.append((part, len(chosen), share))
     return seen
 
 
@@ -307,36 +327,35 @@ def _same(one: Part, other: Part) -> bool:
     return (one.values, one.cap, one.odds) == (other.values, other.cap, other.odds)
 
 
-def _shortfall_of(reading: Reading, tallies: NDArray[np.int64]) -> float:
+def _shortfall_of(reading: Reading, classes: Sequence[_Class], tallies: NDArray[np.int64]) -> float:
     """Return the shortfall for as many trials as there were."""
-    classes = []
-    for part, size in _classes(reading.parts):
+    trials = []
+    for part, _, _ in classes:
         chosen = [number for number, other in enumerate(reading.parts) if _same(part, other)]
-        classes.append((part, size, max(float(tallies[:, chosen, 1].sum(axis=1).min()), 1.0)))
-    return _shortfall(classes)
+        trials.append(max(float(tallies[:, chosen, 1].sum(axis=1).min()), 1.0))
+    return _shortfall(classes, trials)
 
 
-def _shortfall(classes: Iterable[tuple[Part, int, float]]) -> float:
+def _shortfall(classes: Sequence[_Class], trials: Sequence[float]) -> float:
     """Return how far below ε an honest client's lower limit may lie, all but surely.
 
-    Each class of parts (part, how many of it, trials) has two confidence limits, at `z` deviations each, and
-    an estimate that errs by `z` deviations itself.
+    Each class of parts has two confidence limits, at `z` deviations each, and an estimate that errs by `z`
+    deviations itself.
     """
     limits = squares = 0.0
-    for part, size, trials in classes:
-        spreads = [math.sqrt((1 - chance) / chance / trials) for chance in _chances(part)]
+    for (part, size, apart), count in zip(classes, trials, strict=True):
+        spreads = [math.sqrt((1 - chance) / chance / count) for chance in _chances(part, apart)]
         limits += size * sum(spreads)
         squares += size**2 * sum(spread**2 for spread in spreads)
     return _normal(FALSE_ALARM / LIMITS_PER_AUDIT) * (limits + math.sqrt(squares))
 
 
-def _chances(part: Part) -> tuple[float, float]:
+def _chances(part: Part, apart: float) -> tuple[float, float]:
     """Return the probabilities of the telling event under x and under y."""
     inside = part.cap * part.odds / part.total
     if part.values == 2:
         return inside, 1 - inside
-    alone = max(0.5, 1 - part.cap / part.values)  # of the cap of x, the share that is not in that of y
-    return inside * alone, part.cap * alone * BASE_ODDS / part.total
+    return inside * apart, part.cap * apart * BASE_ODDS / part.total
 
 
 def _normal(alpha: float) -> float:

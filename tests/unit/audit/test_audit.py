@@ -2,12 +2,14 @@
 
 import dataclasses
 import json
+import math
 import sys
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from coterie import Client
 from coterie.audit import audit, canaries, samples
 from coterie.audit.canaries import CANARIES, check_canary
 from coterie.audit.command import CommandClient
@@ -66,6 +68,21 @@ def test_every_canary_is_caught(name):
 @pytest.mark.parametrize("name", sorted(SLOW))
 def test_every_slow_canary_is_caught(name):
     assert check_canary(name).passed
+
+
+def test_an_honest_client_meets_its_bar_by_the_margin_that_the_false_alarm_rate_needs():
+    # Caps of two opposite points overlap where they share a lifted coordinate: the bar must know by how much.
+    plan, count = PLANS["codeword"], 20_000
+    reading = samples.Reading(plan)
+    x, y = samples._opposite_points(plan)
+    ((part, _, apart),) = samples._classes(reading, x, y)
+    reports = np.frombuffer(Client(plan).encode_many(np.repeat(x[None], count, axis=0)), dtype=np.uint8)
+    rows = reports.reshape(count, -1)
+    ids, values = np.ascontiguousarray(rows[:, :12]), reading.values(rows)
+    telling = np.mean(reading.inside(x, ids, values) & ~reading.inside(y, ids, values))
+    chance, _ = samples._chances(part, apart)
+    deviation = math.sqrt(chance * (1 - chance) / count + (0.025 * chance) ** 2)  # the second: of `apart`
+    assert abs(telling - chance) < 5 * deviation
 
 
 def test_there_are_at_least_ten_canaries():
