@@ -1,9 +1,13 @@
 """The reproduction on a tiny grid: what is computed is kept, resumed, summarized, judged and drawn."""
 
 import json
+import os
+import re
+import subprocess
 import sys
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +34,7 @@ from benchmarks.reproduction.studies import (
 from benchmarks.reproduction.tables import Point, points_of, read_table, write_tables
 from coterie.errors import PlanError
 
+ROOT = Path(__file__).parents[2]
 TINY = Setting(600, 4, 2, 4.0, 20.0)
 GRID = _grid(TINY, 300, users=(300, 600), epsilon=(2, 4), clusters=(2, 3), separation=(8, 100))
 SMALL = Reproduction(GRID, TINY, 1)
@@ -150,6 +155,36 @@ def test_a_grid_and_methods_of_ones_own(tmp_path, monkeypatch):
     drawing = (out.parent / "figure-epsilon.svg").read_text()
     assert "mean of 1 runs a point; bars: one standard deviation of a run" in drawing
     assert "n = 300, d = 3, k = 2, r = 20" in drawing
+
+
+def test_a_protocol_of_ones_own_is_a_method(tmp_path):
+    # The protocol of the page, registered by a module of the researcher's, played in a process of its own.
+    page = (ROOT / "docs" / "write-a-protocol.md").read_text(encoding="utf-8")
+    (tmp_path / "my_bins.py").write_text(re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0])
+    own = OWN | {"sweeps": {"epsilon": [4]}, "methods": ["bins?bins=8", "one-center"]}
+    (tmp_path / "grid.json").write_text(json.dumps(own))
+
+    out = tmp_path / "out" / "runs.csv"
+
+    def reproduction(*options):
+        words = ["--grid", tmp_path / "grid.json", "--out", out, "--workers", "1", "--compute-only"]
+        return subprocess.run(
+            [sys.executable, "-m", "benchmarks", "reproduction", *map(str, words), *options],
+            cwd=ROOT, env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT / 'src'}"},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    assert "no method named 'bins?bins=8'; known: " in reproduction().stderr
+    assert "--import my_pins: No module named 'my_pins'" in reproduction("--import", "my_pins").stderr
+    done = reproduction("--import", "my_bins")
+    assert done.returncode == 0, done.stderr
+    runs = {name.rpartition(" ")[2]: run for (name, _), run in harness._read(out)["runs"].items()}
+    assert 0 < runs["bins?bins=8"]["objective"] < runs["one-center"]["objective"]
+
+
+def test_modules_are_imported_for_a_grid_alone(monkeypatch, capsys):
+    assert command(monkeypatch, "--import", "my_bins") == 2
+    assert "name one by --grid" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
