@@ -82,13 +82,13 @@ def test_every_option_and_any_solver_through_the_estimator():
     assert outcome.projected_centers.shape == (3, 2)
     assert outcome.parts.shape == (outcome.tree.leaf_count,)
     assert normalized_objective(points, model.cluster_centers_) < 0.1
-    with pytest.raises(PlanError, match=r"has no option 'depth'; known: constants"):
+    with pytest.raises(PlanError, match=r"has no option 'depth'; known: randomizer, constants"):
         LocalKMeans(3, protocol="net-tree", protocol_options={"depth": 3}, radius=1.0).fit(points)
     with pytest.raises(DecodeError, match=r"protocol codeword .* takes no solver"):
         LocalKMeans(3, solver=LocalSearch(3), radius=1.0).fit(points[:100])
     # What the estimator says itself is no option of a design, and no TypeError either.
     for own in ("seed", "epsilon", "expected_users", "radius"):
-        with pytest.raises(PlanError, match=rf"has no option '{own}'; known: constants"):
+        with pytest.raises(PlanError, match=rf"has no option '{own}'; known: randomizer, constants"):
             LocalKMeans(3, protocol="net-tree", protocol_options={own: 3}, radius=1.0).fit(points[:100])
 
 

@@ -76,6 +76,9 @@ _PLANNED: Final = 8  # clusters of a plan whose number is to be chosen
 _SAID_TO_A_PLAN: Final = frozenset(signature(Plan.design).parameters)
 
 
+Features = Schema | Sequence[Feature] | Mapping[str, Any] | str | os.PathLike[str] | None
+
+
 class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Base of the estimators: a child designs the plan and may collect in its own way.
 
@@ -96,17 +99,32 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         "random_state": ["random_state"],
     }
 
-    n_clusters: int | str
-    epsilon: float
-    protocol_options: dict[str, Any] | None
-    decoder: str | None
-    solver: Any
-    decoder_options: dict[str, Any] | None
-    features: Schema | Sequence[Feature] | Mapping[str, Any] | str | os.PathLike[str] | None
-    radius: float | None
-    center: ArrayLike | None
-    engine: str
-    random_state: int | np.random.RandomState | None
+    def __init__(
+        self,
+        n_clusters: int | str,
+        *,
+        epsilon: float,
+        protocol_options: dict[str, Any] | None,
+        decoder: str | None,
+        solver: Any,
+        decoder_options: dict[str, Any] | None,
+        features: Features,
+        radius: float | None,
+        center: ArrayLike | None,
+        engine: str,
+        random_state: int | np.random.RandomState | None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.epsilon = epsilon
+        self.protocol_options = protocol_options
+        self.decoder = decoder
+        self.solver = solver
+        self.decoder_options = decoder_options
+        self.features = features
+        self.radius = radius
+        self.center = center
+        self.engine = engine
+        self.random_state = random_state
 
     @abstractmethod
     def _design(self, points: NDArray[Any], ball: dict[str, Any], seed: int) -> Plan:

@@ -14,7 +14,7 @@ groups in 100 dimensions two share one in 7 studies of 100, in 47 with the ratio
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
@@ -24,9 +24,8 @@ from coterie.plan.codeword_design import choose_embedding
 from coterie.plan.net_tree import CodewordTreeParameters, LocalTreeParameters, NetTreeParameters
 from coterie.plan.tree_design import (
     CELLS_A_CLUSTER,
-    PAPER_RATIO,
     PRACTICAL_LEVELS,
-    PRACTICAL_SHRINK,
+    TreeOptions,
     design_tree,
     fewest_levels,
 )
@@ -44,15 +43,8 @@ CODEWORD_CELLS: Final = 12.0  # a level costs √T there, not T^1.5
 def design(
     facts: Facts,
     *,
-    constants: str = "practical",
-    alpha: float = 0.5,
-    beta: float = 0.1,
-    jl_constant: float = 1.0,
-    levels: int | None = None,
-    ratio: int | None = None,
-    projected: int | None = None,
-    shrink: float = PRACTICAL_SHRINK,
     randomizer: str = "djw",
+    **tree: Unpack[TreeOptions],
 ) -> LocalTreeParameters:
     """Choose the parameters of a net-tree plan.
 
@@ -60,12 +52,11 @@ def design(
     ----------
     facts : Facts
         Of the study; the seed plays no part.
-    constants, alpha, beta, jl_constant, levels, projected, shrink
-        As in `coterie.plan.tree_design.design_tree`.
-    ratio : int, optional
-        q; by default 2, and 3 for codewords with practical constants.
     randomizer : {"djw", "codeword"}
         What a person sends: the paper's 2T bits, or one of 256 codewords for one level.
+    **tree
+        As in `coterie.plan.tree_design.design_tree`; the ratio is 3 for codewords with practical constants,
+        if none is given.
 
     Raises
     ------
@@ -80,21 +71,18 @@ def design(
     (6, 1, 13)
     """
     by_codeword = checked_choice("randomizer", randomizer, ("djw", "codeword")) == "codeword"
-    finer = CODEWORD_RATIO if by_codeword and constants == "practical" else PAPER_RATIO
-    chosen_ratio = finer if ratio is None else ratio
+    if by_codeword and tree.get("constants", "practical") == "practical":
+        tree = {"ratio": CODEWORD_RATIO, **tree}
     law = _codeword_law(facts) if by_codeword else {}
     cells, quiet = (CODEWORD_CELLS, CODEWORD_QUIET) if by_codeword else (CELLS_A_CLUSTER, QUIET)
 
-    def depth(onto: int, radius: float) -> int:
-        chosen = fewest_levels(facts.clusters, onto, chosen_ratio, radius, cells)
+    def depth(onto: int, ratio: int, radius: float) -> int:
+        chosen = fewest_levels(facts.clusters, onto, ratio, radius, cells)
         while chosen < PRACTICAL_LEVELS and _center_noise(facts, law, chosen + 1) <= quiet:
             chosen += 1
         return chosen
 
-    shape = design_tree(
-        facts, depth, constants=constants, alpha=alpha, beta=beta, jl_constant=jl_constant,
-        levels=levels, ratio=chosen_ratio, projected=projected, shrink=shrink,
-    )  # fmt: skip
+    shape = design_tree(facts, depth, **tree)
     if by_codeword:
         return CodewordTreeParameters(**shape, **law)
     odds = largest_shared_odds(facts.epsilon, 2 * shape["levels"])
