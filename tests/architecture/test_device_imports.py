@@ -164,9 +164,8 @@ except coterie.CoterieError as error:
 def test_the_analysts_part_says_what_to_install(tmp_path, use):
     done = on_a_device(f"import coterie\n{use}", tmp_path)
     last = done.stderr.splitlines()[-1]
-    told = re.fullmatch(
-        r'coterie\.errors\.MissingExtraError: (.+) is not installed: pip install "coterie\[analyst\]" brings it',
-        last,
+    told = re.search(
+        r'MissingExtraError: (.+) is not installed: pip install "coterie\[analyst\]" brings it$', last
     )
     assert told
     assert told[1] in ("scikit-learn", "scipy", "threadpoolctl")
