@@ -1,4 +1,4 @@
-"""Constants that were chosen by measuring have runs that can be repeated, and the code's value is among them."""
+"""Constants that were chosen by measuring have runs that can be repeated, and their values are among them."""
 
 import csv
 

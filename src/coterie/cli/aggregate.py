@@ -45,7 +45,7 @@ def run(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Add up reports in a table whose size does not depend on how many there are.
+    """Add up reports in one table; its size is the plan's, unless the protocol keeps the reports (net-tree).
 
     Every file is verified to its last byte before anything counts. Repeated ids in report files count once;
     tables of one plan are merged as they are, with --disjoint.
