@@ -400,7 +400,7 @@ class Plan(Questions):
         version = data.get("version")
         if type(version) is not int or version != VERSION:
             raise PlanError(
-                f"version must be {VERSION}, got {shown(version)}; update coterie to read newer plans"
+                f"version must be the integer {VERSION}, got {shown(version)}; later coteries read later ones"
             )
         own = ("features",) if "features" in data else ()  # it stands there only where it is declared
         fields = checked_fields("plan", data, ("format", "version", *_FIELDS, *own))
