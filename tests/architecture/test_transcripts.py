@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from coterie import Client, Plan
-from coterie.centers import explain, population
+from coterie.centers import population, repeats
 from coterie.cli.app import app
 from coterie.coins import SimulationCoins, SystemCoins
 from coterie.datasets import gaussian_mixture
@@ -23,7 +23,7 @@ from coterie.encode import client
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 NUMBERS = {8: "eight", 9: "nine", 10: "ten", 11: "eleven", 12: "twelve", 13: "thirteen", 14: "fourteen"}
-ATOMS, REPEATS = population.ATOMS, explain.REPEATS  # as they are; the tests' own are smaller
+ATOMS, REPEATS = population.ATOMS, repeats.REPEATS  # as they are; the tests' own are smaller
 ANSWERED = datetime(2024, 10, 4, 12, tzinfo=UTC)
 
 
@@ -63,7 +63,7 @@ def terminal(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr(population, "ATOMS", ATOMS)
-    monkeypatch.setattr(explain, "REPEATS", REPEATS)
+    monkeypatch.setattr(repeats, "REPEATS", REPEATS)
     monkeypatch.setattr(client, "SystemCoins", lambda: SimulationCoins(7))
     runner = CliRunner(env={"COLUMNS": "120", "TERM": "dumb"})
 
