@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from coterie.aggregate import Aggregate
 from coterie.cli.app import app
-from coterie.collect import shuffler
+from coterie.collect import released, shuffler
 from coterie.collect.released import default_folder, open_released
 from coterie.collect.shuffler import shuffle_files
 from coterie.encode import Client
@@ -241,6 +241,17 @@ def test_what_is_no_record_of_a_batch_refuses_everything(folder):
         entry.write_bytes(wrong + hashlib.sha256(wrong).digest())
         with open_released("released", AMPLIFIED) as memory, pytest.raises(FileError, match="expected"):
             memory.released_before(np.ones((1, 12), dtype=np.uint8))
+
+
+def test_a_record_is_read_up_to_the_size_of_a_batch(monkeypatch):
+    assert released.MOST_BYTES == shuffler.MOST_BYTES
+    with open_released("released", AMPLIFIED) as memory:
+        memory.record(bytes(32), np.zeros((2, 12), dtype=np.uint8))
+        monkeypatch.setattr(released, "MOST_BYTES", 56 + 2 * 12 + 32)
+        assert memory.holds(bytes(32))
+        monkeypatch.setattr(released, "MOST_BYTES", 56 + 2 * 12 + 31)
+        with pytest.raises(FileError, match="the end of a record of a batch"):
+            memory.holds(bytes(32))
 
 
 def test_a_memory_belongs_to_one_plan():
