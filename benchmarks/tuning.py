@@ -87,7 +87,7 @@ CONSTANTS = (
     Constant("MANY_CELLS", (_CODEWORD, _SUMS), (256, 1024, 4096), "sums"),
     Constant("PRACTICAL_DIMENSION", (_TREE,), (4, 6, 8), "tree"),
     Constant("PRACTICAL_SHRINK", (_TREE,), (1.0, 1.5, 2.0), "tree"),
-    Constant("CELLS_A_CLUSTER", (_TREE,), (1.0, 3.0, 12.0), "tree"),
+    Constant("CELLS_A_CLUSTER", (_TREE, "plan.net_tree_design"), (1.0, 3.0, 400.0), "tree"),
 )
 BY_NAME = {constant.name.strip("_").lower(): constant for constant in CONSTANTS}
 PEOPLE = {  # n, k, epsilon, d

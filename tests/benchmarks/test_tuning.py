@@ -31,6 +31,26 @@ def test_a_constant_is_set_for_a_while_and_the_design_sees_it():
     assert Plan.design(20, 4, 1.0, 200_000) == before
 
 
+@pytest.mark.parametrize(
+    "constant",
+    [each for each in CONSTANTS if each.where[0].startswith("plan.")],
+    ids=lambda constant: constant.name,
+)
+def test_designs_differ_with_the_values(constant):
+    users, clusters, epsilon, dimension = tuning.PEOPLE["base", constant.through]
+    options = {
+        "rows": {},
+        "sums": {"protocol": "vector-sums", "model": "shuffle", "delta": 1e-6},
+        "tree": {"protocol": "net-tree"},
+    }[constant.through]
+    plans = set()
+    for value in constant.values:
+        with constant.set_to(value):
+            plans.add(Plan.design(dimension, clusters, epsilon, users, **options).id)
+    assert len(plans) > 1
+    assert Plan.design(dimension, clusters, epsilon, users, **options).id in plans
+
+
 @pytest.mark.parametrize("method", ["cells=16", "grid_bits=8", "practical_shrink=2"])
 def test_a_study_is_played_with_its_value(method, tmp_path, monkeypatch):
     seen = []
