@@ -10,7 +10,7 @@ from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.nets import NetFamily
 from coterie.plan import Plan
-from coterie.plan.approximation import complete_nodes, most_nodes
+from coterie.plan.approximation import approximation, complete_nodes, most_nodes
 from coterie.plan.tree import TreeDecoding
 from coterie.randomizers.sphere import djw_norm
 
@@ -129,6 +129,8 @@ def test_the_guarantee_is_the_one_of_the_text(plan, kappa):
     assert found.additive == pytest.approx(error, rel=1e-12)
     assert (found.failure, found.nodes > 1) == (0.1, True)
     assert found == plan.approximation(LETTER, failure=0.1, slack=0.05, solver_ratio=kappa)
+    facts = {"dimension": plan.dimension, "clusters": plan.clusters, "people": plan.expected_users}
+    assert found == approximation(plan.parameters, decoding, **facts, solver_ratio=kappa)
 
 
 def test_bounds_of_the_oracles_are_those_of_their_text():
