@@ -7,7 +7,8 @@ coordinates, aᵀx, has variance aᵀCa.
 Noise may carry a center out of the range that means can have. What was found is then drawn to the nearest end
 first, and the interval spans z·√(aᵀCa) to either side of that, cut at the ends. Nothing in the range is
 farther from the end than from what lay beyond it, so the interval holds what the uncut one holds, and it is
-never narrower than one side of it."""
+never narrower than one side of it.
+"""
 
 from __future__ import annotations
 
