@@ -17,6 +17,7 @@ from coterie.plan import Plan
 from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream
 from coterie.wire.tokens import token_id, token_mark
+from tests.reference.coins import FixedCoins
 
 FILE = Path(__file__).with_name("codeword.json")
 VECTORS = json.loads(FILE.read_text(encoding="utf-8"))
@@ -32,23 +33,6 @@ def view_and_mask(rows, row):
 def named(vectors, error=None):
     chosen = [vector for vector in vectors if error is None or vector["error"] == error]
     return pytest.mark.parametrize("vector", chosen, ids=[vector["name"] for vector in chosen])
-
-
-class FixedCoins:
-    """Coins that were drawn before."""
-
-    def __init__(self, draws):
-        self.draws = np.asarray(draws, dtype=np.int64)
-
-    def bytes(self, count):
-        raise NotImplementedError
-
-    def below(self, bound):
-        raise NotImplementedError
-
-    def below_many(self, bound, size):
-        assert size == len(self.draws)
-        return self.draws
 
 
 def arrays(vector):
