@@ -23,7 +23,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,8 @@ from coterie.features.values import as_vector, listed
 from coterie.geometry.ball import SCALE, quantize
 from coterie.geometry.rotation import Rotation
 from coterie.plain.checks import checked_fields, checked_integer, checked_real
+
+_NUMBERS_AT_A_TIME: Final = 1 << 20  # 8 MB of them, and a few copies
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +112,21 @@ class Embedding(Feature):
             found = np.array(rows, dtype=np.float64).reshape(-1, self.dimension)
         return np.where(np.isfinite(found).all(axis=1, keepdims=True), found, 0.0)
 
+    def understood(self, column: Column) -> NDArray[np.bool_]:
+        """Tell which values are vectors of this dimension."""
+        rows = [as_vector(value, self.dimension) for value in listed(column)]
+        return np.array([bool(np.isfinite(row).all()) for row in rows], dtype=np.bool_)
+
+    def points(self, column: Column) -> NDArray[np.float64]:
+        """Return the coordinates of a column's vectors, few at a time: n values -> (n, coordinates)."""
+        found = np.empty((len(column), self.coordinates))
+        step = max(1, _NUMBERS_AT_A_TIME // self.dimension)
+        for start in range(0, len(column), step):
+            found[start : start + step] = self.place(self.codes(column[start : start + step]))
+        return found
+
     def place(self, codes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return where vectors lie: (n, dimension) -> (n, dimension)."""
+        """Return where vectors lie: (n, dimension) -> (n, coordinates)."""
         quantized, _ = quantize(codes, None, self.norm)
         if self.projected is not None:
             rotation = _rotation(self.dimension)

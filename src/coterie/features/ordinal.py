@@ -45,6 +45,10 @@ class Ordinal(Feature):
         """Return the places of a column's levels, -1 where there is none: n values -> (n,)."""
         return places(column, keys(self.levels), _GONE, _GONE)
 
+    def understood(self, column: Column) -> NDArray[np.bool_]:
+        """Tell which values are levels."""
+        return np.asarray(self.codes(column) != _GONE)
+
     def place(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return where levels lie: (n,) -> (n, 1)."""
         share = np.where(codes == _GONE, _ENDS[self.missing], codes / (len(self.levels) - 1) - 0.5)
