@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from coterie.errors import PlanError
 from coterie.features.feature import MOST_COORDINATES, Column, Feature
 from coterie.features.number import LARGEST, SMALLEST
-from coterie.features.reading import CONCENTRATION, Block, Estimate, fraction
+from coterie.features.reading import CONCENTRATION, Block, Estimate, along, fraction
 from coterie.features.values import as_vector, listed
 from coterie.geometry.ball import SCALE, quantize
 from coterie.geometry.rotation import Rotation
@@ -145,7 +145,7 @@ class Embedding(Feature):
         """Return how long the mean vector is, as a share of the largest length."""
         half = self.weight * 0.5
         distance = float(np.linalg.norm(block.place))
-        reach = block.reach(block.place / max(distance, 1e-300))
+        reach = block.reach(along(block.place))
         return (fraction(self.name, CONCENTRATION, None, distance / half, reach / half),)
 
 

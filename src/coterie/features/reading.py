@@ -78,6 +78,18 @@ class Block:
         return self.deviations * math.sqrt(max(variance, 0.0))
 
 
+def along(place: NDArray[np.float64]) -> NDArray[np.float64]:  # (d,) -> (d,)
+    """Return the direction of a place from the middle, any where it is the middle: of length 1.
+
+    Examples
+    --------
+    >>> along(np.array([0.0, -2.0])).tolist(), along(np.zeros(2)).tolist()
+    ([0.0, -1.0], [1.0, 0.0])
+    """
+    length = float(np.linalg.norm(place))
+    return place / length if length > 0 else np.eye(1, len(place))[0]
+
+
 def within(found: float, reach: float, low: float, high: float) -> tuple[float, float, float]:
     """Return what was found, drawn into a range, and the ends of its interval there.
 

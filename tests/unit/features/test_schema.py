@@ -316,6 +316,15 @@ def test_an_interval_beyond_the_end_of_a_range_is_as_wide_as_one_side_of_it():
         assert all(each.high - each.low > 0.9 * reach / math.sqrt(3) for each in (a, b, d))
 
 
+def test_agreement_at_the_very_middle_is_not_certain_either():
+    """Where people are all over the circle, or vectors of all directions, their length is 0, not known to be."""
+    schema = Schema([Cycle("hour", 24), Embedding("text", 3, 2, weight=4)])
+    hour, together, text = schema.describe_point(np.zeros(5), 0.01)
+    assert (hour.low, hour.high) == (0, 24)
+    assert (together.value, together.high) == pytest.approx((0, NORMAL_90 * 0.1 / 0.5), rel=1e-6)
+    assert (text.value, text.high) == pytest.approx((0, NORMAL_90 * 0.1 / 2), rel=1e-6)
+
+
 @pytest.mark.parametrize("truth", [0.0, 0.02, 0.1])
 def test_intervals_near_the_end_of_a_range_hold_the_truth(truth):
     """At least as often as they say, and no oftener than one side of them can be spared."""
