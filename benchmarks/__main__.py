@@ -27,6 +27,7 @@ GRIDS = (
     "shuffle",
     "forecast",
     "records",
+    "embeddings",
     "reproduction",
 )
 ALONE = ("speed", "audit_time", "net_tree", "poisoning", "cramer_rao")

@@ -24,7 +24,7 @@ def test_people_are_as_they_are_described():
     assert 0.3 < without_privacy(256, 32, 1) < without_privacy(256, 192, 1)
 
 
-@pytest.mark.parametrize("method", ["projected-16", "reports-16"])
+@pytest.mark.parametrize("method", ["projected-16", "reports-16", "sums-16"])
 def test_a_small_study(method, monkeypatch):
     monkeypatch.setattr(embeddings, "BETWEEN", 0.7)  # groups that few people show
     vectors.cache_clear()
@@ -34,4 +34,5 @@ def test_a_small_study(method, monkeypatch):
     assert figures["coordinates"] == 16
     assert figures["same_groups"] > 0.5
     text = tables([study], {study.name: [figures]})
+    assert (figures["recovered"] > 0.4) == method.startswith("sums")  # others have a part of each center
     assert f"| {method} | 64 | 20,000 |  |  | {figures['same_groups']:.2f} |  |" in text

@@ -317,7 +317,7 @@ def test_an_interval_beyond_the_end_of_a_range_is_as_wide_as_one_side_of_it():
 
 
 def test_agreement_at_the_very_middle_is_not_certain_either():
-    """Where people are all over the circle, or vectors of all directions, their length is 0, not known to be."""
+    """People all over the circle, vectors of all directions: the mean's length is 0, give or take."""
     schema = Schema([Cycle("hour", 24), Embedding("text", 3, 2, weight=4)])
     hour, together, text = schema.describe_point(np.zeros(5), 0.01)
     assert (hour.low, hour.high) == (0, 24)
