@@ -93,8 +93,13 @@ def _column(column: Any) -> Column:
 
 
 def _series(series: Any) -> Column:
-    """Return a narwhals series as an array if it is one of numbers, else as Python values."""
+    """Return a narwhals series as an array if it is one of numbers or of vectors, else as Python values."""
     kind = series.dtype
+    if type(kind).__name__ == "Array":
+        vectors = series.to_numpy()  # where a vector is missing, NaN; object arrays of some libraries
+        if vectors.ndim == 2 and vectors.dtype.kind in "fiu":
+            whole: Column = vectors
+            return whole
     if kind.is_float() or kind.is_integer():
         found: Column = series.to_numpy()  # where a number is missing, NaN
         return found

@@ -287,6 +287,17 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
     assert np.abs(held / repeats - 0.9).max() < slack
 
 
+def test_vectors_of_one_length_are_read_as_an_array():
+    rows = [[0.5, -0.25], None, [3.0, 4.0]]
+    schema = Schema([Embedding("text", 2, 1)])
+    wanted = schema.points({"text": rows})
+    fixed = polars.DataFrame({"text": polars.Series(rows, dtype=polars.Array(polars.Float32, 2))})
+    assert isinstance(columns.columns_of(fixed, ["text"])[0]["text"], np.ndarray)
+    for table in (fixed, fixed.to_arrow(), fixed.to_pandas(), polars.DataFrame({"text": rows})):
+        assert (schema.points(table) == wanted).all()
+    assert not Schema([Number("text", 0, 1)]).points(fixed).any()  # no numbers: the middle
+
+
 ENDS = Schema(
     [
         Number("x", 0, 10),
