@@ -28,6 +28,7 @@ GRIDS = (
     "forecast",
     "records",
     "tuning",
+    "embeddings",
     "reproduction",
 )
 ALONE = ("speed", "audit_time", "net_tree", "theorem_2", "poisoning", "cramer_rao")

@@ -20,6 +20,7 @@ PUBLIC = [
     "Result",
     "SeededFitWarning",
     "ShuffleKMeans",
+    "UnreadColumnsWarning",
     "UnsupportedCentersWarning",
     "__version__",
     "decode",
