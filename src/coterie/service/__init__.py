@@ -8,9 +8,8 @@
     status     what an open study tells, coarsely
     results    close, decode in another process, table, result and manifest
     upkeep     what happens by the clock: closing, compaction, retention
-    client     `RemoteCollector`, the other side of the wire; needs nothing but Python
 
 The service learns reports and ids. It writes no address, no user agent and no time of arrival anywhere.
-Starlette, uvicorn and prometheus-client come with the extra `service`; `client`, `manifest` and `settings` do
-without.
+Starlette, uvicorn and prometheus-client come with the extra `service`; `manifest` and `settings` do without.
+The other side of the wire is the room `remote`.
 """
