@@ -69,12 +69,14 @@ def test_an_interrupted_send_goes_on_where_it_was(running, tmp_path, monkeypatch
 def test_sending_what_is_refused(running, tmp_path):
     plan, file = small_plan(), tmp_path / "reports.coterie"
     write_reports(file, plan, reports_of(plan, 5))
-    assert "no plan of this id" in run("send", file, "--url", running.url, code=1).stderr
     running.store.put_plan(plan)
     running.store.close(plan.id)
     done = run("send", file, "--url", running.url, code=1)
     assert "5 reports were not taken in: closed" in done.stderr
     assert not (tmp_path / "reports.coterie.sent").exists()
+    stranger = tmp_path / "stranger.coterie"
+    write_reports(stranger, small_plan(seed=1), reports_of(small_plan(seed=1), 5))
+    assert "no plan of this id" in run("send", stranger, "--url", running.url, code=1).stderr
     other = tmp_path / "plan.json"
     Plan.design(2, 2, 1.0, 100).save(other)
     assert (
