@@ -1,6 +1,8 @@
 """The collector on PostgreSQL: the same answers, several servers at once."""
 
 import json
+import threading
+import time
 
 import numpy as np
 
@@ -19,7 +21,7 @@ from tests.service.conftest import (
     serving,
     small_plan,
 )
-from tests.service.test_faults import survives
+from tests.service.test_faults import random_reports, survives
 
 PLAN = small_plan(Collection(minimum=100))
 
@@ -79,3 +81,31 @@ def test_invitations_hold_on_every_server(tmp_path, database):
 
 def test_two_servers_are_killed_on_one_database(tmp_path, database):
     survives(tmp_path, count=10_000, kills=3, every=400, store=database)
+
+
+def test_the_database_is_restarted_under_a_collector(tmp_path, database, postgres):
+    plan, rows = small_plan(), random_reports(4000)
+    with (
+        open_store(database) as store,
+        serving(tmp_path, store=store) as running,
+        RemoteCollector(running.url, token=TOKEN) as operator,
+    ):
+        operator.put_plan(plan)
+        done = threading.Event()
+
+        def restart():
+            for mode in ("immediate", "fast", "immediate"):
+                if not done.wait(0.3):
+                    postgres.stop(mode)  # `immediate` is a crash
+                    postgres.start()
+
+        restarts = threading.Thread(target=restart)
+        restarts.start()
+        with RemoteCollector(running.url, attempts=100, sleep=lambda pause: time.sleep(0.1)) as sender:
+            for _ in range(2):  # everything twice
+                for start in range(0, len(rows), 100):
+                    assert sender.send(plan, rows[start : start + 100]).failures == ()
+                    time.sleep(0.02)
+        done.set()
+        restarts.join()
+        assert np.array_equal(np.concatenate(list(store.reports(plan.id))), rows)
