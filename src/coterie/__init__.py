@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from coterie.plan import Plan
     from coterie.privacy import Policy
+    from coterie.remote import RemoteCollector
     from coterie.wire.report_file import write_reports
 
 __version__ = "0.1.0"
@@ -45,6 +46,7 @@ __all__ = [
     "Plan",
     "Policy",
     "Population",
+    "RemoteCollector",
     "Result",
     "SeededFitWarning",
     "ShuffleKMeans",
@@ -67,6 +69,7 @@ _ROOM_OF = {
     "Plan": "coterie.plan",
     "Policy": "coterie.privacy",
     "Population": "coterie.centers",
+    "RemoteCollector": "coterie.remote",
     "Result": "coterie.centers",
     "SeededFitWarning": "coterie.estimators",
     "ShuffleKMeans": "coterie.estimators",
