@@ -25,10 +25,12 @@ if TYPE_CHECKING:
         LocalKMeans,
         SeededFitWarning,
         ShuffleKMeans,
+        UnreadColumnsWarning,
         UnsupportedCentersWarning,
     )
     from coterie.plan import Plan
     from coterie.privacy import Policy
+    from coterie.remote import RemoteCollector
     from coterie.wire.report_file import write_reports
 
 __version__ = "0.1.0"
@@ -44,9 +46,11 @@ __all__ = [
     "Plan",
     "Policy",
     "Population",
+    "RemoteCollector",
     "Result",
     "SeededFitWarning",
     "ShuffleKMeans",
+    "UnreadColumnsWarning",
     "UnsupportedCentersWarning",
     "__version__",
     "decode",
@@ -65,9 +69,11 @@ _ROOM_OF = {
     "Plan": "coterie.plan",
     "Policy": "coterie.privacy",
     "Population": "coterie.centers",
+    "RemoteCollector": "coterie.remote",
     "Result": "coterie.centers",
     "SeededFitWarning": "coterie.estimators",
     "ShuffleKMeans": "coterie.estimators",
+    "UnreadColumnsWarning": "coterie.estimators",
     "UnsupportedCentersWarning": "coterie.estimators",
     "decode": "coterie.centers",
     "write_reports": "coterie.wire.report_file",
