@@ -66,6 +66,8 @@ class Partitions:
         end, whatever happens.
     part_reports : int, optional
         Reports that a part should have; `PART_REPORTS` by default.
+    beside : int
+        Ids from elsewhere that are to lie beside those of each part, in all parts together.
 
     Examples
     --------
@@ -86,11 +88,13 @@ class Partitions:
         workers: int | None = None,
         folder: Path | None = None,
         part_reports: int | None = None,
+        beside: int = 0,
     ) -> None:
         self._plan = plan
         self._form = report_form(plan)
         self._workers = default_workers() if workers is None else max(1, workers)
         self._parent = Path(tempfile.gettempdir()) if folder is None else folder
+        self._beside = beside
         self._part_reports = PART_REPORTS if part_reports is None else part_reports
         self._file = tempfile.TemporaryFile(prefix="coterie-", dir=self._parent)  # noqa: SIM115
         self._lock = threading.Lock()
@@ -121,7 +125,7 @@ class Partitions:
             raise ReportError("these partitions have their files already; make new ones")
         files = [ReportFile.open(path, self._plan) for path in paths]
         total = sum(file.count for file in files)
-        self._bits = min(MOST_BITS, max(0, (total - 1) // self._part_reports).bit_length())
+        self._bits = min(MOST_BITS, max(0, (total + self._beside - 1) // self._part_reports).bit_length())
         self._kernels = kernels_of("coterie.collect", None, total)
         stretch = max(1, STRETCH_BYTES // self._plan.report_width)
         for file in files:
