@@ -155,8 +155,8 @@ except coterie.CoterieError as error:
 @pytest.mark.parametrize(
     ("use", "package"),
     [
-        ("coterie.LocalKMeans", "scikit-learn"),
-        ("coterie.ClippedPointsWarning", "scikit-learn"),
+        ("coterie.LocalKMeans", "scipy"),
+        ("coterie.ClippedPointsWarning", "scipy"),
         ("coterie.decode", "threadpoolctl"),
         ("coterie.Aggregate(coterie.Plan.design(3, 2, 1.0, 100)).add(bytes(13))", "scipy"),
     ],
