@@ -21,6 +21,7 @@ from coterie.cli import (
     plan,
     power,
     shuffle,
+    simulate,
 )
 from coterie.cli.screen import show_error
 from coterie.errors import CoterieError
@@ -49,7 +50,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,  # a traceback must not print anyone's points
 )
-for _module in (demo, power, plan, encode, shuffle, aggregate, decode, inspect, ledger, audit):
+for _module in (demo, power, plan, encode, shuffle, aggregate, decode, simulate, inspect, ledger, audit):
     app.command(name=_module.__name__.rpartition(".")[2])(_module.run)
 
 

@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from coterie.aggregate import Aggregate
 from coterie.coins import SimulationCoins
-from coterie.engines.law import drawn_codeword_table
 from coterie.engines.play import engine
 from coterie.errors import PlanError, PointError, SettingError
 from coterie.geometry.ball import as_points
@@ -28,7 +27,7 @@ from coterie.plan import Plan
 MOST_PEOPLE: Final = 1 << 40
 
 _PARTITION: Final = 1 << 18  # people encoded at a time; part of what a seed means, so it never changes
-_LAWS: Final = {"codeword": drawn_codeword_table}
+_LAWS: Final = ("codeword",)  # protocols
 
 
 def simulate(
@@ -81,8 +80,10 @@ def simulate(
             f"no law of a table is known for protocol {plan.protocol}; known: {', '.join(_LAWS)}. "
             'Use by="reports"'
         )
+    from coterie.engines.law import drawn_codeword_table
+
     rng = np.random.default_rng([random_state, 0])
-    return _LAWS[plan.protocol](plan, rows, people, rng, device=device, tell=tell)
+    return drawn_codeword_table(plan, rows, people, rng, device=device, tell=tell)
 
 
 def _by_reports(
