@@ -60,7 +60,7 @@ _COLORS: Final = {
 
 def draw_sweep(folder: Path, sweep: Sweep) -> list[Path]:
     """Draw one sweep from `sweep-<name>.csv`; return the files written, none where the table is empty."""
-    plot = _pyplot()
+    plot = pyplot()
     points = read_table(folder / f"sweep-{sweep.name}.csv")
     if not points:
         return []
@@ -101,7 +101,7 @@ def draw_sweep(folder: Path, sweep: Sweep) -> list[Path]:
     axes.grid(alpha=0.25)
     figure.legend(loc="outside right upper", fontsize=7, frameon=False)
     figure.supxlabel(bars_of(points), fontsize=7, color="#555555")
-    return _save(plot, figure, folder / f"figure-{sweep.name}")
+    return save_figure(plot, figure, folder / f"figure-{sweep.name}")
 
 
 def label_of(method: str) -> str:
@@ -124,7 +124,7 @@ def bars_of(points: Iterable[Point]) -> str:
 
 def draw_ablation(folder: Path, base: Setting) -> list[Path]:
     """Draw the ablation from `ablation.csv`."""
-    plot = _pyplot()
+    plot = pyplot()
     points = read_table(folder / "ablation.csv")
     if not points:
         return []
@@ -152,10 +152,11 @@ def draw_ablation(folder: Path, base: Setting) -> list[Path]:
     axes.set_title(f"From the paper's algorithm to ours, one step at a time\n{facts}", fontsize=10)
     figure.supxlabel(bars_of(points), fontsize=7, color="#555555")
     axes.legend(fontsize=8, frameon=False)
-    return _save(plot, figure, folder / "figure-ablation")
+    return save_figure(plot, figure, folder / "figure-ablation")
 
 
-def _save(plot: Any, figure: Any, stem: Path) -> list[Path]:
+def save_figure(plot: Any, figure: Any, stem: Path) -> list[Path]:
+    """Write a figure as PNG and SVG, the same bytes from the same table."""
     paths = [stem.with_suffix(".png"), stem.with_suffix(".svg")]
     figure.savefig(paths[0], dpi=130)
     figure.savefig(paths[1], metadata={"Date": None})  # the same table gives the same bytes
@@ -163,7 +164,8 @@ def _save(plot: Any, figure: Any, stem: Path) -> list[Path]:
     return paths
 
 
-def _pyplot() -> Any:
+def pyplot() -> Any:
+    """Return matplotlib.pyplot, which draws into files here."""
     try:
         import matplotlib as mpl
     except ImportError:
