@@ -145,6 +145,7 @@ def test_views_and_their_ends():
     assert Net(((0, 0), (1, 1))).weight == CrossPolytope(2).weight == Halfspaces(4, (0,) * 4).weight == 1
     with pytest.raises(PlanError, match="at least one view"):
         replace(CODEWORD.parameters, views=())
+    assert replace(CODEWORD.parameters, views=(Net(((0, 0),)),)).rows == 1  # one cell is everybody's
     with pytest.raises(PlanError, match=r"views\[0\].cells"):
         replace(CODEWORD.parameters, views=("cells",))
 
