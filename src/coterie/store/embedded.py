@@ -1,0 +1,451 @@
+"""The embedded store: a folder, and one process that writes it.
+
+    FOLDER/store                      format and version
+           log/00000001.segment       what came in since the last compaction, of all plans (`segments`)
+           studies/PLAN/              a plan, its state and what counts (`study_folder`)
+           work/                      temporary files of a compaction
+
+A commit is one write and one `fdatasync`, however many requests it serves. A compaction completes the
+segment that grows, merges what the segments hold of a plan with what counted before (`merge`), writes the
+state, then takes the plan's entries out of the segments. A crash anywhere leaves the old state or the new
+one, and opening the store finishes what was left to do.
+
+*Times.* Until a compaction the newest segment tells, as every file does, when it was written last, and its
+frames tell an order. A complete segment has its time of writing set to 1970, so that copies do not carry it.
+Afterwards there are only files from the time of the compaction. Blocks that were freed are the disk's matter.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import itertools
+import os
+import re
+import shutil
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.errors import FileError
+from coterie.plain.files import sync_folder
+from coterie.plan import Plan
+from coterie.store.base import (
+    Batch,
+    Counts,
+    Store,
+    StoreError,
+    Study,
+    StudyClosedError,
+    StudyState,
+    UnknownPlanError,
+    check_deletable,
+    check_digest,
+    checked_ids,
+    checked_marks,
+    checked_name,
+)
+from coterie.store.merge import Bounds
+from coterie.store.segments import (
+    REPORTS,
+    WITHDRAWN,
+    Entry,
+    SegmentWriter,
+    read_segment,
+    recover,
+    room_on_disk,
+    write_segment,
+)
+from coterie.store.state import FORMAT, VERSION, read_checked, write_checked
+from coterie.store.study_folder import StudyFolder, sweep
+from coterie.wire.layout import ID_BYTES, as_rows
+
+SEGMENT_BYTES: Final = 1 << 28  # a segment that is larger is completed
+
+_SEGMENT: Final = re.compile(r"([0-9]{8,18})\.segment")
+_PLAN_ID: Final = re.compile(r"[0-9a-f]{64}")
+_TITLE: Final = f"{FORMAT} {VERSION}\n".encode()
+
+
+class EmbeddedStore(Store):
+    """A store in a folder; one process at a time has it open.
+
+    Parameters
+    ----------
+    folder : str or os.PathLike
+        Where it is, or is to be.
+    memory_reports : int, optional
+        Reports that a compaction holds in memory; as for `coterie.collect.Deduplicator`.
+
+    Raises
+    ------
+    StoreError
+        If another process has it open.
+    FileError
+        If it is damaged, or of another version.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], *, memory_reports: int | None = None) -> None:
+        self._folder = Path(folder).absolute()
+        self._log = self._folder / "log"
+        self._bounds = Bounds(folder=self._folder / "work", memory_reports=memory_reports)
+        self._lock = threading.Lock()  # the growing segment and the states
+        self._work = threading.Lock()  # compactions and all else that replaces files; taken before _lock
+        self._studies: dict[str, StudyFolder] = {}
+        self._segments: dict[int, set[str]] = {}  # complete ones, and whose entries they hold
+        self._writer: SegmentWriter | None = None
+        self._writer_plans: set[str] = set()
+        self._last = 0  # the highest number of a segment so far
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._handle = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            _lock_folder(self._handle, self._folder)
+            self._prepare()
+            self._load()
+        except BaseException:
+            self._let_go()
+            raise
+
+    # ------------------------------------------------------------ opening
+
+    def _prepare(self) -> None:
+        """Make what is missing of a new store, check the version of an old one."""
+        title = self._folder / "store"
+        if not title.exists():
+            others = sorted(path.name for path in self._folder.iterdir() if path.name[0] != ".")
+            if others not in ([], ["log"], ["log", "studies"]):
+                raise StoreError(f"{self._folder} is no store and not empty; choose another folder")
+            if others and any(self._log.iterdir()):
+                raise FileError(title, 0, "the file that says which version the store has", "none")
+            for path in (self._log, self._folder / "studies"):
+                path.mkdir(mode=0o700, exist_ok=True)
+            write_checked(title, _TITLE)
+            sync_folder(self._folder.parent)
+        if (found := read_checked(title)) != _TITLE:
+            raise FileError(title, 0, repr(_TITLE), f"{found[:40]!r}: a store of another version")
+        sweep(self._folder)
+        sweep(self._log)
+        shutil.rmtree(self._folder / "work", ignore_errors=True)
+        (self._folder / "work").mkdir(mode=0o700)
+
+    def _load(self) -> None:
+        """Read the studies, then all segments to their last byte, and finish what a crash left to do."""
+        for folder in sorted((self._folder / "studies").iterdir()):
+            if not _PLAN_ID.fullmatch(folder.name):
+                raise FileError(folder, 0, "a study, named by the id of its plan", "something else")
+            if (study := StudyFolder.load(folder)) is not None:
+                self._studies[folder.name] = study
+        numbers = []
+        for path in self._log.iterdir():
+            if not (match := _SEGMENT.fullmatch(path.name)):
+                raise FileError(path, 0, "a segment", "something else")
+            numbers.append(int(match[1]))
+        self._last = max([0, *numbers, *(study.state.through for study in self._studies.values())])
+        for number in sorted(numbers):
+            size = recover(self._path(number), number) if number == max(numbers) else None
+            if size == 0:
+                continue
+            found = self._read_in(number, size)
+            if size is None:
+                self._segments[number] = found
+            else:
+                self._writer = SegmentWriter(self._path(number), number, size=size)
+                self._writer_plans = found
+        for plan_id, study in self._studies.items():
+            with contextlib.suppress(StoreError):  # a full disk hinders nobody from reading
+                self._scrub(plan_id, study.state.through)
+
+    def _read_in(self, number: int, size: int | None) -> set[str]:
+        """Count what a segment holds; return the plans whose entries it has."""
+        found = set()
+        for kind, plan, body in read_segment(self._path(number), number, size):
+            plan_id = plan.hex()
+            if (study := self._studies.get(plan_id)) is None:
+                raise FileError(self._path(number), 0, "entries of plans that are here", f"plan {plan_id}")
+            if len(body) % _width(study, kind):
+                raise FileError(self._path(number), 0, "whole reports", f"others, of plan {plan_id}")
+            found.add(plan_id)
+            if number > study.state.through:
+                study.pending[number] += _reports_in(study, kind, body)
+        return found
+
+    def shut(self) -> None:
+        with self._work, self._lock:
+            if self._writer is not None:
+                with contextlib.suppress(StoreError):  # then it is recovered as after a crash
+                    self._writer.seal()
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        if self._handle >= 0:
+            os.close(self._handle)  # and with it the lock
+            self._handle = -1
+
+    # ------------------------------------------------------------ plans
+
+    def put_plan(self, plan: Plan) -> bool:
+        with self._work, self._lock:
+            self._check_open()
+            if plan.id in self._studies:
+                return False
+            self._studies[plan.id] = StudyFolder.create(plan, self._folder / "studies" / plan.id)
+            return True
+
+    def plan_ids(self) -> list[str]:
+        self._check_open()
+        return sorted(self._studies)
+
+    def study(self, plan_id: str) -> Study:
+        study = self._study(plan_id)
+        with self._lock:
+            state, pending = study.state, sum(study.pending.values())
+        received = state.counts.received + pending
+        counts = replace(state.counts, received=received, batches=len(state.digests))
+        return Study(study.plan, state.state, counts)
+
+    def _check_open(self) -> None:
+        if self._handle < 0:
+            raise StoreError("the store was shut")
+
+    def _study(self, plan_id: str) -> StudyFolder:
+        self._check_open()
+        study = self._studies.get(plan_id)
+        if study is None:
+            raise UnknownPlanError(f"the store holds no plan {plan_id[:64]}")
+        return study
+
+    def _taking(self, plan_id: str) -> StudyFolder:
+        """Return a study that is open."""
+        study = self._study(plan_id)
+        if study.state.state is not StudyState.OPEN:
+            raise StudyClosedError("the study is closed")
+        return study
+
+    def _existing(self, plan_id: str) -> StudyFolder:
+        """Return a study whose reports were not deleted."""
+        study = self._study(plan_id)
+        if study.state.state is StudyState.DELETED:
+            raise StoreError("the reports of this study were deleted, as its plan says")
+        return study
+
+    # ------------------------------------------------------------ while a study is open
+
+    def append(self, batches: Sequence[tuple[str, NDArray[np.uint8]]]) -> list[StoreError | None]:
+        answers: list[StoreError | None] = []
+        bodies: dict[str, list[bytes]] = defaultdict(list)
+        with self._lock:
+            for plan_id, reports in batches:
+                try:
+                    study = self._taking(plan_id)
+                except StoreError as error:
+                    answers.append(error)
+                    continue
+                bodies[plan_id].append(as_rows(reports, study.plan.report_width).tobytes())
+                answers.append(None)
+            self._commit(REPORTS, {plan_id: b"".join(body) for plan_id, body in bodies.items()})
+        return answers
+
+    def withdraw(self, plan_id: str, ids: NDArray[np.uint8]) -> None:
+        with self._lock:
+            self._taking(plan_id)
+            self._commit(WITHDRAWN, {plan_id: checked_ids(ids).tobytes()})
+
+    def _commit(self, kind: int, bodies: dict[str, bytes]) -> None:
+        """Write one frame and flush it; the caller holds the lock."""
+        entries = [Entry(kind, bytes.fromhex(plan_id), body) for plan_id, body in bodies.items() if body]
+        if not entries:
+            return
+        if self._writer is not None and self._writer.size >= SEGMENT_BYTES:
+            self._complete()
+        if self._writer is None:
+            self._writer = SegmentWriter(self._path(self._last + 1), self._last + 1)
+            self._last += 1
+        self._writer.append(entries)
+        for plan_id, body in bodies.items():
+            study = self._studies[plan_id]
+            study.pending[self._writer.number] += _reports_in(study, kind, body)
+            self._writer_plans.add(plan_id)
+
+    def _complete(self) -> None:
+        """Seal the growing segment; the caller holds the lock."""
+        if self._writer is not None:
+            self._writer.seal()
+            self._segments[self._writer.number] = self._writer_plans
+            self._writer, self._writer_plans = None, set()
+
+    def close(self, plan_id: str) -> None:
+        with self._lock:
+            study = self._study(plan_id)
+            if study.state.state is StudyState.OPEN:
+                study.publish(replace(study.state, state=StudyState.CLOSED))
+
+    # ------------------------------------------------------------ reading
+
+    def compact(self, plan_id: str) -> Counts:
+        with self._work, room_on_disk():
+            self._compact(self._study(plan_id))
+        return self.study(plan_id).counts
+
+    def _compact(self, study: StudyFolder) -> None:
+        """Merge, publish, and take the entries out of the log; the caller holds the right to work."""
+        with self._lock:
+            if study.pending:
+                self._complete()
+            numbers = sorted(study.pending)
+        if numbers:
+            merged = study.merged(
+                self._rows(study, numbers, WITHDRAWN), self._rows(study, numbers, REPORTS), self._bounds
+            )
+            with self._lock:
+                received = merged.counts.received + sum(study.pending[number] for number in numbers)
+                state = replace(
+                    merged,
+                    state=study.state.state,  # it may have been closed meanwhile
+                    through=numbers[-1],
+                    counts=replace(merged.counts, received=received),
+                )
+                study.publish(state)
+                for number in numbers:
+                    del study.pending[number]
+        study.tidy()
+        self._scrub(study.plan.id, study.state.through)
+
+    def _rows(self, study: StudyFolder, numbers: list[int], kind: int) -> Iterator[NDArray[np.uint8]]:
+        """Yield what segments hold of a study."""
+        for number in numbers:
+            for found, plan_id, body in read_segment(self._path(number), number):
+                if found == kind and plan_id == study.plan.id_bytes:
+                    yield as_rows(body, _width(study, kind))
+
+    def _scrub(self, plan_id: str, through: int) -> None:
+        """Take a plan's entries, which its files hold, out of the segments up to a number."""
+        with self._lock:
+            found = [n for n, plans in self._segments.items() if n <= through and plan_id in plans]
+        for number in found:
+            path, others = self._path(number), self._segments[number] - {plan_id}
+            others = {other for other in others if self._studies[other].state.through < number}
+            if others:
+                kept = (entry for entry in read_segment(path, number) if entry.plan_id.hex() in others)
+                write_segment(path, number, kept)
+                self._segments[number] = others
+            else:
+                path.unlink()
+                sync_folder(self._log)
+                with self._lock:
+                    del self._segments[number]
+
+    def reports(self, plan_id: str) -> Iterator[NDArray[np.uint8]]:
+        with self._work, room_on_disk():
+            study = self._existing(plan_id)
+            self._compact(study)
+            chunks = study.reports()
+            first = [*itertools.islice(chunks, 1)]  # it is open now, and stays so if it is replaced
+        return itertools.chain(first, chunks)
+
+    def delete_reports(self, plan_id: str) -> None:
+        with self._work, room_on_disk():
+            study = self._study(plan_id)
+            check_deletable(study.state.state, study.state.staged)
+            self._compact(study)
+            with self._lock:
+                nothing = replace(study.state, reports=None, withdrawn=None, released=None, batches=())
+                study.publish(replace(nothing, state=StudyState.DELETED))
+            study.tidy()
+
+    # ------------------------------------------------------------ batches
+
+    def stage_batch(self, plan_id: str, mix: Callable[[NDArray[np.uint8]], bytes]) -> Batch:
+        with self._work, room_on_disk():
+            if (waiting := self.staged_batch(plan_id)) is not None:
+                return waiting
+            study = self._existing(plan_id)
+            self._compact(study)
+            reports = study.all_reports()
+            batch = Batch.of(mix(reports))
+            state = study.released(reports[:, :ID_BYTES], batch, self._bounds)
+            with self._lock:
+                study.publish(replace(state, state=study.state.state))  # as of now
+            study.tidy()
+            return batch
+
+    def staged_batch(self, plan_id: str) -> Batch | None:
+        with self._lock:
+            study = self._study(plan_id)
+            return None if study.state.staged is None else study.read_batch(study.state.staged)
+
+    def acknowledge_batch(self, plan_id: str, digest: str) -> None:
+        with self._work:
+            study = self._study(plan_id)
+            with self._lock:
+                if study.state.staged == digest:
+                    study.publish(replace(study.state, staged=None))
+                study.tidy()
+
+    def put_batch(self, plan_id: str, digest: str, data: bytes) -> bool:
+        batch = Batch.of(data)
+        check_digest(batch, digest)
+        with self._work:
+            if digest in self._study(plan_id).state.batches:
+                return False
+            study = self._taking(plan_id)
+            study.write_batch(batch)
+            with self._lock:
+                self._taking(plan_id)  # it may have been closed meanwhile
+                study.publish(replace(study.state, batches=tuple(sorted([*study.state.batches, digest]))))
+            return True
+
+    def batches(self, plan_id: str) -> Iterator[Batch]:
+        study = self._existing(plan_id)
+        return map(study.read_batch, study.state.batches)
+
+    # ------------------------------------------------------------ documents and invitations
+
+    def put_document(self, plan_id: str, name: str, data: bytes) -> bytes:
+        study, name = self._study(plan_id), checked_name(name)
+        with self._lock:
+            return study.put_document(name, data)
+
+    def document(self, plan_id: str, name: str) -> bytes | None:
+        return self._study(plan_id).document(checked_name(name))
+
+    def invite(self, plan_id: str, marks: NDArray[np.uint8]) -> None:
+        checked_marks(marks)
+        with self._work:
+            self._existing(plan_id).invite(marks)
+
+    def invited(self, plan_id: str, marks: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        return self._study(plan_id).invited(checked_marks(marks))
+
+    def _path(self, number: int) -> Path:
+        return self._log / f"{number:08}.segment"
+
+
+def _lock_folder(handle: int, folder: Path) -> None:
+    try:
+        fcntl.flock(
+            handle, fcntl.LOCK_EX | fcntl.LOCK_NB
+        )  # let go when the handle is closed, also by a crash
+    except BlockingIOError:
+        raise StoreError(
+            f"{folder} is open in another process; an embedded store has one writer. Stop that one first, or "
+            "keep the store in PostgreSQL"
+        ) from None
+
+
+def _width(study: StudyFolder, kind: int) -> int:
+    """Return the bytes of one row of an entry."""
+    return study.plan.report_width if kind == REPORTS else ID_BYTES
+
+
+def _reports_in(study: StudyFolder, kind: int, body: bytes | memoryview) -> int:
+    """Return how many reports an entry holds."""
+    return len(body) // study.plan.report_width if kind == REPORTS else 0
