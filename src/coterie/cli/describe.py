@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
+from coterie.cli.screen import counted
 from coterie.errors import PlanError
 from coterie.features.schema import DECLARED, Schema
 from coterie.plan import Plan
@@ -29,7 +30,10 @@ def plan_table(plan: Plan) -> Table:
 def _plan_rows(plan: Plan) -> list[tuple[str, str]]:
     return [
         ("plan", plan.id),
-        ("asks for", f"{plan.clusters:,} centers of points with {plan.dimension:,} coordinates"),
+        (
+            "asks for",
+            f"{counted(plan.clusters, 'center')} of points with {counted(plan.dimension, 'coordinate')}",
+        ),
         *([("features", _feature_words(plan.features))] if plan.features is not None else []),
         ("of", f"about {plan.expected_users:,} people, one report each"),
         ("expect", expectation_words(plan)),
@@ -38,6 +42,7 @@ def _plan_rows(plan: Plan) -> list[tuple[str, str]]:
         ("ball", f"radius {plan.radius:g} around {_center_words(plan)}; points outside are clipped to it"),
         ("seed", f"{plan.seed} (public)"),
         *([("ids", "from tokens that the collector issues")] if plan.ids == "token" else []),
+        *([("collected", plan.collection.words)] if plan.collection is not None else []),
         *([("study", f"{plan.study}; for people who answered no other plan of it")] if plan.study else []),
         *([("after", ", ".join(plan.after))] if plan.after else []),
     ]
@@ -111,5 +116,6 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "expected": [{**asdict(found), "hopeless": found.hopeless} for found in expectations(plan)],
         "minimum_batch": plan.minimum_batch,
         **({} if plan.features is None else {"features": plan.features.to_dict()}),
+        **({} if plan.collection is None else {"collection": plan.collection.to_dict()}),
         "promise": str(plan.guarantee),
     }
