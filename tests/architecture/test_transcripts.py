@@ -134,6 +134,11 @@ def test_a_shuffled_study(terminal):
     follow(terminal, "shuffle")
 
 
+def test_a_hundred_million_people(terminal):
+    points(50_000, 4)
+    follow(terminal, "simulate")
+
+
 @pytest.mark.nightly
 def test_the_demo(terminal):
     follow(terminal, "demo")
