@@ -41,7 +41,7 @@ POOL = 1 << 20  # earlier reports that may come again
 WARM = 20_000  # reports that compile everything
 SEPARATION = 8.0  # r of the mixture that people are like
 LIKE = 20_000  # points that people are like
-FLOOR_RUNS = 40
+FLOOR_RUNS = 16
 
 Figures = dict[str, Any]
 
@@ -224,7 +224,7 @@ def write_points(path: str, people: int, dimension: int = 100, clusters: int = 8
 def hot_path(reports: int) -> Figures:
     """Measure `Aggregate.add` against the sum of its floors, with and without the second moment, in turns.
 
-    All on one core, as the floors are; CPU nanoseconds per report, the least of many short runs, because what
+    All on one core, as the floors are; CPU nanoseconds per report, the least of several runs, because what
     other processes take is not ours.
     """
     plan = speed.the_plan()
@@ -242,7 +242,7 @@ def hot_path(reports: int) -> Figures:
                 if turn:
                     best[name] = min(best[name], 1e9 * (time.process_time() - used) / reports)
             codeword.SECOND_MOMENT_LIMIT = limit  # type: ignore[misc]
-            if turn % 10 == 0:
+            if turn % 4 == 0:
                 for floor in speed.measure_floors(plan, 3):
                     name = f"{floor.name.removeprefix('floor of a report: ')}, {floor.kernels}"
                     floors[name] = min(floors.get(name, float("inf")), floor.value)

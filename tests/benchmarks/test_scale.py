@@ -81,8 +81,11 @@ def test_exponents():
 
 def test_a_billion_is_measured_or_extrapolated_from_the_large_ones():
     points = [(10**4, 9.0), (10**6, 0.2), (10**7, 2.0), (10**8, 20.0)]
-    assert scale.at_a_billion(points) == (pytest.approx(200.0), False)
-    assert scale.at_a_billion([*points, (10**9, 170.0)]) == (170.0, True)
+    assert scale.at_a_billion(points, 1.0) == (pytest.approx(200.0), False)
+    assert scale.at_a_billion([*points, (10**9, 170.0)], 1.0) == (170.0, True)
+    falling = [(10**6, 0.4), (10**7, 2.0)]
+    assert scale.at_a_billion(falling, 1.0) == (pytest.approx(200.0), False)
+    assert scale.at_a_billion([(10**6, 0.1), (10**7, 2.0)], 1.0)[0] > 200
 
 
 def test_bars_are_kept_and_missed():
