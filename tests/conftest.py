@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import settings
 
-from coterie.centers import explain, population
+from coterie.centers import population, repeats
 
 # Fixed examples, so that a check that passed passes again; no deadline, because machines are shared.
 settings.register_profile("check", derandomize=True, deadline=None, database=None)
@@ -17,5 +17,5 @@ def fewer_atoms():
     """Decode with fewer atoms and repeats, for time; the benchmarks have the real numbers."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(population, "ATOMS", 1000)
-        patch.setattr(explain, "REPEATS", 3)
+        patch.setattr(repeats, "REPEATS", 3)
         yield
