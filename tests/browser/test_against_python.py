@@ -11,6 +11,7 @@ import pytest
 from coterie import Plan
 from coterie.errors import PlanError
 from coterie.features import Category, Cycle, Embedding, Flag, Number, Ordinal, Schema
+from coterie.plan.collection import Collection
 from coterie.privacy.odds import largest_odds
 
 PEOPLE = 60
@@ -160,7 +161,9 @@ def changed(rng, plan):
         if action < 0.1:
             del at[last]
         elif action < 0.2 and isinstance(at, dict):
-            at[rng.choice(["x", "__proto__", "weight", "features", "constructor"])] = rng.choice(VALUES)
+            at[rng.choice(["x", "__proto__", "weight", "features", "collection", "constructor"])] = (
+                rng.choice(VALUES)
+            )
         elif action < 0.3 and isinstance(at, list):
             at.append(at[last])
         elif action < 0.5 and isinstance(at[last], int | float) and not isinstance(at[last], bool):
@@ -182,6 +185,7 @@ def test_changed_plans_are_read_and_refused_alike(node):
             clusters=1,
             epsilon=3.0,
             expected_users=5000,
+            collection=Collection(opens=7200, closes=10800, minimum=10, retention=86_400),
         ).to_json(),
     ]
     texts = [changed(rng, rng.choice(plans)) for _ in range(CHANGES)]

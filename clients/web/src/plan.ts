@@ -35,10 +35,25 @@ export interface Plan {
   readonly ids: "random" | "token";
   /** What the study asks for; null where people are points. */
   readonly features: Schema | null;
+  /** How it is collected; null where the plan does not say. */
+  readonly collection: Collection | null;
   /** Bytes of one report. */
   readonly reportBytes: number;
   /** With what probability a report says any one index of the person's own cap, and any one outside it. */
   readonly chances: { readonly inside: number; readonly outside: number };
+}
+
+/** How a plan is collected. Times are seconds since 1970-01-01T00:00:00Z. */
+export interface Collection {
+  /** When reports are taken in: from `opens` until just before `closes`; null where there is no such bound. */
+  readonly opens: number | null;
+  readonly closes: number | null;
+  /** Seconds: a collector keeps no time but in multiples of it. */
+  readonly timePrecision: number;
+  /** People without whom nothing is decoded. */
+  readonly minimum: number;
+  /** Seconds after the close for which reports are kept; null: until they are deleted. */
+  readonly retention: number | null;
 }
 
 /** What the encoder needs of a plan. */
@@ -62,6 +77,8 @@ const MOST_ROWS = 2 ** 16;
 const NET_COORDINATES = 2 ** 18;
 const STEPS = 2 ** 20;
 const SMALLEST_NORMAL = 2.2250738585072014e-308;
+const LATEST = 253402300799; // the last second of the year 9999
+const LONGEST = 2 ** 32; // seconds
 const MOST_INTEGER = Number.MAX_SAFE_INTEGER;
 const FIELDS =
   "format version protocol model dimension clusters epsilon delta expected_users center radius seed ids study after parameters";
@@ -81,7 +98,7 @@ const mechanisms = new WeakMap<Plan, Mechanism>(); // a plan that was not read h
  */
 export function readPlan(source: string | Uint8Array, id?: string): Plan {
   const json = readObject(source);
-  const o = fields(json, "plan", FIELDS, "features");
+  const o = fields(json, "plan", FIELDS, "features collection");
   choice(o["format"], "plan.format", ["coterie-plan"]);
   integer(o["version"], "plan.version", 1, 1);
   choice(o["protocol"], "plan.protocol", ["codeword"]);
@@ -105,6 +122,7 @@ export function readPlan(source: string | Uint8Array, id?: string): Plan {
     if (!after.length && center) refuse("plan.center", "null, as the features have");
     if (!after.length && radius !== features.radius) refuse("plan.radius", `${features.radius}, as the features have`);
   }
+  const collection = "collection" in o ? readCollection(o["collection"], expectedUsers) : null;
   const parameters = readParameters(o["parameters"], dimension, epsilon);
 
   const text = canonical(json);
@@ -121,6 +139,7 @@ export function readPlan(source: string | Uint8Array, id?: string): Plan {
     expectedUsers,
     ids,
     features: features && features.schema,
+    collection,
     reportBytes: parameters.codewords > 256 ? 14 : 13,
     chances: Object.freeze({ inside: parameters.odds / parameters.total, outside: UNIT / parameters.total }),
   });
@@ -138,6 +157,23 @@ function readCenter(value: Json | undefined, dimension: number): readonly number
   const most = Number.MAX_VALUE;
   const center = array(value, "plan.center", dimension, dimension).map((x) => real(x, "plan.center", -most, most));
   return center.some(Boolean) ? center : null; // the origin has one spelling
+}
+
+function readCollection(value: Json | undefined, people: number): Collection {
+  const at = (field: string) => `collection.${field}`;
+  const o = fields(value, "collection", "opens closes time_precision minimum retention");
+  const orNull = (field: string, most: number) => (o[field] === null ? null : integer(o[field], at(field), 0, most));
+  const timePrecision = integer(o["time_precision"], at("time_precision"), 1, LONGEST);
+  const moment = (field: string) => {
+    const time = orNull(field, LATEST);
+    if (time !== null && time % timePrecision) refuse(at(field), "a multiple of time_precision");
+    return time;
+  };
+  const opens = moment("opens");
+  const closes = moment("closes");
+  if (opens !== null && closes !== null && opens >= closes) refuse(at("opens"), "a time before closes");
+  const minimum = integer(o["minimum"], at("minimum"), 1, people);
+  return Object.freeze({ opens, closes, timePrecision, minimum, retention: orNull("retention", LONGEST) });
 }
 
 function readParameters(value: Json | undefined, dimension: number, epsilon: number) {

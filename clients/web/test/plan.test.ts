@@ -22,8 +22,23 @@ describe("the spelling does not matter to the id", () => {
   });
 });
 
+const WINDOW = { opens: 7200, closes: 10800, time_precision: 3600, minimum: 10, retention: null };
+const collected = (changes: object) => changed(PLAN, (o) => (o["collection"] = { ...WINDOW, ...changes } as never));
+
+test("how a plan is collected is read", () => {
+  expect(coterie.readPlan(PLAN).collection).toBeNull();
+  expect(coterie.readPlan(collected({ retention: 0 })).collection).toEqual({ opens: 7200, closes: 10800, timePrecision: 3600, minimum: 10, retention: 0 });
+});
+
 describe("refused", () => {
   test.each([
+    ["a collection that is null", changed(PLAN, (o) => (o["collection"] = null as never)), "collection: expected an object"],
+    ["a window that is not in steps", collected({ opens: 7201 }), "collection.opens: expected a multiple"],
+    ["a window that ends as it begins", collected({ opens: 10800 }), "collection.opens: expected a time before closes"],
+    ["a minimum that nobody reaches", collected({ minimum: 1001 }), "collection.minimum"],
+    ["a minimum of nobody", collected({ minimum: 0 }), "collection.minimum"],
+    ["a time precision of 0", collected({ time_precision: 0 }), "collection.time_precision"],
+    ["a retention beyond all bounds", collected({ retention: 2 ** 32 + 1 }), "collection.retention"],
     ["nothing", "", "not JSON"],
     ["a list", "[]", "object"],
     ["a byte order mark", `\ufeff${PLAN}`, "not JSON"],
