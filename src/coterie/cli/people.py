@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from coterie.features import Category, Cycle, Flag, Number, Schema
 
 DEVICES: Final = ("phone", "tablet", "computer")
-WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 SCHEMA: Final = Schema(
     (
