@@ -117,6 +117,7 @@ class RemoteCollector:
         self._attempts = attempts
         self._sleep = sleep
         self._connection: http.client.HTTPConnection | None = None
+        self._reused = False
 
     def __enter__(self) -> Self:
         return self
@@ -279,6 +280,18 @@ class RemoteCollector:
     def _once(
         self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
     ) -> tuple[int, bytes, float | None]:
+        try:
+            return self._exchange(method, path, body, headers)
+        except (http.client.RemoteDisconnected, ConnectionError):
+            if not self._reused:
+                raise
+        self.disconnect()  # the collector hung up while nothing was said: connect anew
+        return self._exchange(method, path, body, headers)
+
+    def _exchange(
+        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> tuple[int, bytes, float | None]:
+        self._reused = self._connection is not None
         if self._connection is None:
             secure = self._parts.scheme == "https"
             kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
