@@ -34,7 +34,7 @@ export type * from "./schema.js";
  * const bytes = encode(plan, [0.1, -0.2, 0.3]);
  */
 export function encode(plan: Plan, answer: Answer, options: { token?: Uint8Array; policy?: Partial<Policy> } = {}): Uint8Array {
-  checkPolicy(options.policy, plan, []);
+  checkPolicy(options.policy, plan);
   return upload(plan, answer, options.token);
 }
 

@@ -53,6 +53,7 @@ export class Ledger {
    * @throws LedgerError if another plan of the study was answered, or the answer could not be kept: then nothing may be sent.
    */
   async answer(plan: Plan, answer: Answer, options: { token?: Uint8Array; policy?: Partial<Policy> } = {}): Promise<Uint8Array> {
+    checkPolicy(options.policy, plan);
     return this.#locked("readwrite", (store, entries) => {
       const known = entries.find((entry) => entry.plan === plan.id);
       if (known) {

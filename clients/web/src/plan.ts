@@ -101,8 +101,8 @@ export function readPlan(source: string | Uint8Array, id?: string): Plan {
   const o = fields(json, "plan", FIELDS, "features collection");
   choice(o["format"], "plan.format", ["coterie-plan"]);
   integer(o["version"], "plan.version", 1, 1);
+  if (o["model"] !== "local") refuse("plan.model", '"local", since this client cannot recompute what mixing promises');
   choice(o["protocol"], "plan.protocol", ["codeword"]);
-  choice(o["model"], "plan.model", ["local"]); // what mixing promises needs an exact δ, which this client does not compute
   const dimension = integer(o["dimension"], "plan.dimension", 1, 3000);
   const expectedUsers = integer(o["expected_users"], "plan.expected_users", 1, 2 ** 40);
   const clusters = integer(o["clusters"], "plan.clusters", 1, Math.min(4096, expectedUsers));

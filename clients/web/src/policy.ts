@@ -43,18 +43,20 @@ export function figuresOf(plan: Plan): Figures {
   return { epsilon: plan.epsilon, delta: 0, localEpsilon: plan.epsilon };
 }
 
-/** Refuses a plan that asks for more than the policy allows, by itself or with what was spent before. Before anything is drawn. */
-export function checkPolicy(changes: Partial<Policy> | undefined, plan: Plan, spent: readonly Figures[]): void {
+/**
+ * Refuses a plan that asks for more than the policy allows: by itself; or, where what was `spent` before is given, with all of that.
+ * Before anything is drawn.
+ */
+export function checkPolicy(changes: Partial<Policy> | undefined, plan: Plan, spent?: readonly Figures[]): void {
   const policy = { ...DEFAULT_POLICY, ...changes };
-  const asked = figuresOf(plan);
+  const scope = spent ? "total" : "max";
+  const figures = [...(spent ?? []), figuresOf(plan)];
   for (const name of ["Epsilon", "Delta", "LocalEpsilon"] as const) {
     const figure = (name[0]?.toLowerCase() + name.slice(1)) as keyof Figures;
-    for (const [scope, figures] of [["max", [asked]], ["total", [...spent, asked]]] as const) {
-      const limit = policy[`${scope}${name}`];
-      if (typeof limit !== "number" || !(limit >= 0)) throw new PolicyError(`policy.${scope}${name}: expected a number of 0 or more`);
-      if (sum(figures.map((one) => one[figure])) > exact(limit)) {
-        throw new PolicyError(`plan ${plan.id}: it asks for more than ${scope}${name} ${limit}, which the policy allows; nothing was drawn`);
-      }
+    const limit = policy[`${scope}${name}`];
+    if (typeof limit !== "number" || !(limit >= 0)) throw new PolicyError(`policy.${scope}${name}: expected a number of 0 or more`);
+    if (sum(figures.map((one) => one[figure])) > exact(limit)) {
+      throw new PolicyError(`plan ${plan.id}: it asks for more than ${scope}${name} ${limit}, which the policy allows; nothing was drawn`);
     }
   }
 }

@@ -133,11 +133,11 @@ describe("the policy", () => {
     expect(draws).not.toHaveBeenCalled();
   });
   test("can be changed by the owner alone", () => {
-    expect(coterie.encode(asking(16), POINT, { policy: { maxEpsilon: 16, maxLocalEpsilon: 16, totalEpsilon: 16 } })).toHaveLength(13);
+    expect(coterie.encode(asking(16), POINT, { policy: { maxEpsilon: 16, maxLocalEpsilon: 16 } })).toHaveLength(13);
     expect(() => coterie.encode(plan, POINT, { policy: { maxEpsilon: 0.5 } })).toThrow("maxEpsilon 0.5");
     expect(() => coterie.encode(plan, POINT, { policy: { maxLocalEpsilon: 0.5 } })).toThrow("maxLocalEpsilon 0.5");
     expect(() => coterie.encode(plan, POINT, { policy: { maxEpsilon: NaN } })).toThrow("policy.maxEpsilon");
-    expect(() => coterie.encode(plan, POINT, { policy: { totalDelta: -1 } })).toThrow("policy.totalDelta");
+    expect(() => coterie.checkPolicy({ totalDelta: -1 }, plan, [])).toThrow("policy.totalDelta");
   });
   test("sums exactly: ten times 0.1 is more than 1", () => {
     const tenth = { epsilon: 0.1, delta: 0, localEpsilon: 0.1 };

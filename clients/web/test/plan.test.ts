@@ -62,6 +62,7 @@ describe("refused", () => {
     ["a delta in the local model", PLAN.replace('"delta":0', '"delta":1e-9'), "plan.delta"],
     ["the shuffle model", PLAN.replace('"local"', '"shuffle"').replace('"delta":0', '"delta":1e-6'), 'plan.model: expected "local"'],
     ["another protocol", PLAN.replace('"codeword"', '"net-tree"'), 'plan.protocol: expected "codeword"'],
+    ["no model that is known", PLAN.replace('"local"', '"remote"'), "plan.model"],
     ["features that are null", PLAN.replace('"format"', '"features":null,"format"'), "features"],
     ["features of another dimension", PLAN.replace('"format"', `"features":${SCHEMA},"format"`), "plan.dimension: expected 1"],
     ["65 plans before", changed(PLAN, (o) => (o["after"] = Array.from({ length: 65 }, (_, i) => String(i).padStart(64, "0")))), "plan.after"],

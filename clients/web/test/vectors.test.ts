@@ -1,10 +1,15 @@
 /** Every golden vector, with every step on the way. */
 import { describe, expect, test } from "vitest";
 import * as coterie from "../src/internal.js";
-import { bytes, load, record, type RecordVectors, type Vectors } from "./vectors.js";
+import {
+  bytes, load, record, source, type PlanVectors, type RecordVectors, type ShuffleVectors, type StudyVectors, type Vectors,
+} from "./vectors.js";
 
 const codeword = load<Vectors>("codeword");
 const records = load<RecordVectors>("records");
+const { studies } = load<StudyVectors>("studies");
+const plans = load<PlanVectors>("plan_json");
+const shuffle = load<ShuffleVectors>("shuffle");
 const STEPS = ["quantized", "row", "flip", "cell", "height", "sign", "lifted", "rounded", "scores"] as const;
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value)); // -0 is 0
 
@@ -71,4 +76,41 @@ describe.each(records.good)("records: $name", ({ schema: json, radius, cases }) 
 test.each(records.bad)("refused schema: $name", ({ schema, about }) => {
   expect(() => coterie.readSchema(coterie.readObject(schema))).toThrow(coterie.PlanError);
   expect(() => coterie.readSchema(coterie.readObject(schema))).toThrow(about);
+});
+
+describe.each(studies)("study: $name", ({ plan: json, plan_id, radius, draw_below, cases }) => {
+  const plan = coterie.readPlan(json, plan_id);
+  const mechanism = coterie.mechanismOf(plan);
+  test("id, radius and total odds", () => {
+    expect([plan.id, mechanism.total]).toEqual([plan_id, draw_below]);
+    const { features } = coterie.readObject(json);
+    expect(coterie.readSchema(features).radius).toBe(radius); // of the features; a plan that follows others may have another
+  });
+  test.each(cases)("$record", (one) => {
+    const person = record(one as { record: string });
+    const point = coterie.pointOf(plan, person) as number[];
+    expect(point.map((x) => x + 0)).toEqual((one.point as number[]).map((x) => x + 0));
+    const steps = coterie.explain(mechanism, point, bytes(one.id));
+    for (const step of STEPS) {
+      if (step in one) expect(plain(steps[step] ?? null), step).toEqual(one[step]);
+    }
+    expect(coterie.hex(coterie.report(plan, person, bytes(one.id), one.draw))).toBe(one.report);
+  });
+});
+
+test.each(plans.same)("the same plan: $name", (one) => {
+  const plan = coterie.readPlan(source(one));
+  expect([plan.json, plan.id]).toEqual([one.canonical, one.plan_id]);
+});
+
+test.each(plans.bad)("no plan: $name", (one) => {
+  expect(() => coterie.readPlan(source(one))).toThrow(coterie.PlanError);
+});
+
+test.each([...shuffle.codeword, ...shuffle.vector_sums])("the shuffle model is refused", ({ plan }) => {
+  expect(() => coterie.readPlan(plan)).toThrow(/plan\.model: expected "local", since this client cannot recompute/);
+});
+
+test.each(shuffle.bad_plans)("refused plan: $name", ({ plan }) => {
+  expect(() => coterie.readPlan(plan)).toThrow(coterie.PlanError);
 });

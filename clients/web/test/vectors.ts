@@ -30,6 +30,34 @@ export interface RecordVectors {
   bad: { name: string; schema: string; about: string }[];
 }
 
+export interface StudyVectors {
+  studies: { name: string; plan: string; plan_id: string; radius: number; draw_below: number; cases: Case[] }[];
+}
+
+interface Text {
+  name: string;
+  text?: string;
+  hex?: string;
+  spaces?: number;
+}
+
+export interface PlanVectors {
+  same: (Text & { canonical: string; plan_id: string })[];
+  bad: Text[];
+}
+
+export interface ShuffleVectors {
+  codeword: { plan: string }[];
+  vector_sums: { plan: string }[];
+  bad_plans: { name: string; plan: string }[];
+}
+
+/** A plan as it came: text, or bytes that are none. */
+export function source({ text, hex, spaces }: Text): string | Uint8Array {
+  if (hex !== undefined) return bytes(hex);
+  return spaces === undefined ? (text as string) : (text as string).replace("…", " ".repeat(spaces));
+}
+
 export function load<T>(name: string): T {
   return JSON.parse(readFileSync(new URL(`../../../tests/vectors/${name}.json`, import.meta.url), "utf-8")) as T;
 }
