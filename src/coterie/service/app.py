@@ -238,11 +238,15 @@ async def put_plan(request: Request) -> Response:
 
 async def status(request: Request) -> Response:
     """Tell where a study is, coarsely."""
-    collector, known = of(request), await of(request).known(request)
+    return json_response(await study_status(of(request), await of(request).known(request)))
+
+
+async def study_status(collector: Collector, known: Known) -> dict[str, Any]:
+    """Return where a study is, as anybody may know it."""
     study = await collector.ask(collector.store.study, known.plan.id)
     decoded = await collector.ask(collector.results.outcome, known.plan.id) is not None
     decoding = collector.results.is_running(known.plan.id)
-    return json_response(status_document(known, study, collector.clock(), decoded=decoded, decoding=decoding))
+    return status_document(known, study, collector.clock(), decoded=decoded, decoding=decoding)
 
 
 @operator

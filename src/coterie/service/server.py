@@ -20,6 +20,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from coterie.service.app import Collector, create_app
 from coterie.service.keys import operator_token, signing_key
+from coterie.service.pages.routes import PAGES
 from coterie.service.problems import MEDIA_TYPE, Problem
 from coterie.service.settings import Settings
 from coterie.store import Store, open_store
@@ -185,12 +186,12 @@ def serve(
     settings : Settings
         How.
     routes : sequence
-        More routes of the application.
+        More routes of the application, besides the pages.
     started : callable, optional
         Told the address when the service is ready.
     """
     with plain_log(), open_store(settings.store_address) as store:
-        app = create_app(collector_of(settings, store), routes)
+        app = create_app(collector_of(settings, store), [*PAGES, *routes])
         Server(uvicorn_config(app, settings), started).run()
 
 

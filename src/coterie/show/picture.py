@@ -89,7 +89,9 @@ def draw(view: View, disks: Sequence[Disk], truth: Open | None = None) -> str:
     marks = [] if truth is None else _people(view, truth, place)
     for disk, (x, y), radius in zip(disks, placed, radii * scale, strict=True):
         words = f"<title>group {disk.name}: {disk.share:.1%} of people</title>"
-        marks.append(f'<circle class="error" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}">{words}</circle>')
+        marks.append(
+            f'<circle class="error {disk.color}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}">{words}</circle>'
+        )
     if truth is not None:
         corners = place(view.show(truth.centers))
         marks += [f'<circle class="true" cx="{x:.1f}" cy="{y:.1f}" r="14"/>' for x, y in corners]

@@ -219,7 +219,7 @@ class Reader(html.parser.HTMLParser):
     def handle_starttag(self, tag, attributes):
         self.seen.append((tag, dict(attributes)))
         if tag not in ("meta", "path", "circle", "rect") or (
-            tag == "circle" and dict(attributes)["class"] == "error"
+            tag == "circle" and dict(attributes)["class"].startswith("error")
         ):
             self.open.append(tag)
 
