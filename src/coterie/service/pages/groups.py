@@ -76,7 +76,8 @@ def render(found: Found) -> str:
     if not found.told:
         return (
             f"{note}<p>No group stands clear of the privacy noise closely enough to be told. The remedies "
-            "are more people or a larger ε: <code>coterie power</code> says how many, before a study begins.</p>"
+            "are more people or a larger ε: <code>coterie power</code> says how many, before a study "
+            "begins.</p>"
         )
     told = found.told[:MOST_CARDS]
     more = len(found.told) - len(told)

@@ -142,8 +142,8 @@ def _expected(plan: Plan, status: dict[str, Any]) -> str:
     )
     return (
         "<p>How much of what clustering could gain the study recovers: 100% is k-means with everybody’s data "
-        "in the open, 0% is one center for all. The range is where such studies lie. It follows from the plan "
-        f"alone, for {plan.clusters} groups and ε = {plan.epsilon:g}; nobody’s answers are looked at.</p>"
+        "in the open, 0% is one center for all. The range is where such studies lie. It follows from the "
+        f"plan alone, for {plan.clusters} groups and ε = {plan.epsilon:g}; no answers are looked at.</p>"
         '<div class="scroll"><table class="forecast"><thead><tr><td></td>'
         f'<th scope="col">now, with <span data-live="reports">{status["reports"]:,}</span> reports</th>'
         f'<th scope="col">with {plan.expected_users:,}, as planned</th></tr></thead>'
