@@ -55,7 +55,7 @@ def serving(folder, *, clock=time.time, store=None, routes=(), settings=None, **
     chosen = Settings(data=folder, port=0, **(settings or {}))
     with contextlib.ExitStack() as stack:
         kept = store if store is not None else stack.enter_context(open_store(chosen.store_address))
-        collector = Collector(kept, token=TOKEN, key=KEY, clock=clock, **options)
+        collector = Collector(kept, token=TOKEN, key=KEY, clock=clock, **{"status_seconds": 0, **options})
         ready, found = threading.Event(), {}
         server = Server(
             uvicorn_config(create_app(collector, routes), chosen),

@@ -70,6 +70,8 @@ class Collector:
         The Ed25519 key of manifests, 32 bytes.
     most_body, most_waiting, most_reports, reports_per_second, upkeep_seconds, compact_seconds, decode_seconds
         As in `Settings`.
+    status_seconds : float
+        For which a status is told again before the store is asked.
     clock : callable
         Seconds since 1970.
     messages : callable
@@ -89,6 +91,7 @@ class Collector:
         upkeep_seconds: float = 60,
         compact_seconds: float = 3600,
         decode_seconds: float = 3600,
+        status_seconds: float = 1,
         clock: Callable[[], float] = time.time,
         messages: Messages = counted_reports,
     ) -> None:
@@ -109,6 +112,8 @@ class Collector:
         )
         self.results = Results(store, key, timeout=decode_seconds, clock=clock, messages=messages)
         self.upkeep = Upkeep(store, self.studies, self.results, compact_seconds=compact_seconds, clock=clock)
+        self.status_seconds = status_seconds
+        self.told: dict[str, tuple[float, dict[str, Any]]] = {}  # until when a status is told, and it
         self._token = token
         self._most_body = most_body
         self._upkeep_seconds = upkeep_seconds
@@ -242,11 +247,15 @@ async def status(request: Request) -> Response:
 
 
 async def study_status(collector: Collector, known: Known) -> dict[str, Any]:
-    """Return where a study is, as anybody may know it."""
+    """Return where a study is, as anybody may know it; the same again for a while."""
+    if (told := collector.told.get(known.plan.id)) is not None and time.monotonic() < told[0]:
+        return told[1]
     study = await collector.ask(collector.store.study, known.plan.id)
-    decoded = await collector.ask(collector.results.outcome, known.plan.id) is not None
+    decoded = await collector.ask(collector.results.is_decoded, known.plan.id)
     decoding = collector.results.is_running(known.plan.id)
-    return status_document(known, study, collector.clock(), decoded=decoded, decoding=decoding)
+    document = status_document(known, study, collector.clock(), decoded=decoded, decoding=decoding)
+    collector.told[known.plan.id] = time.monotonic() + collector.status_seconds, document
+    return document
 
 
 @operator
