@@ -16,7 +16,8 @@ from coterie.encode.base import ENCODERS
 from coterie.plan import Plan
 from coterie.plan.collection import Collection
 from coterie.remote import RemoteCollector
-from coterie.service.app import Collector, create_app
+from coterie.service.app import create_app
+from coterie.service.collector import Collector
 from coterie.service.server import Server, uvicorn_config
 from coterie.service.settings import Settings
 from coterie.store import open_store

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -141,21 +140,3 @@ def test_wrong_settings_are_one_line(tmp_path):
     assert "no setting 'colour'" in done.stderr
     assert "given as --port" in run("serve", "--data", tmp_path, "--set", "port=1", code=1).stderr
     assert "no role" in run("serve", "--data", tmp_path, "--role", "king", code=1).stderr
-
-
-def test_a_backup_is_restored(tmp_path):
-    plan, rows = small_plan(), reports_of(small_plan(), 60)
-    with serving(tmp_path / "data") as server:
-        server.store.put_plan(plan)
-        with RemoteCollector(server.url) as collector:
-            collector.send(plan, rows[:40])
-    shutil.copytree(tmp_path / "data", tmp_path / "backup")  # of a server that was stopped
-    with serving(tmp_path / "data") as server, RemoteCollector(server.url, token=TOKEN) as operator:
-        operator.send(plan, rows[40:])
-        operator.close(plan.id)
-    shutil.rmtree(tmp_path / "data")
-    shutil.copytree(tmp_path / "backup", tmp_path / "data")
-    with serving(tmp_path / "data") as server, RemoteCollector(server.url, token=TOKEN) as operator:
-        assert server.store.compact(plan.id).counted == 40
-        assert operator.send(plan, rows).failures == ()  # clients that send again bring the rest back
-        assert server.store.compact(plan.id).counted == 60

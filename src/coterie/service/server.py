@@ -18,7 +18,8 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from coterie.service.app import Collector, create_app
+from coterie.service.app import create_app
+from coterie.service.collector import Collector
 from coterie.service.keys import operator_token, signing_key
 from coterie.service.pages.routes import PAGES
 from coterie.service.problems import MEDIA_TYPE, Problem

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from coterie.plan import Plan
-from coterie.service.app import of, study_status
+from coterie.service.endpoints import of, study_status
 from coterie.service.pages import groups, participate, study
 from coterie.service.pages.assets import assets
 from coterie.service.pages.headers import ASSET, PAGE
