@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         LocalKMeans,
         SeededFitWarning,
         ShuffleKMeans,
+        UnreadColumnsWarning,
         UnsupportedCentersWarning,
     )
     from coterie.plan import Plan
@@ -49,6 +50,7 @@ __all__ = [
     "Result",
     "SeededFitWarning",
     "ShuffleKMeans",
+    "UnreadColumnsWarning",
     "UnsupportedCentersWarning",
     "__version__",
     "decode",
@@ -71,6 +73,7 @@ _ROOM_OF = {
     "Result": "coterie.centers",
     "SeededFitWarning": "coterie.estimators",
     "ShuffleKMeans": "coterie.estimators",
+    "UnreadColumnsWarning": "coterie.estimators",
     "UnsupportedCentersWarning": "coterie.estimators",
     "decode": "coterie.centers",
     "write_reports": "coterie.wire.report_file",

@@ -9,7 +9,7 @@
  */
 import { below, randomBytes } from "./coins.js";
 import { PointError, ReportError } from "./errors.js";
-import { lift, locate, quantize, rotate, type View } from "./geometry.js";
+import { lift, locate, quantize, rotate, rotationKey, type View } from "./geometry.js";
 import { mechanismOf, UNIT, type Mechanism, type Plan } from "./plan.js";
 import { toPoint, type Person } from "./schema.js";
 import { join, sha256 } from "./sha256.js";
@@ -94,7 +94,7 @@ export function explain(mechanism: Mechanism, point: ArrayLike<number>, id: Uint
 
   const lifted = lift(quantized, mechanism.countWeight);
   const step = 1 << Math.ceil((3 * (31 - Math.clz32(embedding)) - 5) / 2); // 2^h
-  const rounded = Array.from(rotate(lifted, embedding, "embedding", mechanism.id), (y) => Math.floor((y + step / 2) / step));
+  const rounded = Array.from(rotate(lifted, embedding, rotationKey("embedding", mechanism.id)), (y) => Math.floor((y + step / 2) / step));
   const scores = correlate(blocks.subarray(16), rounded).map((score) => sign * score);
   const order = scores.map((_, i) => i).sort((i, j) => (scores[j] as number) - (scores[i] as number) || i - j);
   return { quantized, row, flip, ...where, sign, lifted, rounded, scores, order };

@@ -51,9 +51,13 @@ function integerRoot(square: number): number {
   return root;
 }
 
+/** The key of a plan's rotation; its first 16 bytes count. */
+export function rotationKey(label: string, planId: Uint8Array): Uint8Array {
+  return sha256(`coterie/1/rotation/${label}/`, planId);
+}
+
 /** Signs and a Walsh-Hadamard transform, twice, of a vector padded to `size`. */
-export function rotate(vector: readonly number[], size: number, label: string, planId: Uint8Array): Float64Array {
-  const key = sha256(`coterie/1/rotation/${label}/`, planId);
+export function rotate(vector: readonly number[], size: number, key: Uint8Array): Float64Array {
   const signs = counter(key)(new Uint8Array(12), 0, Math.ceil(size / 64));
   const y = new Float64Array(size);
   y.set(vector);
@@ -79,14 +83,15 @@ export function bit(bytes: Uint8Array, j: number): number {
   return ((bytes[j >> 3] as number) >> (7 - (j & 7))) & 1;
 }
 
-function atLeast(size: number, least: number): number {
+/** The least power of two that is at least `size`, itself one, and at least `least`. */
+export function powerFrom(size: number, least: number): number {
   while (size < least) size *= 2;
   return size;
 }
 
 /** S, the length of the rotations of halfspaces. */
 export function halfspaceSize(dimension: number): number {
-  return atLeast(128, dimension);
+  return powerFrom(128, dimension);
 }
 
 /** Where a point lies in a view: its `cell`, or its `height` over a halfspace; and the side, +1 or -1, for a mask. */
@@ -99,14 +104,14 @@ export function locate(
 ): { cell?: number; height?: number; side: number } {
   if (view.cells === "halfspaces") {
     const size = halfspaceSize(q.length);
-    const height = rotate(q, size, `view/${number}/${Math.floor(mask / size)}`, planId)[mask % size] as number;
+    const height = rotate(q, size, rotationKey(`view/${number}/${Math.floor(mask / size)}`, planId))[mask % size] as number;
     return { height, side: height >= (view.offsets[mask] as number) ? 1 : -1 };
   }
   let cell: number;
   if (view.cells === "net") {
     cell = leastIndex(view.points.map((p) => p.reduce((total, x, i) => total + x * (x - 2 * (q[i] as number)), 0)));
   } else {
-    const y = rotate(q, atLeast(view.size, q.length), `view/${number}`, planId).subarray(0, view.size);
+    const y = rotate(q, powerFrom(view.size, q.length), rotationKey(`view/${number}`, planId)).subarray(0, view.size);
     const i = leastIndex(Array.from(y, (x) => -Math.abs(x)));
     cell = 2 * i + ((y[i] as number) < 0 ? 1 : 0);
   }

@@ -2,7 +2,7 @@
  * Locally private reports for coterie, made where the data is.
  *
  * @example
- * import { Ledger, readPlan } from "@coterie/client";
+ * import { Ledger, readPlan } from "coterie-client";
  *
  * const plan = readPlan(await (await fetch(`/plans/${id}`)).text(), id);
  * const bytes = await new Ledger().answer(plan, { age: 34, plan: "paid", hour: 8.5 });

@@ -7,8 +7,9 @@
  */
 import { fromBits, toBits } from "./exact.js";
 import { array, choice, distinct, fields, integer, real, refuse, text } from "./fields.js";
-import { quantize } from "./geometry.js";
+import { powerFrom, quantize, rotate } from "./geometry.js";
 import { isObject, type Json } from "./json.js";
+import { sha256 } from "./sha256.js";
 
 /** What every feature says. A weight is how far apart two people are who differ in this feature alone, by all of it. */
 interface Common {
@@ -49,6 +50,8 @@ export interface EmbeddingFeature extends Common {
   readonly kind: "embedding";
   readonly dimension: number;
   readonly norm: number;
+  /** From how many public directions the vector is seen; null where it is taken as it is. */
+  readonly projected: number | null;
   readonly missing: "middle";
 }
 /** One thing that a study asks for. */
@@ -97,7 +100,7 @@ function readFeature(value: Json, place: number): Feature {
   const where = `features.features[${place}]`;
   const at = (field: string) => `${where}.${field}`;
   const kind = choice(isObject(value) ? value["kind"] : refuse(where, "an object"), at("kind"), KINDS);
-  const o = fields(value, where, `kind name weight unit description missing${OWN_FIELDS[kind]}`);
+  const o = fields(value, where, `kind name weight unit description missing${OWN_FIELDS[kind]}`, kind === "embedding" ? "projected" : "");
   const missing = <Name extends string>(names: readonly Name[]) => choice(o["missing"], at("missing"), names);
   const common = {
     name: text(o["name"], at("name"), 1, 64),
@@ -136,7 +139,8 @@ function readFeature(value: Json, place: number): Feature {
     case "embedding": {
       const dimension = integer(o["dimension"], at("dimension"), 1, MOST);
       const norm = real(o["norm"], at("norm"), TINY, HUGE);
-      return Object.freeze({ kind, ...common, dimension, norm, missing: missing(["middle"]) });
+      const projected = "projected" in o ? integer(o["projected"], at("projected"), 1, dimension) : null;
+      return Object.freeze({ kind, ...common, dimension, norm, projected, missing: missing(["middle"]) });
     }
   }
 }
@@ -155,7 +159,7 @@ function corners(feature: CategoryFeature): number {
 function coordinates(feature: Feature): number {
   if (feature.kind === "category") return corners(feature) - 1;
   if (feature.kind === "cycle") return 2;
-  return feature.kind === "embedding" ? feature.dimension : 1;
+  return feature.kind === "embedding" ? (feature.projected ?? feature.dimension) : 1;
 }
 
 function squaredRadius(feature: Feature): number {
@@ -216,11 +220,20 @@ function place(feature: Feature, value: unknown): number[] {
     case "embedding": {
       const list = Array.isArray(value) || ArrayBuffer.isView(value) ? Array.from(value as ArrayLike<unknown>) : [];
       const vector = list.map((x) => (typeof x === "bigint" ? Number(x) : x)) as number[];
-      if (vector.length !== feature.dimension || !vector.every(Number.isFinite)) return Array<number>(feature.dimension).fill(0);
+      if (vector.length !== feature.dimension || !vector.every(Number.isFinite)) return Array<number>(coordinates(feature)).fill(0);
       const step = (w * 0.5) / 2 ** 20;
-      return quantize(vector, null, feature.norm).map((q) => q * step);
+      return project(quantize(vector, null, feature.norm), feature.projected).map((q) => q * step);
     }
   }
+}
+
+/** A vector of integers as seen from the first m directions of a public rotation, the same for all plans. */
+function project(q: number[], m: number | null): number[] {
+  if (m === null) return q;
+  const size = powerFrom(1, q.length);
+  const y = rotate(q, size, sha256(`coterie/1/projection/${q.length}`)).subarray(0, m);
+  const scale = Math.sqrt(size * m);
+  return quantize(y.map((x) => x / scale), null, 2 ** 20);
 }
 
 function placeNumber(feature: NumberFeature, value: unknown): number {

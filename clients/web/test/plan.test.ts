@@ -103,6 +103,14 @@ describe("a schema in a plan", () => {
     expect(coterie.encode(read, { a: true })).toHaveLength(13);
     expect(coterie.encode(read, [1])).toHaveLength(13);
   });
+  test("looks at a record's own keys, not at those that every object has", () => {
+    const named = SCHEMA.replace('"kind":"flag","missing":"middle","name":"a"', '"kind":"category","missing":"own","name":"constructor","unknown":"own","values":["x"]');
+    const { schema } = coterie.readSchema(coterie.readObject(named));
+    const missing = coterie.toPoint(schema, Object.create(null) as object as Record<string, unknown>);
+    expect(coterie.toPoint(schema, {})).toEqual(missing);
+    expect(coterie.toPoint(schema, Object.create({ constructor: "x" }) as Record<string, unknown>)).toEqual(missing);
+    expect(coterie.toPoint(schema, { constructor: "x" } as never)).not.toEqual(missing);
+  });
   test.each([
     ["radius", '"radius":1', '"radius":1.0000000000000002'],
     ["center", '"center":null', '"center":[0.5]'],
