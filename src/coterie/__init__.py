@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from coterie.aggregate import Aggregate
     from coterie.centers import Population, Result, decode
     from coterie.encode import Client
+    from coterie.engines import simulate
     from coterie.errors import CoterieError
     from coterie.estimators import (
         ClippedPointsWarning,
@@ -55,6 +56,7 @@ __all__ = [
     "__version__",
     "decode",
     "errors",
+    "simulate",
     "write_reports",
 ]
 
@@ -76,6 +78,7 @@ _ROOM_OF = {
     "UnreadColumnsWarning": "coterie.estimators",
     "UnsupportedCentersWarning": "coterie.estimators",
     "decode": "coterie.centers",
+    "simulate": "coterie.engines",
     "write_reports": "coterie.wire.report_file",
 }
 
