@@ -33,7 +33,7 @@ def run(
     """Simulate people, collect one private report from each, find the groups, and write a page about it.
 
     The people use an app, in five groups; their features, their habits and how they are drawn stand in
-    coterie/cli/people.py. Schema, encoder, reports, table and decoder are the real ones. Without --seed the
+    coterie/show/people.py. Schema, encoder, reports, table and decoder are the real ones. Without --seed the
     coins are the operating system's.
     """
     check_output(out, force=True)
@@ -57,8 +57,8 @@ def run(
 
 
 def _groups(study: Study) -> Table:
-    from coterie.cli.people import HABITS
     from coterie.cli.words import WORDING
+    from coterie.show.people import HABITS
     from coterie.show.told import letter
 
     found = study.found()
@@ -82,8 +82,8 @@ def _cost(study: Study) -> Table:
 
 
 def _facts(study: Study, out: Path) -> dict[str, Any]:
-    from coterie.cli.people import HABITS
     from coterie.cli.words import WORDING
+    from coterie.show.people import HABITS
 
     found = study.found()
     names = {number: HABITS[true].name for number, true in found.items()}

@@ -8,11 +8,11 @@ from importlib.resources import files
 from string import Template
 
 from coterie import __version__
-from coterie.cli.people import HABITS, SCHEMA
 from coterie.cli.simulation import Study
 from coterie.cli.words import WORDING, headline, shortcomings
 from coterie.plan.codeword import CodewordParameters
 from coterie.show.cards import Truth, cards
+from coterie.show.people import HABITS, SCHEMA
 from coterie.show.picture import Disk, Open, View, draw
 from coterie.show.told import everybody, letter, style
 from coterie.wire.layout import ID_BYTES
@@ -207,7 +207,7 @@ def _setting(study: Study) -> str:
     return (
         "<p>The plan declares six features and how much each counts; ball and coordinates follow from that, "
         f"{plan.dimension} of them:</p><ul>{rows}</ul>"
-        "<p>The people are drawn by a generator that can be read, <code>coterie/cli/people.py</code>: five "
+        "<p>The people are drawn by a generator that can be read, <code>coterie/show/people.py</code>: five "
         "groups of 16% to 24%. Their sizes, their distances and the number of people were chosen so that the "
         "groups can be found; fewer people, a smaller ε or groups that overlap give less.</p>"
         "<p>Schema, encoder, report bytes, table and decoder are those of a real study. "

@@ -1,6 +1,6 @@
 """One simulated study from data to verdict: what `coterie demo` runs and its page shows.
 
-The people are those of `coterie.cli.people`, so the true groups are known and the found ones can be judged.
+The people are those of `coterie.show.people`, so the true groups are known and the found ones can be judged.
 Schema, encoder, reports, table and decoder are the real ones.
 """
 
@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.centers import decode
-from coterie.cli.people import HABITS, SCHEMA, draw_people
 from coterie.coins import Coins, SimulationCoins, SystemCoins
 from coterie.engines import Inline, Partition, play
 from coterie.metrics import normalized_objective, recovered
 from coterie.plan import Plan
+from coterie.show.people import HABITS, SCHEMA, draw_people
 from coterie.show.told import told_groups
 
 if TYPE_CHECKING:

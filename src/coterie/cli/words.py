@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from coterie.cli.people import HABITS, SCHEMA
+from coterie.show.people import HABITS, SCHEMA
 from coterie.show.words import Phrase, Wording, listed, number_word
 
 if TYPE_CHECKING:

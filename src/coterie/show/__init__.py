@@ -4,6 +4,7 @@
     words     a group's name, its figures and intervals, as one would say them
     cards     a group's card: curves of cycles, bars, strips of figures
     picture   groups in the plane
+    people    the simulated people of both demos
     style     the sheet of both pages: light, dark, paper, 360 pixels and wide
 
 Everything here is HTML and SVG as text, made of public results. Names, units and descriptions come from a

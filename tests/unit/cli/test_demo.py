@@ -8,10 +8,10 @@ import pytest
 
 from coterie.cli import words
 from coterie.cli.page import render
-from coterie.cli.people import HABITS, SCHEMA, draw_people
 from coterie.cli.simulation import simulate
 from coterie.features import Estimate
 from coterie.show.cards import bell
+from coterie.show.people import HABITS, SCHEMA, draw_people
 from coterie.show.picture import Disk, Open, View, draw
 
 EASY = ("--users", 30_000, "--epsilon", 4)  # far above what can be found
