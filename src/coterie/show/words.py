@@ -222,11 +222,11 @@ class Wording:
             return f"{value:.1f} of {len(feature.levels)}"
         if isinstance(feature, Number) and feature.scale == "linear":
             return rounded(value, feature.high - feature.low)
-        return rounded(value, feature.period if isinstance(feature, Cycle) else value)
+        return rounded(value, feature.period if isinstance(feature, Cycle) else 3 * value)
 
 
 def rounded(value: float, span: float) -> str:
-    """Write a number to the hundredth of a span, roughly: with as many decimals as that takes.
+    """Write a number with as many decimals as tell a thirtieth of a span.
 
     Examples
     --------
@@ -235,6 +235,6 @@ def rounded(value: float, span: float) -> str:
     """
     if not value or not span:
         return f"{value:.0f}"
-    decimals = 1 - math.floor(math.log10(abs(span)))
+    decimals = math.ceil(1 - math.log10(abs(span) / 3))
     tiny_or_huge = decimals > 6 or decimals < -12
     return f"{value:.2g}" if tiny_or_huge else f"{value:,.{max(decimals, 0)}f}"
