@@ -1,7 +1,6 @@
 """The collector's pages in real Chromium: taking part by keyboard, what is shown and sent, what cannot be."""
 
 import hashlib
-import json
 import math
 import re
 from pathlib import Path
@@ -18,7 +17,7 @@ from coterie.remote import Receipt, RemoteCollector
 from coterie.service.pages.assets import assets
 from coterie.service.pages.routes import PAGES
 from tests.browser.test_reports import RECORD_COINS, draw_of
-from tests.service.conftest import OPERATOR, TOKEN, Clock, ask, post, reports_of, serving
+from tests.service.conftest import TOKEN, Clock, post, reports_of, serving
 from tests.service.test_pages import EVIL, ODD, evil_schema
 
 REPORTS = 300
@@ -477,16 +476,13 @@ def test_a_study_fills_up_live_and_tells_its_groups(collector, visit):
     live = page.locator("table.forecast").inner_text()
     page.reload()
     assert page.locator("table.forecast").inner_text() == live  # script and server write the same
-    assert ask(collector.url, "POST", f"/plans/{plan.id}/close", headers=OPERATOR)[0] == 200
-    wait = {**OPERATOR, "prefer": "wait=120"}
-    decoded = ask(collector.url, "POST", f"/plans/{plan.id}/decode", headers=wait)
-    assert decoded[0] == 200
+    collector.operator.close(plan.id)
+    result = collector.operator.decode(plan.id)
     page.clock.fast_forward(12_000)
     page.get_by_role("heading", name="Two groups among 12,345 people").wait_for()
     words = page.locator("main").inner_text()
     assert "member: mostly yes" in words.lower()
     assert len(page.locator("article.group").all()) == 3
-    result = json.loads(decoded[2])
     for group in result["groups"]:
         assert f"About {group['share']:.0%} of people" in words
     assert page.evaluate(FAULTS) == []
@@ -523,8 +519,11 @@ def test_every_state_can_be_read_and_used(collector, chromium, scheme, width):
         assert page.evaluate(FAULTS) == []
         page.emulate_media(media="print")
         assert not page.locator(".skip").is_visible()
-        background = page.evaluate("() => getComputedStyle(document.body).color")
-        assert background == "rgb(28, 35, 33)"  # paper is light
+        ink, scheme_there = page.evaluate(
+            "() => [document.body, document.documentElement].map((each, i) => "
+            "getComputedStyle(each)[['color', 'colorScheme'][i]])"
+        )
+        assert (ink, scheme_there) == ("rgb(28, 35, 33)", "light")  # paper is light
 
 
 def test_the_focus_can_be_seen(collector, visit):

@@ -23,7 +23,7 @@ from coterie.service.pages.routes import PAGES
 from coterie.service.status import status_document
 from coterie.service.studies import REASONS, Known
 from coterie.store import Counts, Study, StudyState
-from tests.service.conftest import OPERATOR, TOKEN, ask, post, problem, reports_of, serving, small_plan
+from tests.service.conftest import TOKEN, ask, post, problem, reports_of, serving, small_plan
 
 EVIL = '"><script>window.pwned=1</script><img src=x onerror=pwned=1>'
 ODD = "\u202eevil\u202c \u0000".replace("\u0000", "") + "\u200d\ufeff‮z̷͓̈́̀ Ünïcode"
@@ -87,7 +87,7 @@ def check_inert(text):
 
 @pytest.fixture
 def pages(tmp_path, plan):
-    with serving(tmp_path, routes=PAGES) as running:
+    with serving(tmp_path, routes=PAGES, status_seconds=0) as running:
         running.operator = RemoteCollector(running.url, token=TOKEN, attempts=1)
         running.operator.put_plan(plan)
         yield running
@@ -153,11 +153,10 @@ def test_a_study_without_features_tells_its_centers(pages, plan):
     assert "20% of the 20,000 people" in " ".join(page.text.split())
     post(pages.url, plan, b"\xff" * (20 * plan.report_width))  # no client sends such an index
     assert b'data-live="rejected-malformed">20<' in ask(pages.url, "GET", f"/plans/{plan.id}/study")[2]
-    assert ask(pages.url, "POST", f"/plans/{plan.id}/close", headers=OPERATOR)[0] == 200
+    pages.operator.close(plan.id)
     page = Reader(ask(pages.url, "GET", f"/plans/{plan.id}/study")[2].decode())
     assert "Closed, not decoded yet" in page.text
-    wait = {**OPERATOR, "prefer": "wait=120"}
-    assert ask(pages.url, "POST", f"/plans/{plan.id}/decode", headers=wait)[0] == 200
+    pages.operator.decode(plan.id)
     page = check_inert(ask(pages.url, "GET", f"/plans/{plan.id}/study")[2].decode())
     assert "Two groups among 4,000 people" in page.text
     assert "The plan declares no features" in page.text
