@@ -22,7 +22,7 @@ from coterie.aggregate import Aggregate
 from coterie.errors import DecodeError
 from coterie.plain.canonical import canonical_bytes
 from coterie.plan import Plan
-from coterie.service.decoder import decode_elsewhere
+from coterie.service.decoder import Decoder
 from coterie.service.manifest import make_manifest
 from coterie.service.problems import Problem
 from coterie.service.studies import Known
@@ -82,10 +82,12 @@ class Results:
         self._clock = clock
         self._messages = messages
         self._thread = ThreadPoolExecutor(1, "coterie-decoding")  # one study at a time
+        self._decoder = Decoder()
         self._running: dict[str, asyncio.Task[Outcome]] = {}
 
     def stop(self) -> None:
-        """Wait for nothing; what was begun is begun again when it is asked for."""
+        """End what runs; it is begun again when it is asked for."""
+        self._decoder.stop()
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     # ------------------------------------------------------------ blocking, to be called in threads
@@ -128,7 +130,7 @@ class Results:
         counts = self._store.compact(plan.id)
         self._check_minimum(known, counts.counted)
         try:
-            result, table = decode_elsewhere(plan, self._messages(self._store, plan), self._timeout)
+            result, table = self._decoder.run(plan, self._messages(self._store, plan), self._timeout)
         except DecodeError as error:
             raise Problem("undecodable", str(error)) from None
         people = Aggregate.from_bytes(table, plan).count
