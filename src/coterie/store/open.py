@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from coterie.store.base import Store, StoreError
+from coterie.store.base import Store
 
 
 def open_store(address: str | os.PathLike[str]) -> Store:
@@ -36,7 +36,9 @@ def open_store(address: str | os.PathLike[str]) -> Store:
     (1, 2)
     """
     if isinstance(address, str) and address.startswith(("postgresql://", "postgres://")):
-        raise StoreError("no store in PostgreSQL yet")
+        from coterie.store.postgres import PostgresStore
+
+        return PostgresStore(address)
     from coterie.store.embedded import EmbeddedStore
 
     return EmbeddedStore(address)
