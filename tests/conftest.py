@@ -1,6 +1,6 @@
 """What all tests share."""
 
-import secrets
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -27,16 +27,17 @@ def fewer_atoms():
 @pytest.fixture(scope="session")
 def postgres():
     """A PostgreSQL server of this test process, real and fresh; installed where it is missing."""
-    with running() as server:
+    memory = Path("/dev/shm")  # noqa: S108 - a folder of its own is made in it
+    with running(memory if memory.is_dir() else None) as server:
         yield server
 
 
 @pytest.fixture
 def database(postgres):
-    """The address of an empty database."""
+    """The address of a database in which there is no store yet."""
     import psycopg
 
-    name = f"test_{secrets.token_hex(8)}"
     with psycopg.connect(postgres.url(), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return postgres.url(name)
+        connection.execute("SET client_min_messages = warning")
+        connection.execute("DROP SCHEMA IF EXISTS coterie CASCADE")
+    return postgres.url()

@@ -123,10 +123,10 @@ class Server:
 
 
 @contextlib.contextmanager
-def running() -> Iterator[Server]:
-    """Run a fresh server while the block lasts."""
+def running(parent: Path | None = None) -> Iterator[Server]:
+    """Run a fresh server while the block lasts, its files in a temporary folder in `parent`."""
     programs = install()
-    folder = Path(tempfile.mkdtemp(prefix="coterie-postgres-"))
+    folder = Path(tempfile.mkdtemp(prefix="coterie-postgres-", dir=parent))
     server = Server(folder, programs)
     try:
         if os.geteuid() == 0:

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
 PATIENCE: Final = 20.0  # seconds to try again while the database does not answer
+_PATIENCE_AT_START: Final = 10.0
 
 _T = TypeVar("_T")
 
@@ -96,11 +97,7 @@ class PostgresStore(Store):
         self._patience = patience
         self._bounds = Bounds(memory_reports=memory_reports, folder=folder)
         self._known: dict[str, tuple[int, Plan]] = {}  # these never change
-        try:
-            with psycopg.connect(url, connect_timeout=max(2, int(patience))) as connection:
-                migrate(connection)
-        except psycopg.OperationalError as error:  # no report was near: its words say who and where
-            raise StoreUnavailableError(f"PostgreSQL cannot be reached: {error}") from None
+        self._begin(url, time.monotonic() + min(patience, _PATIENCE_AT_START))
         self._pool: psycopg_pool.ConnectionPool[Connection[Any]] = psycopg_pool.ConnectionPool(
             url,
             min_size=1,
@@ -109,6 +106,18 @@ class PostgresStore(Store):
             kwargs={"application_name": "coterie"},
             open=True,
         )
+
+    def _begin(self, url: str, end: float) -> None:
+        """Bring the database to this version, once it answers."""
+        while True:
+            try:
+                with self._psycopg.connect(url, connect_timeout=10) as connection:
+                    migrate(connection)
+                return
+            except self._psycopg.OperationalError as error:
+                if time.monotonic() > end:  # no report was near: its words say who and where
+                    raise StoreUnavailableError(f"PostgreSQL cannot be reached: {error}") from None
+                time.sleep(0.2)
 
     def shut(self) -> None:
         self._pool.close()

@@ -250,8 +250,12 @@ class StudyRows:
 
     def staged(self) -> Batch | None:
         """Return the batch that waits for its acknowledgement."""
-        digests = self.digests(staged=True)
-        return self.batch(digests[0]) if digests else None
+        rows = self.connection.execute(  # one statement: another server may acknowledge it any moment
+            "SELECT body FROM coterie.batches WHERE study = %s AND staged ORDER BY piece",
+            [self.number],
+            binary=True,
+        ).fetchall()
+        return Batch.of(b"".join(row[0] for row in rows)) if rows else None
 
     def acknowledge(self, digest: str) -> None:
         """Forget a batch that was made here."""
