@@ -1,7 +1,7 @@
 """The application: reports on the fast path, a route for everything else, problems as documents.
 
     collector = Collector(store, token=…, key=…)
-    app = create_app(collector, routes=[…])       # more routes: pages, a shuffler's
+    app = create_app(collector, routes=[…])       # more routes, such as pages
 
 `Collector` holds the parts; a route finds it as `request.app.state.collector`.
 """
@@ -13,10 +13,11 @@ import contextlib
 import json
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial, wraps
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, ClassVar, Final, ParamSpec, TypeVar
 
 import numpy as np
 from starlette.applications import Starlette
@@ -30,20 +31,23 @@ from coterie.errors import PlanError
 from coterie.plain.canonical import MAX_BYTES, parse_object
 from coterie.plain.checks import checked_fields, checked_integer
 from coterie.plan import Plan
+from coterie.service.batches import MOST_BODY, Tally, checked_people
 from coterie.service.keys import is_operator
 from coterie.service.metrics import MEDIA_TYPE as METRICS_TYPE
 from coterie.service.metrics import Metrics
 from coterie.service.openapi import openapi_document
 from coterie.service.problems import MEDIA_TYPE as PROBLEM_TYPE
 from coterie.service.problems import Problem
-from coterie.service.results import Messages, Outcome, Results, counted_reports
+from coterie.service.results import Outcome, Results
 from coterie.service.status import status_document
 from coterie.service.studies import Known, Studies
 from coterie.service.upkeep import Upkeep
 from coterie.service.uploads import Uploads
 from coterie.service.writer import Writer, problem_of
-from coterie.store import Store, StoreError
+from coterie.store import Store, StoreError, Study
 from coterie.wire.layout import TOKEN_BYTES
+from coterie.wire.shuffled_file import MEDIA_TYPE as BATCH_TYPE
+from coterie.wire.shuffled_file import is_put_by
 from coterie.wire.tokens import token_mark
 
 MOST_INVITATIONS: Final = 100_000  # of one request
@@ -68,13 +72,18 @@ class Collector:
         The operator's.
     key : bytes
         The Ed25519 key of manifests, 32 bytes.
+    shufflers : collection of bytes
+        Public keys of the shufflers whose batches it takes; without any it takes no shuffle plans.
     most_body, most_waiting, most_reports, reports_per_second, upkeep_seconds, compact_seconds, decode_seconds
         As in `Settings`.
     clock : callable
         Seconds since 1970.
-    messages : callable
-        What the table of a plan adds up.
     """
+
+    model: ClassVar[str] = "local"  # of the plans whose reports are taken in here
+    role: ClassVar[str] = "collector"
+    results_kind: ClassVar[type[Results]] = Results
+    upkeep_kind: ClassVar[type[Upkeep]] = Upkeep
 
     def __init__(
         self,
@@ -82,6 +91,7 @@ class Collector:
         *,
         token: str,
         key: bytes,
+        shufflers: Collection[bytes] = (),
         most_body: int = 1 << 20,
         most_waiting: int = 1 << 25,
         most_reports: int = 1 << 36,
@@ -90,13 +100,14 @@ class Collector:
         compact_seconds: float = 3600,
         decode_seconds: float = 3600,
         clock: Callable[[], float] = time.time,
-        messages: Messages = counted_reports,
     ) -> None:
         self.store = store
         self.clock = clock
         self.metrics = Metrics()
         self.threads = ThreadPoolExecutor(4, "coterie-store")
-        self.studies = Studies(store, self.threads)
+        self.studies = Studies(store, self.threads, self.model)
+        self.shufflers = tuple(shufflers)
+        self.tally = Tally(store)
         self.writer = Writer(
             store, self.metrics, most_waiting=most_waiting, most_reports=most_reports, clock=clock
         )
@@ -106,9 +117,12 @@ class Collector:
             self.metrics,
             most_body=most_body,
             reports_per_second=reports_per_second,
+            model=self.model,
         )
-        self.results = Results(store, key, timeout=decode_seconds, clock=clock, messages=messages)
-        self.upkeep = Upkeep(store, self.studies, self.results, compact_seconds=compact_seconds, clock=clock)
+        self.results = self.results_kind(store, key, timeout=decode_seconds, clock=clock)
+        self.upkeep = self.upkeep_kind(
+            store, self.studies, self.results, compact_seconds=compact_seconds, clock=clock
+        )
         self._token = token
         self._most_body = most_body
         self._upkeep_seconds = upkeep_seconds
@@ -157,6 +171,25 @@ class Collector:
         """Return the plan that a request's path names."""
         return await self.studies.find(request.path_params["plan_id"])
 
+    def check_plan(self, plan: Plan) -> None:
+        """Raise Problem unless this service takes such plans."""
+        if plan.model == "shuffle" and not self.shufflers:
+            raise Problem("unfit-plan", "this collector knows no shuffler: give it the public key of one")
+        if plan.model not in ("local", "shuffle"):
+            raise Problem("unfit-plan", f"this service takes no plans of the {plan.model} model")
+
+    def study(self, plan_id: str) -> Study:
+        """Return where a study stands; in the shuffle model people came in batches."""
+        study = self.store.study(plan_id)
+        if study.plan.model == self.model:
+            return study
+        return replace(study, counts=replace(study.counts, counted=self.tally.people(study)))
+
+    @property
+    def routes(self) -> tuple[BaseRoute, ...]:
+        """What it answers to, besides reports and withdrawals."""
+        return (*ABOUT_ROUTES, *INTAKE_ROUTES, *RESULT_ROUTES)
+
 
 def operator(endpoint: Endpoint) -> Endpoint:
     """Make an endpoint the operator's."""
@@ -200,8 +233,7 @@ async def metrics(request: Request) -> Response:
 
 async def openapi(request: Request) -> Response:
     """Return the description of this interface."""
-    del request
-    return json_response(openapi_document())
+    return json_response(openapi_document(of(request).role))
 
 
 @operator
@@ -229,8 +261,7 @@ async def put_plan(request: Request) -> Response:
         raise Problem("malformed-plan", str(error)) from None
     if plan.id != plan_id:
         raise Problem("another-plan", f"its id is {plan.id}: put it under that one")
-    if plan.model != "local":
-        raise Problem("unfit-plan", f"this service takes plans of the local model, not of {plan.model}")
+    collector.check_plan(plan)
     made = await collector.ask(collector.store.put_plan, plan)
     collector.studies.forget_missing(plan.id)
     return json_response({"plan_id": plan.id}, 201 if made else 200, {"location": f"/plans/{plan.id}"})
@@ -239,7 +270,7 @@ async def put_plan(request: Request) -> Response:
 async def status(request: Request) -> Response:
     """Tell where a study is, coarsely."""
     collector, known = of(request), await of(request).known(request)
-    study = await collector.ask(collector.store.study, known.plan.id)
+    study = await collector.ask(collector.study, known.plan.id)
     decoded = await collector.ask(collector.results.outcome, known.plan.id) is not None
     decoding = collector.results.is_running(known.plan.id)
     return json_response(status_document(known, study, collector.clock(), decoded=decoded, decoding=decoding))
@@ -327,20 +358,46 @@ async def invite(request: Request) -> Response:
     return json_response({"tokens": [token.hex() for token in tokens]}, 201)
 
 
-ROUTES: Final[tuple[BaseRoute, ...]] = (
+async def put_batch(request: Request) -> Response:
+    """Take a batch in from a shuffler that this collector knows: whole, durably, once."""
+    collector, known = of(request), await of(request).known(request)
+    plan, digest = known.plan, request.path_params["digest"]
+    if not is_put_by(collector.shufflers, request.headers.get("authorization"), plan.id, digest):
+        raise Problem("not-a-shuffler", "sign it with the key of a shuffler that this collector knows")
+    if plan.model != "shuffle":
+        raise Problem("unfit-plan", f"a plan of the {plan.model} model has no batches")
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != BATCH_TYPE:
+        raise Problem("wrong-type", f"the body must be {BATCH_TYPE}")
+    data = await collector.body(request, MOST_BODY)
+    try:
+        await collector.ask(checked_people, plan, digest, data)
+        made = await collector.ask(collector.store.put_batch, plan.id, digest, data)
+    except (Problem, StoreError):
+        collector.metrics.batch("refused")
+        raise
+    collector.metrics.batch("accepted" if made else "repeated")
+    return json_response({"batch": digest}, 201 if made else 200)
+
+
+ABOUT_ROUTES: Final[tuple[BaseRoute, ...]] = (
     Route("/healthz", healthz),
     Route("/metrics", metrics),
     Route("/openapi.json", openapi),
+)
+INTAKE_ROUTES: Final[tuple[BaseRoute, ...]] = (
     Route("/plans", list_plans),
     Route("/plans/{plan_id}", get_plan, methods=["GET"]),
     Route("/plans/{plan_id}", put_plan, methods=["PUT"]),
     Route("/plans/{plan_id}/status", status),
     Route("/plans/{plan_id}/close", close, methods=["POST"]),
+    Route("/plans/{plan_id}/reports", delete_reports, methods=["DELETE"]),
+)
+RESULT_ROUTES: Final[tuple[BaseRoute, ...]] = (
     Route("/plans/{plan_id}/decode", decode, methods=["POST"]),
     Route("/plans/{plan_id}/result", result),
     Route("/plans/{plan_id}/table", table),
     Route("/plans/{plan_id}/manifest", manifest),
-    Route("/plans/{plan_id}/reports", delete_reports, methods=["DELETE"]),
+    Route("/plans/{plan_id}/batches/{digest}", put_batch, methods=["PUT"]),
     Route("/plans/{plan_id}/invitations", invite, methods=["POST"]),
 )
 
@@ -351,7 +408,7 @@ ROUTES: Final[tuple[BaseRoute, ...]] = (
 def create_app(collector: Collector, routes: Sequence[BaseRoute] = ()) -> ASGIApp:
     """Return the application of a collector, with more routes if any."""
     app = Starlette(
-        routes=[*ROUTES, *routes],
+        routes=[*collector.routes, *routes],
         lifespan=collector.running,
         exception_handlers={
             Problem: _answer,
