@@ -5,15 +5,15 @@ VENV := .venv
 WORKERS ?= 2
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
-EXTRAS := analyst,fast,frames,parquet,plot,docs,dev
+EXTRAS := analyst,fast,frames,parquet,plot,service,docs,dev
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1  # processes share the cores by tests, not by matrix products
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup locked lock sbom demo test lint format types contract docs check bench reproduce nightly mutants clean
+.PHONY: help setup locked lock sbom demo serve-demo test lint format types contract docs check bench reproduce nightly mutants clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 setup: $(STAMP) ## build .venv with the pinned versions
 
@@ -39,6 +39,9 @@ sbom: setup ## write the bill of materials, sbom.cdx.json (CycloneDX)
 
 demo: setup ## cluster 200,000 simulated people privately and write a page about it
 	$(BIN)/coterie demo
+
+serve-demo: setup ## run a collector, send it 50,000 simulated people through HTTP, decode
+	$(BIN)/python -m coterie.service.demo
 
 test: setup ## run the tests, WORKERS at a time
 	$(ONE_THREAD) $(BIN)/pytest -n $(WORKERS) --dist worksteal

@@ -42,6 +42,7 @@ from coterie.engines import play
 from coterie.errors import DecodeError, PlanError
 from coterie.metrics import normalized_objective, recovered
 from coterie.oracles.base import FrequencyOracle
+from coterie.oracles.codeword_levels import CodewordLevels
 from coterie.plan import Plan
 from coterie.tree.build import BuildParameters
 
@@ -202,8 +203,10 @@ def oracle_lines(runs: int) -> Iterator[str]:
         )
 
 
-def codeword_oracle_errors(people: int, epsilon: float, seed: int) -> tuple[float, float]:
-    """Return the root mean square errors of count and vector on the root's children, through real reports."""
+def codeword_oracle_errors(
+    people: int, epsilon: float, seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], CodewordLevels]:
+    """Return the errors of count and vector on the root's children, through real reports, and the oracle."""
     plan = Plan.design(
         4, 4, epsilon, people, protocol="net-tree", randomizer="codeword", levels=2, projected=4, seed=seed
     )
@@ -217,14 +220,20 @@ def codeword_oracle_errors(people: int, epsilon: float, seed: int) -> tuple[floa
     sums = np.zeros((len(paths), 4))
     np.add.at(sums, rows, points)
     counts = oracle.frequencies(1, paths) - np.bincount(rows, minlength=len(paths))
-    vectors = np.linalg.norm(oracle.sums(1, paths) - sums, axis=1)
-    return float(np.sqrt(np.mean(counts**2))), float(np.sqrt(np.mean(vectors**2)))
+    return counts, oracle.sums(1, paths) - sums, oracle
+
+
+def codeword_oracle_size(people: int, epsilon: float, seed: int) -> tuple[float, float]:
+    """Return the root mean squares of those errors."""
+    counts, vectors, _ = codeword_oracle_errors(people, epsilon, seed)
+    lengths = np.linalg.norm(vectors, axis=1)
+    return float(np.sqrt(np.mean(counts**2))), float(np.sqrt(np.mean(lengths**2)))
 
 
 def codeword_oracle_lines() -> Iterator[str]:
     """Yield how the errors of the codewords' oracles grow with n and 1/ε."""
     size = {
-        setting: np.mean([codeword_oracle_errors(*setting, seed) for seed in range(5)], axis=0)
+        setting: np.mean([codeword_oracle_size(*setting, seed) for seed in range(5)], axis=0)
         for setting in ((2_000, 1.0), (32_000, 1.0), (2_000, 0.25))
     }
     for which, name in enumerate(("codewords, counts", "codewords, vectors")):

@@ -33,8 +33,9 @@ from benchmarks.harness import MILLION, RESULTS, Bar, Benchmark, Figures, Runs, 
 from benchmarks.populations import one_center
 from benchmarks.protocol import drawn_rows
 from coterie import Plan, decode
-from coterie.centers.explain import COVERAGE, explain
+from coterie.centers.explain import explain
 from coterie.centers.groups import Group, groups_of
+from coterie.centers.repeats import COVERAGE
 from coterie.coins import SimulationCoins
 from coterie.engines import play as play_everybody
 from coterie.features import Category, Estimate, Flag, Number, Schema

@@ -14,7 +14,7 @@ centers stand in, and whether such a center is a group is a matter of taste.
 
 Rows are drawn from their law (`protocol.by_law`), which takes the time of a decode; `--reports` plays
 everybody through the encoder instead. `--calibrate` plays studies of other data and other seeds: by what
-their squared radii would have to be multiplied to cover 90 % is where the factors in `centers/explain.py`
+their squared radii would have to be multiplied to cover 90 % is where the factors in `centers/repeats.py`
 are from.
 """
 

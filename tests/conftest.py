@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from coterie.centers import explain, population
+from coterie.centers import population, repeats
 from tools.postgres import running
 
 # Fixed examples, so that a check that passed passes again; no deadline, because machines are shared.
@@ -20,7 +20,7 @@ def fewer_atoms():
     """Decode with fewer atoms and repeats, for time; the benchmarks have the real numbers."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(population, "ATOMS", 1000)
-        patch.setattr(explain, "REPEATS", 3)
+        patch.setattr(repeats, "REPEATS", 3)
         yield
 
 

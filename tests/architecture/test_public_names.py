@@ -17,6 +17,7 @@ PUBLIC = [
     "Plan",
     "Policy",
     "Population",
+    "RemoteCollector",
     "Result",
     "SeededFitWarning",
     "ShuffleKMeans",

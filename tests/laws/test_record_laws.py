@@ -1,8 +1,6 @@
 """Laws of records: every record has a point, and goes there and back; distances are the declared ones."""
 
 import math
-import runpy
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +10,7 @@ from hypothesis import strategies as st
 from coterie.errors import CoterieError
 from coterie.features import Category, Cycle, Embedding, Flag, Number, Ordinal, Schema
 from coterie.geometry.ball import SCALE, quantize
-
-Reference = runpy.run_path(str(Path(__file__).parents[1] / "reference" / "records_reference.py"))["Reference"]
+from tests.reference.records_reference import Reference
 
 weights = st.floats(1e-6, 1e6)
 near_weights = st.floats(0.1, 10)

@@ -8,10 +8,8 @@ the claimed ε.
 """
 
 import math
-import runpy
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,10 +19,8 @@ from coterie.plan import Plan
 from coterie.plan.codeword import CodewordParameters
 from coterie.plan.views import CrossPolytope, Halfspaces
 from coterie.privacy.odds import BASE_ODDS, largest_odds
-
-Reference = runpy.run_path(str(Path(__file__).parents[1] / "reference" / "codeword_reference.py"))[
-    "Reference"
-]
+from tests.reference.codeword_reference import Reference
+from tests.reference.coins import FixedCoins
 
 DIMENSION = 6
 TIGHT = 0.99  # share of the claimed ε that some pair of inputs must reach
@@ -39,24 +35,6 @@ CASES = [  # ε, N, m, count weight
     (1.0, 300, 100, 0.4),  # two-byte index
     (0.01, 2, 1, 0.4),
 ]
-
-
-class FixedCoins:
-    """Coins that were drawn before."""
-
-    def __init__(self, draws):
-        self.draws = np.asarray(draws, dtype=np.int64)
-
-    def bytes(self, count):
-        raise NotImplementedError
-
-    def below(self, bound):
-        raise NotImplementedError
-
-    def below_many(self, bound, size):
-        assert size == len(self.draws)
-        assert ((self.draws >= 0) & (self.draws < bound)).all()
-        return self.draws
 
 
 VIEWS = {

@@ -1,4 +1,4 @@
-"""Write tests/vectors/records.json from the reference: `python tests/reference/make_record_vectors.py`.
+"""Vectors from a record to integers, for tests/vectors/records.json; `make_vectors.py` writes them.
 
 A record is JSON text, so that literals such as 9007199254740993 and lone surrogates reach the reader as they
 are. `doubles` gives values that JSON has not, by the hex digits of their bits; they replace the record's.
@@ -10,7 +10,6 @@ import struct
 from pathlib import Path
 
 Reference = runpy.run_path(str(Path(__file__).with_name("records_reference.py")))["Reference"]
-TARGET = Path(__file__).parents[1] / "vectors" / "records.json"
 
 COMMON = {"weight": 1, "unit": "", "description": ""}
 MIDDLE = {"missing": "middle"}
@@ -260,14 +259,6 @@ def bad_vectors():
     }
 
 
-def vectors() -> str:
-    lines = ['"format":"coterie-vectors"', '"about":"records"', '"version":1']
+def sections():
     bad = ({"name": name, "schema": text, "about": about} for name, (about, text) in bad_vectors().items())
-    for kind, entries in (("good", good_vectors()), ("bad", bad)):
-        rows = ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in entries)
-        lines.append(f'"{kind}":[\n{rows}\n]')
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-if __name__ == "__main__":
-    TARGET.write_text(vectors(), encoding="utf-8")
+    return {"good": good_vectors(), "bad": bad}

@@ -1,5 +1,6 @@
-"""Write tests/vectors/codeword.json from the one-page reference: `python tests/reference/make_vectors.py`.
+"""Write the files of tests/vectors from the references: `python tests/reference/make_vectors.py`.
 
+This file makes the vectors of `codeword`; its siblings, named in `OTHERS`, those of the rest of the page.
 Good vectors carry every intermediate value, so that another implementation finds its first difference at
 once. Bad ones name the kind of error that a reader must answer with: "plan", "point" or "report".
 """
@@ -10,7 +11,14 @@ import runpy
 from pathlib import Path
 
 Reference = runpy.run_path(str(Path(__file__).with_name("codeword_reference.py")))["Reference"]
-TARGET = Path(__file__).parents[1] / "vectors" / "codeword.json"
+TARGET = Path(__file__).parents[1] / "vectors"
+OTHERS = {  # what each is about, and the sibling whose sections it has
+    "files": "make_file_vectors.py",
+    "plan_json": "make_json_vectors.py",
+    "records": "make_record_vectors.py",
+    "shuffle": "make_shuffle_vectors.py",
+    "studies": "make_study_vectors.py",
+}
 
 SCALE = 1 << 20
 LARGEST_ODDS = {0.5: 27660952, 1: 45605201, 2: 123967790, 4: 916004956}  # ⌊e^ε·2^24⌋
@@ -271,14 +279,27 @@ def bad_vectors():
         yield {"name": name, "plan": text, "point": content, "error": "point"}
 
 
-def vectors() -> str:
-    document = {"format": "coterie-vectors", "protocol": "codeword", "version": 1}
-    lines = [f'"{key}":{json.dumps(value)}' for key, value in document.items()]
-    for kind, entries in (("good", good_vectors()), ("tokens", token_vectors()), ("bad", bad_vectors())):
+def sections():
+    return {"good": good_vectors(), "tokens": token_vectors(), "bad": bad_vectors()}
+
+
+def written(head: dict[str, object], parts: dict[str, object]) -> str:
+    """One JSON document with an entry a line."""
+    lines = [f'"{key}":{json.dumps(value)}' for key, value in {"format": "coterie-vectors", **head}.items()]
+    for kind, entries in parts.items():
         rows = ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in entries)
         lines.append(f'"{kind}":[\n{rows}\n]')
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
+def vectors(about: str) -> str:
+    """The text of one file of vectors, by its name without the ending."""
+    if about == "codeword":
+        return written({"protocol": "codeword", "version": 1}, sections())
+    sibling = runpy.run_path(str(Path(__file__).with_name(OTHERS[about])))
+    return written({"about": about, "version": 1}, sibling["sections"]())
+
+
 if __name__ == "__main__":
-    TARGET.write_text(vectors(), encoding="utf-8")
+    for about in ("codeword", *OTHERS):
+        (TARGET / f"{about}.json").write_text(vectors(about), encoding="utf-8")

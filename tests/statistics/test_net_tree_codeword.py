@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from benchmarks.net_tree import codeword_oracle_errors
 from coterie.centers import decode
-from coterie.centers.net_tree import codeword_oracle, nets_of
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
 from coterie.encode.net_tree_codeword import CodewordTreeEncoder
@@ -70,26 +70,10 @@ def test_the_mean_of_a_report_is_the_vector_within_the_stated_bias(dimension, ep
     assert abs(heights.mean() * 1.05 - unit @ unit) > BIAS + SIGMAS * error  # a gain 5 % off is seen
 
 
-def errors_of(people, epsilon, seed):
-    plan = plan_of(people, epsilon, levels=2, projected=4, seed=seed)
-    points, _, _ = gaussian_mixture(people, 4, 4, 3.0, seed)
-    oracle = codeword_oracle(play(plan, points, SimulationCoins(seed)).table)
-    nets = nets_of(plan)
-    names = nets.roots_children()
-    paths = np.stack([nets.root_words(names), nets.digits(names)], axis=1)
-    place = {tuple(path): row for row, path in enumerate(paths.tolist())}
-    rows = np.array([place[tuple(path)] for path in nets.paths(nets.representatives(points))[:, :2].tolist()])
-    sums = np.zeros((len(paths), 4))
-    np.add.at(sums, rows, points)
-    counts = oracle.frequencies(1, paths) - np.bincount(rows, minlength=len(paths))
-    vectors = oracle.sums(1, paths) - sums
-    return counts, vectors, oracle
-
-
 def test_the_noise_is_the_stated_one_and_scales_as_root_n_and_one_over_epsilon():
     size, stated = {}, {}
     for setting in ((2_000, 1.0), (32_000, 1.0), (2_000, 0.25)):
-        found = [errors_of(*setting, seed) for seed in range(4)]
+        found = [codeword_oracle_errors(*setting, seed) for seed in range(4)]
         counts = np.concatenate([counts for counts, _, _ in found])
         lengths = np.concatenate([np.linalg.norm(vectors, axis=1) for _, vectors, _ in found])
         size[setting] = np.array([np.sqrt(np.mean(counts**2)), np.sqrt(np.mean(lengths**2))])
@@ -104,7 +88,7 @@ def test_the_noise_is_the_stated_one_and_scales_as_root_n_and_one_over_epsilon()
 
 def test_bounds_hold_for_every_node():
     plan = plan_of(2_000, levels=2, projected=4)
-    counts, vectors, _ = errors_of(2_000, 1.0, 9)
+    counts, vectors, _ = codeword_oracle_errors(2_000, 1.0, 9)
     eta, eta_vector = plan.parameters.oracle_errors(
         dimension=4, people=2_000, failure=1e-6, nodes=len(counts)
     )

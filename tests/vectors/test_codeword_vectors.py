@@ -2,7 +2,6 @@
 
 import json
 import math
-import runpy
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from coterie.plan import Plan
 from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream
 from coterie.wire.tokens import token_id, token_mark
+from tests.reference.coins import FixedCoins
 
 FILE = Path(__file__).with_name("codeword.json")
 VECTORS = json.loads(FILE.read_text(encoding="utf-8"))
@@ -35,34 +35,12 @@ def named(vectors, error=None):
     return pytest.mark.parametrize("vector", chosen, ids=[vector["name"] for vector in chosen])
 
 
-class FixedCoins:
-    """Coins that were drawn before."""
-
-    def __init__(self, draws):
-        self.draws = np.asarray(draws, dtype=np.int64)
-
-    def bytes(self, count):
-        raise NotImplementedError
-
-    def below(self, bound):
-        raise NotImplementedError
-
-    def below_many(self, bound, size):
-        assert size == len(self.draws)
-        return self.draws
-
-
 def arrays(vector):
     cases = vector["cases"]
     points = np.array([case["point"] for case in cases], dtype=np.float64)
     ids = np.array([list(bytes.fromhex(case["id"])) for case in cases], dtype=np.uint8)
     reports = np.array([list(bytes.fromhex(case["report"])) for case in cases], dtype=np.uint8)
     return points, ids, reports
-
-
-def test_the_file_is_what_the_reference_writes():
-    maker = runpy.run_path(str(Path(__file__).parents[1] / "reference" / "make_vectors.py"))
-    assert maker["vectors"]() == FILE.read_text(encoding="utf-8")
 
 
 @named(GOOD)

@@ -37,6 +37,8 @@ class Named:
 
 _PROMISES = ("tests/privacy/test_shuffle_promises.py",)
 _SOLVE = ("tests/unit/centers/test_solve.py",)
+_EXPLAIN = ("tests/unit/centers/test_explain.py",)
+_BLOBS = ("tests/unit/centers/test_blobs.py",)
 
 NAMED = (
     Named(
@@ -122,5 +124,68 @@ NAMED = (
         "points[start : start + CHUNK]",
         "points.astype(np.float64)[start : start + CHUNK]",
         ("tests/unit/engines/test_inline.py",),
+    ),
+    Named(
+        "a spread is chosen with the centers integrated out",
+        "centers",
+        "return chi + float(centers.shape[1] * volume)",
+        "return chi",
+        _EXPLAIN,
+    ),
+    Named(
+        "every group has a spread of its own",
+        "centers",
+        "(range(len(shares)) if own else ())",
+        "()",
+        _BLOBS,
+    ),
+    Named(
+        "blobs are polished until they settle",
+        "centers",
+        "_POLISHED: Final = 8",
+        "_POLISHED: Final = 1",
+        _BLOBS,
+    ),
+    Named(
+        "errors are those of truths around the answer",
+        "centers",
+        "truth = into_ball(blobs.centers + _wrong(blobs, rng))",
+        "truth = blobs.centers",
+        ("tests/unit/centers/test_decode.py",),
+    ),
+    Named(
+        "what is not known of a center is no spread of its group",
+        "centers",
+        "_OF_DOUBT: Final = 0.73",
+        "_OF_DOUBT: Final = 0.0",
+        _EXPLAIN,
+    ),
+    Named(
+        "overwhelming evidence needs no cells",
+        "centers",
+        "_SURE: Final = 3.0",
+        "_SURE: Final = 3e9",
+        _EXPLAIN,
+    ),
+    Named(
+        "two explanations are compared on the same rows",
+        "centers",
+        "<= misfit(theirs)",
+        "<= population.misfit",
+        _EXPLAIN,
+    ),
+    Named(
+        "a spare center is named",
+        "centers",
+        "return (first, second) if lost",
+        "return None if lost",
+        _EXPLAIN,
+    ),
+    Named(
+        "stated radii cover what they say",
+        "centers",
+        "_ROUND_WRONG: Final = 1.13",
+        "_ROUND_WRONG: Final = 0.5",
+        _EXPLAIN,
     ),
 )

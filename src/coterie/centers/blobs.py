@@ -31,14 +31,16 @@ from coterie.oracles.rows import ViewRows
 
 _STEP: Final = 0.7  # of a Gauss-Newton step
 _CALMER: Final = 0.75  # how fast the assumed uncertainty falls, a round
-_SIGMA_FACTORS: Final = (0.8, 0.9, 1.0, 1.1, 1.25)  # tried each round
+_SIGMA_FACTORS: Final = (0.8, 0.9, 1.1, 1.25)  # tried each round
 _SIGMA_FROM: Final = 6  # rounds before the spread is fitted
+_OWN_SIGMA_FROM: Final = 2  # the same where each group has its own
 _START_SIGMA: Final = 0.09  # σ·√d
 _LEAST_REST: Final = 0.02  # of rest²: its slope is unbounded at the surface of the ball
 _LEAST_SHARE: Final = 1e-3
 _LEAST_SPREAD: Final = 0.1  # squared, of the centers around the mean
 _BETTER: Final = 20.0  # chi-square by which another arrangement must be better
-_POLISHED: Final = 5  # times at the most
+_POLISH_ROUNDS: Final = 8
+_POLISHED: Final = 8  # times at the most
 _TOLERANCE: Final = 1e-2
 _MOST_STEPS: Final = 40  # of conjugate gradients
 
@@ -52,7 +54,7 @@ class Blobs:
 
     centers: NDArray[np.float64]  # (k, d)
     shares: NDArray[np.float64]  # (k,), sum 1
-    sigma: float  # deviation of a coordinate inside a group
+    sigma: NDArray[np.float64]  # (k,), deviation of a coordinate inside a group
     errors: NDArray[np.float64]  # (k,), expected squared distance from the truth, if groups are round
     unsure: NDArray[np.float64]  # (k,), what the rounds assumed of a coordinate
     chi: float  # chi-square less the number of numbers
@@ -91,7 +93,7 @@ class BlobFit:
         self,
         centers: NDArray[np.float64],
         shares: NDArray[np.float64],
-        sigma: float,
+        sigma: NDArray[np.float64],
         unsure: NDArray[np.float64],
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Return the rows of k groups, (M, D), their signs and slopes, (M, k), and lifted centers, (k, D)."""
@@ -105,7 +107,7 @@ class BlobFit:
         rest = np.sqrt(np.maximum(1 - lift.count**2 - lift.point**2 * squares, _LEAST_REST))
         lifted = np.column_stack([lift.point * centers, np.full(len(centers), lift.count), rest])
         rows = (signs * shares) @ lifted
-        rows[:, :dimension] += lift.point * sigma**2 * (slopes @ shares)[:, None] * self.normals
+        rows[:, :dimension] += lift.point * (slopes @ (shares * sigma**2))[:, None] * self.normals
         return rows, signs, slopes, lifted
 
     def fit(
@@ -115,15 +117,21 @@ class BlobFit:
         *,
         rounds: int = 14,
         unsure: float = 0.7,
-        sigma: float | None = None,
+        sigma: NDArray[np.float64] | None = None,
         probes: int = 3,
+        own_spreads: bool = False,
     ) -> Blobs:
-        """Fit from a start whose centers may be off by about `unsure`."""
+        """Fit from a start whose centers may be off by about `unsure`.
+
+        Spreads grow and shrink together unless `own_spreads` says that each group's is fitted by itself,
+        which needs centers that are nearly right: a wide one soon swallows its neighbours.
+        """
         clusters, dimension = centers.shape
         signs_of_probes = np.sign(
             np.random.default_rng(clusters).standard_normal((probes, clusters, dimension))
         )
-        spread = _START_SIGMA / math.sqrt(dimension) if sigma is None else sigma
+        start = np.full(clusters, _START_SIGMA / math.sqrt(dimension))
+        spread = start if sigma is None else sigma
         doubt = np.full(clusters, unsure / math.sqrt(dimension))
         errors = np.full(clusters, unsure**2)
         for turn in range(rounds):
@@ -131,29 +139,54 @@ class BlobFit:
             centers = into_ball(centers + _STEP * step)
             shares = self._shares(signs, lifted)
             doubt = np.maximum(np.sqrt(errors / dimension), _CALMER * doubt)
-            if turn >= _SIGMA_FROM:
-                tried = [self._surprise(centers, shares, spread * f) for f in _SIGMA_FACTORS]
-                spread = max(spread * _SIGMA_FACTORS[int(np.argmin(tried))], 0.25 * float(doubt.mean()))
+            if turn >= (_OWN_SIGMA_FROM if own_spreads else _SIGMA_FROM):
+                spread = np.maximum(self._spread(centers, shares, spread, own_spreads), 0.25 * doubt)
         return Blobs(
             centers, shares, spread, errors, doubt, self.chi(centers, shares, spread, doubt) - self.rows.size
         )
 
     def polish(self, blobs: Blobs, start: NDArray[np.float64], probes: int = 1) -> Blobs:
         """Fit once more from centers that are nearly right, (k, d)."""
-        return self.fit(start, blobs.shares, rounds=8, unsure=0.15, sigma=blobs.sigma, probes=probes)
+        return self.fit(
+            start,
+            blobs.shares,
+            rounds=_POLISH_ROUNDS,
+            unsure=0.15,
+            sigma=blobs.sigma,
+            probes=probes,
+            own_spreads=True,
+        )
 
     def chi(
         self,
         centers: NDArray[np.float64],
         shares: NDArray[np.float64],
-        sigma: float,
+        sigma: NDArray[np.float64],
         unsure: NDArray[np.float64],
     ) -> float:
         """Return chi-square of the rows."""
         miss = self.rows - self.predicted(centers, shares, sigma, unsure)[0]
         return float(np.einsum("ij,ij,i->", miss, miss, self.weights))
 
-    def _surprise(self, centers: NDArray[np.float64], shares: NDArray[np.float64], sigma: float) -> float:
+    def _spread(
+        self, centers: NDArray[np.float64], shares: NDArray[np.float64], sigma: NDArray[np.float64], own: bool
+    ) -> NDArray[np.float64]:
+        """Return likelier spreads, (k,): all of them wider or narrower and then, if asked, each."""
+        best = self._surprise(centers, shares, sigma)
+        for chosen in (slice(None), *(range(len(shares)) if own else ())):
+            tried = sigma
+            for factor in _SIGMA_FACTORS:
+                other = sigma.copy()
+                other[chosen] *= factor
+                surprise = self._surprise(centers, shares, other)
+                if surprise < best:
+                    best, tried = surprise, other
+            sigma = tried
+        return sigma
+
+    def _surprise(
+        self, centers: NDArray[np.float64], shares: NDArray[np.float64], sigma: NDArray[np.float64]
+    ) -> float:
         """Return -2 times the logarithm of the likelihood of a spread, the centers integrated out (Laplace).
 
         Chi-square alone prefers too small a spread: sharper signs leave the centers more room to fit noise.
@@ -186,7 +219,7 @@ class BlobFit:
         self,
         centers: NDArray[np.float64],
         shares: NDArray[np.float64],
-        sigma: float,
+        sigma: NDArray[np.float64],
         unsure: NDArray[np.float64],
         probes: NDArray[np.float64],
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:

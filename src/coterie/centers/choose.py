@@ -16,8 +16,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.centers.answer import k_means
 from coterie.centers.blobs import BlobFit, Blobs
-from coterie.centers.explain import k_means
 from coterie.centers.population import Cloud, fit_population, shrunk_mean
 from coterie.oracles.rows import ViewRows
 
@@ -85,7 +85,7 @@ def _one_more(fit: BlobFit, population: Cloud, blobs: Blobs, rng: np.random.Gene
         shares,
         rounds=_ROUNDS,
         unsure=_UNSURE,
-        sigma=blobs.sigma,
+        sigma=np.append(blobs.sigma, np.median(blobs.sigma)),
         probes=1,
     )
     return min(grown, _from_k_means(fit, population, clusters, rng), key=lambda one: one.chi)

@@ -11,8 +11,9 @@ import numpy as np
 from coterie.aggregate import Aggregate
 from coterie.aggregate.codeword import CodewordTable
 from coterie.centers.choose import choose_clusters, most_clusters
-from coterie.centers.explain import COVERAGE, explain
+from coterie.centers.explain import explain
 from coterie.centers.population import FLAT
+from coterie.centers.repeats import COVERAGE
 from coterie.centers.scatter import scatter_of
 from coterie.centers.solution import Solution
 from coterie.centers.solve import solve

@@ -42,12 +42,8 @@ def play(
 
     Parameters
     ----------
-    plan : Plan
-        The study's public contract.
-    points : ndarray, shape (n, d)
-        One row per person; any real type.
-    coins : Coins
-        Source of ids and secret coins.
+    plan, points, coins
+        As for `Engine.encode`: the contract, one row per person, the source of ids and secret coins.
     on : str or Engine
         The engine, or its name.
     watch : callable, optional

@@ -72,6 +72,9 @@ _SEEDS: Final = 1 << 32
 _PLANNED: Final = 8  # clusters of a plan whose number is to be chosen
 
 
+Features = Schema | Sequence[Feature] | Mapping[str, Any] | str | os.PathLike[str] | None
+
+
 class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Base of the estimators: a child designs the plan and may collect in its own way.
 
@@ -91,16 +94,30 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         "random_state": ["random_state"],
     }
 
-    n_clusters: int | str
-    epsilon: float
-    protocol_options: dict[str, Any] | None
-    decoder: str | None
-    solver: Any
-    features: Schema | Sequence[Feature] | Mapping[str, Any] | str | os.PathLike[str] | None
-    radius: float | None
-    center: ArrayLike | None
-    engine: str
-    random_state: int | np.random.RandomState | None
+    def __init__(
+        self,
+        n_clusters: int | str,
+        *,
+        epsilon: float,
+        protocol_options: dict[str, Any] | None,
+        decoder: str | None,
+        solver: Any,
+        features: Features,
+        radius: float | None,
+        center: ArrayLike | None,
+        engine: str,
+        random_state: int | np.random.RandomState | None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.epsilon = epsilon
+        self.protocol_options = protocol_options
+        self.decoder = decoder
+        self.solver = solver
+        self.features = features
+        self.radius = radius
+        self.center = center
+        self.engine = engine
+        self.random_state = random_state
 
     @abstractmethod
     def _design(self, points: NDArray[Any], ball: dict[str, Any], seed: int) -> Plan:

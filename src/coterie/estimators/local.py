@@ -5,8 +5,7 @@ What is private of a fit and what is not is said in `coterie.estimators.base`.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any, ClassVar, Final
 
@@ -18,8 +17,7 @@ from coterie.aggregate import Aggregate
 from coterie.centers import Result, decode
 from coterie.coins import Coins
 from coterie.errors import PlanError
-from coterie.estimators.base import PlayedKMeans, seed_of
-from coterie.features import Feature, Schema
+from coterie.estimators.base import Features, PlayedKMeans, seed_of
 from coterie.plan import Plan, protocols
 
 _WHOLE: Final = 1e-9  # how far shares may be from adding up to 1
@@ -127,25 +125,19 @@ class LocalKMeans(PlayedKMeans):
         protocol_options: dict[str, Any] | None = None,
         decoder: str | None = None,
         solver: Any = None,
-        features: Schema | Sequence[Feature] | Mapping[str, Any] | str | os.PathLike[str] | None = None,
+        features: Features = None,
         radius: float | None = None,
         center: ArrayLike | None = None,
         waves: Sequence[float] | None = None,
         engine: str = "inline",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.epsilon = epsilon
+        super().__init__(
+            n_clusters, epsilon=epsilon, protocol_options=protocol_options, decoder=decoder, solver=solver,
+            features=features, radius=radius, center=center, engine=engine, random_state=random_state,
+        )  # fmt: skip
         self.protocol = protocol
-        self.protocol_options = protocol_options
-        self.decoder = decoder
-        self.solver = solver
-        self.features = features
-        self.radius = radius
-        self.center = center
         self.waves = waves
-        self.engine = engine
-        self.random_state = random_state
 
     def _design(self, points: NDArray[Any], ball: dict[str, Any], seed: int) -> Plan:
         return Plan.design(

@@ -6,8 +6,6 @@ that needs. There are no waves here: a wave would be a batch of its own, with le
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, ClassVar, Final
 
@@ -19,8 +17,7 @@ from coterie.aggregate import Aggregate
 from coterie.coins import Coins
 from coterie.encode.vector_sums import MOST_BYTES
 from coterie.engines import drawn_table
-from coterie.estimators.base import PlayedKMeans
-from coterie.features import Feature, Schema
+from coterie.estimators.base import Features, PlayedKMeans
 from coterie.plan import Plan
 from coterie.plan.amplified_design import LOCAL_CAP
 from coterie.plan.shares import ShareParameters
@@ -100,26 +97,20 @@ class ShuffleKMeans(PlayedKMeans):
         protocol_options: dict[str, Any] | None = None,
         decoder: str | None = None,
         solver: Any = None,
-        features: Schema | Sequence[Feature] | Mapping[str, Any] | str | os.PathLike[str] | None = None,
+        features: Features = None,
         radius: float | None = None,
         center: ArrayLike | None = None,
         engine: str = "inline",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.epsilon = epsilon
+        super().__init__(
+            n_clusters, epsilon=epsilon, protocol_options=protocol_options, decoder=decoder, solver=solver,
+            features=features, radius=radius, center=center, engine=engine, random_state=random_state,
+        )  # fmt: skip
         self.delta = delta
         self.variant = variant
         self.layout = layout
         self.local_cap = local_cap
-        self.protocol_options = protocol_options
-        self.decoder = decoder
-        self.solver = solver
-        self.features = features
-        self.radius = radius
-        self.center = center
-        self.engine = engine
-        self.random_state = random_state
 
     def _design(self, points: NDArray[Any], ball: dict[str, Any], seed: int) -> Plan:
         options: dict[str, Any] = {"minimum_batch": len(points)}  # nobody drops out of a fit

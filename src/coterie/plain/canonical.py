@@ -95,8 +95,11 @@ def shown(value: object) -> str:
 def _bounded_text(text: str | bytes, what: str) -> str:
     if not isinstance(text, str | bytes):
         raise PlanError(f"{what} is read from str or bytes, got {type(text).__name__}")
-    if len(text) > MAX_BYTES:
-        raise PlanError(f"{what} has at most {MAX_BYTES} bytes, got {len(text)}")
+    size = len(text)
+    if isinstance(text, str) and size <= MAX_BYTES and not text.isascii():
+        size = len(text.encode("utf-8", errors="surrogatepass"))
+    if size > MAX_BYTES:
+        raise PlanError(f"{what} has at most {MAX_BYTES} bytes, got {size}")
     if isinstance(text, str):
         return text
     try:

@@ -23,11 +23,10 @@ from typing import Final
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.plain.checks import checked_choice, checked_integer
-from coterie.plan.base import LocalParameters
+from coterie.plan.answers import AnswerParameters
 from coterie.plan.codeword import MAX_EMBEDDING, MIN_EMBEDDING
-from coterie.privacy.odds import BASE_ODDS, product_allowed, spent_by_product
+from coterie.privacy.odds import BASE_ODDS
 from coterie.randomizers.codeword import CODEWORDS, CodewordRandomizer
-from coterie.randomizers.response import BinaryResponse
 
 LAYOUT: Final = 1  # of the report (`coterie.wire.lsh_tree`)
 MAX_LEVELS: Final = 14  # 2^15 rows of a table
@@ -37,7 +36,7 @@ RANDOMIZERS: Final = ("djw", "privunit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LshTreeParameters(LocalParameters):
+class LshTreeParameters(AnswerParameters):
     """The parameters of an lsh-tree plan.
 
     Attributes
@@ -123,16 +122,6 @@ class LshTreeParameters(LocalParameters):
         return range(self.levels if self.split == "deepest" else 1, self.levels + 1)
 
     @property
-    def count_response(self) -> BinaryResponse:
-        """The law of a histogram bit."""
-        return BinaryResponse(self.count_odds)
-
-    @property
-    def vector_response(self) -> BinaryResponse:
-        """The law of the vector's bit, for djw."""
-        return BinaryResponse(self.vector_odds)
-
-    @property
     def codeword_response(self) -> CodewordRandomizer:
         """The law of the vector's codeword, for privunit."""
         return CodewordRandomizer(CODEWORDS, self.cap, self.vector_odds)
@@ -156,19 +145,6 @@ class LshTreeParameters(LocalParameters):
         """Return the dimension D of what is randomized."""
         return dimension + (2 if self.joint else 1)
 
-    def spent_epsilon(self) -> float:
-        """Return S·(ln(A_count/B) + ln(A_vector/B)), rounded up."""
-        return spent_by_product(self._all_odds())
-
-    def check_odds(self, epsilon: float) -> None:
-        """Raise PlanError unless all answers together keep the promise of ε, in exact arithmetic."""
-        if not product_allowed(self._all_odds(), epsilon):
-            raise PlanError(
-                f"count_odds {self.count_odds} and vector_odds {self.vector_odds} at {self.answers} levels a "
-                f"report spend more than epsilon {epsilon!r}: the plan would not keep its promise; "
-                "do not answer it"
-            )
-
     def check_fit(self, dimension: int) -> None:
         """Raise PlanError unless codewords are long enough for the dimension."""
         if self.randomizer == "privunit" and self.embedding < self.lifted(dimension):
@@ -177,6 +153,7 @@ class LshTreeParameters(LocalParameters):
                 f"got {self.embedding}"
             )
 
-    def _all_odds(self) -> list[int]:
+    def all_odds(self) -> list[int]:
+        """Return the odds of a count and of a vector, S times."""
         one = [self.vector_odds] if self.joint else [self.count_odds, self.vector_odds]
         return one * self.answers

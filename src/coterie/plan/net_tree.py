@@ -33,12 +33,12 @@ from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.plain.checks import checked_integer, checked_power_of_two
+from coterie.plan.answers import AnswerParameters
 from coterie.plan.base import LocalParameters
 from coterie.plan.codeword import MAX_EMBEDDING, MIN_EMBEDDING
 from coterie.plan.tree import TreeParameters
-from coterie.privacy.odds import BASE_ODDS, odds_allowed, product_allowed, spent_by_product, spent_epsilon
+from coterie.privacy.odds import BASE_ODDS, odds_allowed, spent_epsilon
 from coterie.randomizers.codeword import CODEWORDS, CodewordRandomizer
-from coterie.randomizers.response import BinaryResponse
 from coterie.randomizers.sphere import djw_norm
 
 BITS: Final = 1  # layouts of the report (docs/theory/net-tree.md); another one gets another number
@@ -62,7 +62,7 @@ class LocalTreeParameters(TreeParameters, LocalParameters):
 
 
 @dataclass(frozen=True, slots=True)
-class NetTreeParameters(LocalTreeParameters):
+class NetTreeParameters(LocalTreeParameters, AnswerParameters):
     """The parameters of a net-tree plan.
 
     Attributes
@@ -102,31 +102,9 @@ class NetTreeParameters(LocalTreeParameters):
         )
 
     @property
-    def count_response(self) -> BinaryResponse:
-        """The law of a histogram bit."""
-        return BinaryResponse(self.count_odds)
-
-    @property
-    def vector_response(self) -> BinaryResponse:
-        """The law of a vector sum's bit."""
-        return BinaryResponse(self.vector_odds)
-
-    @property
     def answer_bytes(self) -> int:
         """Bytes that the 2T bits take."""
         return -(-2 * self.levels // 8)
-
-    def spent_epsilon(self) -> float:
-        """Return T·ln(A_count/B) + T·ln(A_vector/B), rounded up."""
-        return spent_by_product(self._all_odds())
-
-    def check_odds(self, epsilon: float) -> None:
-        """Raise PlanError unless all 2T bits together keep the promise of ε, in exact arithmetic."""
-        if not product_allowed(self._all_odds(), epsilon):
-            raise PlanError(
-                f"count_odds {self.count_odds} and vector_odds {self.vector_odds} at {self.levels} levels "
-                f"spend more than epsilon {epsilon!r}: the plan would not keep its promise; do not answer it"
-            )
 
     def oracle_errors(
         self, *, dimension: int, people: int, failure: float, nodes: float
@@ -138,7 +116,13 @@ class NetTreeParameters(LocalTreeParameters):
         vectors = (norm + 1) * math.sqrt(people) * (1 + math.sqrt(2 * math.log(nodes / each)))
         return counts, vectors
 
-    def _all_odds(self) -> list[int]:
+    @property
+    def answers(self) -> int:
+        """How many levels a report answers for: all of them."""
+        return self.levels
+
+    def all_odds(self) -> list[int]:
+        """Return the odds of the 2T bits."""
         return [self.count_odds] * self.levels + [self.vector_odds] * self.levels
 
 

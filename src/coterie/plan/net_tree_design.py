@@ -10,7 +10,7 @@ T = 6. With `randomizer="codeword"`: d' = min(d, 8), 12k cells, 0.015.
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
@@ -21,7 +21,7 @@ from coterie.plan.net_tree import CodewordTreeParameters, LocalTreeParameters, N
 from coterie.plan.tree_design import (
     CELLS_A_CLUSTER,
     PRACTICAL_LEVELS,
-    PRACTICAL_SHRINK,
+    TreeOptions,
     design_tree,
     fewest_levels,
 )
@@ -39,15 +39,8 @@ CODEWORD_CELLS: Final = 12.0  # a level costs √T there, not T^1.5
 def design(
     facts: Facts,
     *,
-    constants: str = "practical",
-    alpha: float = 0.5,
-    beta: float = 0.1,
-    jl_constant: float = 1.0,
-    levels: int | None = None,
-    ratio: int = 2,
-    projected: int | None = None,
-    shrink: float = PRACTICAL_SHRINK,
     randomizer: str = "djw",
+    **tree: Unpack[TreeOptions],
 ) -> LocalTreeParameters:
     """Choose the parameters of a net-tree plan.
 
@@ -55,10 +48,10 @@ def design(
     ----------
     facts : Facts
         Of the study; the seed plays no part.
-    constants, alpha, beta, jl_constant, levels, ratio, projected, shrink
-        As in `coterie.plan.tree_design.design_tree`.
     randomizer : {"djw", "codeword"}
         What a person sends: the paper's 2T bits, or one of 256 codewords for one level.
+    **tree
+        As in `coterie.plan.tree_design.design_tree`.
 
     Raises
     ------
@@ -73,21 +66,18 @@ def design(
     (6, 1, 13)
     """
     by_codeword = checked_choice("randomizer", randomizer, ("djw", "codeword")) == "codeword"
-    if by_codeword and projected is None and constants == "practical":
-        projected = min(facts.dimension, CODEWORD_DIMENSION)
+    if by_codeword and tree.get("projected") is None and tree.get("constants", "practical") == "practical":
+        tree["projected"] = min(facts.dimension, CODEWORD_DIMENSION)
     law = _codeword_law(facts) if by_codeword else {}
     cells, quiet = (CODEWORD_CELLS, CODEWORD_QUIET) if by_codeword else (CELLS_A_CLUSTER, QUIET)
 
-    def depth(onto: int, radius: float) -> int:
+    def depth(onto: int, ratio: int, radius: float) -> int:
         chosen = fewest_levels(facts.clusters, onto, ratio, radius, cells)
         while chosen < PRACTICAL_LEVELS and _center_noise(facts, law, chosen + 1) <= quiet:
             chosen += 1
         return chosen
 
-    shape = design_tree(
-        facts, depth, constants=constants, alpha=alpha, beta=beta, jl_constant=jl_constant,
-        levels=levels, ratio=ratio, projected=projected, shrink=shrink,
-    )  # fmt: skip
+    shape = design_tree(facts, depth, **tree)
     if by_codeword:
         return CodewordTreeParameters(**shape, **law)
     odds = largest_shared_odds(facts.epsilon, 2 * shape["levels"])

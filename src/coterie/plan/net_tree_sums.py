@@ -32,7 +32,9 @@ MAX_ENTRIES: Final = 1 << 28  # of the table, 2 GB
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetTreeSumParameters(TreeParameters, ShareParameters):
-    """The parameters of a net-tree-sums plan.
+    """The parameters of a net-tree-sums plan: those of `ShareParameters`, with D = d + 1, and the tree.
+
+    Everybody in a batch mixes with everybody else.
 
     Attributes
     ----------
@@ -40,20 +42,6 @@ class NetTreeSumParameters(TreeParameters, ShareParameters):
         The tree, as in `NetTreeParameters`.
     buckets : int
         Rows of each level's table (s).
-    coordinates : int
-        D = d + 1, of a row.
-    grid_bits : int
-        log₂ of the grid steps to a unit.
-    count_weight : int
-        b·2^20.
-    noise : {"everyone", "curator"}
-        Who adds noise.
-    noise_parts : int
-        Scale of that noise, in 64ths of a grid step.
-    minimum_batch, group : int
-        The fewest people a batch may have; all of them mix with each other.
-    modulus, shares : int
-        Of split-and-mix; 0 for a curator.
     """
 
     levels: int  # T
@@ -61,15 +49,6 @@ class NetTreeSumParameters(TreeParameters, ShareParameters):
     projected: int  # d'
     scale: float  # Λ
     buckets: int  # s
-    coordinates: int  # D
-    grid_bits: int
-    count_weight: int
-    noise: str
-    noise_parts: int
-    minimum_batch: int
-    group: int
-    modulus: int
-    shares: int
     layout: str = LAYOUT
 
     extra_coordinates: ClassVar[int] = 1  # the count

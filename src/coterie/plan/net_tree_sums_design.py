@@ -7,7 +7,7 @@ where a node has many children. Noise, modulus and shares are `coterie.plan.shar
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Final, Unpack
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
@@ -15,7 +15,7 @@ from coterie.plan.base import Facts
 from coterie.plan.net_tree_sums import NetTreeSumParameters
 from coterie.plan.shares import MAX_GRID_BITS, MAX_MODULUS
 from coterie.plan.shares_design import GRID_BITS, calibrated, smallest_batch, undecided
-from coterie.plan.tree_design import design_tree, fewest_levels
+from coterie.plan.tree_design import BETA, TreeOptions, design_tree, fewest_levels
 from coterie.randomizers.split_and_mix import SMALLEST_GROUP
 
 TABLE_ENTRIES: Final = 5_000_000  # of a tree's table, by default
@@ -28,16 +28,9 @@ _COUNT_SHARE: Final = 0.7072  # b > 1/√2: then 2 decides the influence, not 4a
 def design(
     facts: Facts,
     *,
-    constants: str = "practical",
-    alpha: float = 0.5,
-    beta: float = 0.1,
-    jl_constant: float = 1.0,
-    levels: int | None = None,
-    ratio: int = 2,
-    projected: int | None = None,
-    shrink: float = TREE_SHRINK,
     buckets: int | None = None,
     minimum_batch: int | None = None,
+    **tree: Unpack[TreeOptions],
 ) -> NetTreeSumParameters:
     """Choose the parameters of a plan of vector sums over a net tree.
 
@@ -45,30 +38,28 @@ def design(
     ----------
     facts : Facts
         Of the study; the seed plays no part.
-    constants, alpha, beta, jl_constant, levels, ratio, projected, shrink
-        As in `coterie.plan.tree_design.design_tree`.
     buckets : int, optional
         s of each level; the paper's 2n/β, or as many as keep the table below five million entries.
     minimum_batch : int, optional
         The fewest people to be released together; nine tenths of the expected users by default.
+    **tree
+        As in `coterie.plan.tree_design.design_tree`, but for c = 2 where `shrink` is not given.
     """
     users = facts.expected_users
     batch = smallest_batch(facts, minimum_batch)
     if facts.model != "central" and batch < SMALLEST_GROUP:
         raise PlanError(f"shares need {SMALLEST_GROUP} people or more to mix, got a batch of {batch}")
 
-    def depth(onto: int, radius: float) -> int:
+    def depth(onto: int, ratio: int, radius: float) -> int:
         least = fewest_levels(facts.clusters, onto, ratio, radius)
         return max(least, min(math.ceil(0.5 * math.log2(users)), DEEP_DIGITS // onto))
 
-    shape = design_tree(
-        facts, depth, constants=constants, alpha=alpha, beta=beta, jl_constant=jl_constant,
-        levels=levels, ratio=ratio, projected=projected, shrink=shrink,
-    )  # fmt: skip
+    options: TreeOptions = {"shrink": TREE_SHRINK, **tree}
+    shape = design_tree(facts, depth, **options)
     width = facts.dimension + NetTreeSumParameters.extra_coordinates
     if buckets is None:
         room = TABLE_ENTRIES // (shape["levels"] * width)
-        buckets = max(min(math.ceil(2 * users / beta), room), 1)
+        buckets = max(min(math.ceil(2 * users / tree.get("beta", BETA)), room), 1)
     draft = NetTreeSumParameters(
         **shape,
         buckets=buckets,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from importlib import import_module
-from inspect import signature
-from typing import Any, Final, TypeVar, cast
+from inspect import Parameter, signature
+from typing import Any, Final, TypeVar, cast, get_args, get_type_hints
 
 from coterie.errors import PlanError, bringing
 from coterie.plain.checks import checked_choice, checked_options
@@ -106,7 +106,9 @@ def parameters_class(protocol: object, model: object) -> type[Parameters]:
 
 
 def design_options(protocol: str, model: str) -> tuple[str, ...]:
-    """Return the names of the options that a protocol's design takes in a model.
+    """Return the names of the options that a protocol's design takes in a model: its keyword arguments.
+
+    Those of `**tree: Unpack[TreeOptions]` are the keys of that TypedDict.
 
     Examples
     --------
@@ -114,7 +116,14 @@ def design_options(protocol: str, model: str) -> tuple[str, ...]:
     ('minimum_batch', 'local_cap')
     """
     parameters_class(protocol, model)
-    return tuple(signature(DESIGNS[protocol, model]).parameters)[1:]
+    design = DESIGNS[protocol, model]
+    names: list[str] = []
+    for option in tuple(signature(design).parameters.values())[1:]:
+        if option.kind is Parameter.VAR_KEYWORD:
+            names += get_type_hints(get_args(get_type_hints(design)[option.name])[0])
+        else:
+            names.append(option.name)
+    return tuple(names)
 
 
 def design_parameters(protocol: str, facts: Facts, options: Mapping[str, Any]) -> Parameters:

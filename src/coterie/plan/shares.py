@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Final, NamedTuple
 
@@ -58,20 +59,39 @@ class Cost(NamedTuple):
     bytes: int  # as messages, addresses included
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShareParameters(Parameters):
-    """Parameters of a plan whose table is vector sums. Frozen dataclasses inherit from it."""
+    """Parameters of a plan whose table is vector sums. Frozen dataclasses inherit from it.
 
-    __slots__ = ()
+    Attributes
+    ----------
+    layout : str
+        What a row of the table is; another meaning gets another name.
+    coordinates : int
+        Of a row (D).
+    grid_bits : int
+        log₂ of the grid steps to a unit.
+    count_weight : int
+        b·2^20, the coordinate that counts people.
+    noise : {"everyone", "curator"}
+        Who adds noise.
+    noise_parts : int
+        Scale of that noise, in 64ths of a grid step.
+    minimum_batch, group : int
+        The fewest people a batch may have, and the fewest in the mixing group of a row.
+    modulus, shares : int
+        Of split-and-mix; 0 for a curator.
+    """
 
-    layout: str  # what a row is; another meaning gets another name
-    coordinates: int  # D, of a row
-    count_weight: int  # b·2^20, the coordinate that counts people
+    layout: str
+    coordinates: int  # D
     grid_bits: int
-    noise: str  # who adds it
-    noise_parts: int  # its scale, in 64ths of a grid step
+    count_weight: int
+    noise: str
+    noise_parts: int
     minimum_batch: int
-    group: int  # fewest people in the mixing group of a row
-    modulus: int  # 0 for a curator, as is `shares`
+    group: int
+    modulus: int
     shares: int
 
     extra_coordinates: ClassVar[int]  # of a row, beyond the point's own

@@ -11,8 +11,8 @@ users, and a shuffler releases no smaller batch.
 
 from __future__ import annotations
 
-import dataclasses
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final, TypeVar
 
@@ -72,12 +72,8 @@ def _with_noise(draft: Draft, epsilon: float, delta: float) -> Draft:
         if scale >= SMALLEST_LOCAL_SCALE:
             if scale * SCALE_PARTS > _LARGE_PARTS:
                 scale = Fraction(math.ceil(scale))  # the sampler's integers have no room for 64ths of it
-            return _changed(draft, noise_parts=int(scale * SCALE_PARTS))
-        draft = _changed(draft, grid_bits=draft.grid_bits + 1)
-
-
-def _changed(draft: Draft, **fields: int) -> Draft:
-    return dataclasses.replace(draft, **fields)  # type: ignore[type-var]  # both are frozen dataclasses
+            return replace(draft, noise_parts=int(scale * SCALE_PARTS))
+        draft = replace(draft, grid_bits=draft.grid_bits + 1)
 
 
 def _with_shares(draft: Draft, epsilon: float, delta: float, largest: int) -> Draft:
@@ -85,4 +81,4 @@ def _with_shares(draft: Draft, epsilon: float, delta: float, largest: int) -> Dr
     modulus = modulus_for(largest, draft.grid, float(draft.noise_scale) * math.sqrt(largest))
     bits = math.log2(draft.touched * (1 + math.exp(epsilon)) / (_SHARES_PART * delta)) + 1e-6
     shares = shares_needed(bits, modulus, draft.group)
-    return _changed(draft, modulus=modulus, shares=shares)
+    return replace(draft, modulus=modulus, shares=shares)

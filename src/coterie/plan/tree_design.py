@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from coterie.errors import PlanError
 from coterie.geometry.net_sizes import net_points, predicted_nodes
@@ -34,9 +34,23 @@ PRACTICAL_DIMENSION: Final = 6
 PRACTICAL_LEVELS: Final = 6
 PRACTICAL_SHRINK: Final = 1.5  # c
 CELLS_A_CLUSTER: Final = 3.0
+BETA: Final = 0.1  # β of the theory, and of the paper's number of buckets
 
 
-DepthRule = Callable[[int, float], int]  # (d', radius where most people are) -> T
+DepthRule = Callable[[int, int, float], int]  # (d', q, radius where most people are) -> T
+
+
+class TreeOptions(TypedDict, total=False):
+    """What a design over a net tree may be told of the tree; see `design_tree`."""
+
+    constants: str
+    alpha: float
+    beta: float
+    jl_constant: float
+    levels: int | None
+    ratio: int
+    projected: int | None
+    shrink: float
 
 
 def design_tree(
@@ -45,7 +59,7 @@ def design_tree(
     *,
     constants: str = "practical",
     alpha: float = 0.5,
-    beta: float = 0.1,
+    beta: float = BETA,
     jl_constant: float = 1.0,
     levels: int | None = None,
     ratio: int = 2,
@@ -93,7 +107,7 @@ def design_tree(
         projected = min(dimension, PRACTICAL_DIMENSION) if projected is None else projected
         scale = 1.0 if projected >= dimension else math.sqrt(dimension / projected) / shrink
         radius = 1.0 if projected >= dimension else 1 / shrink  # where most people are
-        levels = depth(projected, radius) if levels is None else levels
+        levels = depth(projected, ratio, radius) if levels is None else levels
         expansion = 1.0
     levels = checked_integer("levels", levels, 1, MAX_LEVELS)
     _check_decodable(projected, levels, ratio, facts.clusters * expansion * theory.rounds, constants, theory)

@@ -44,46 +44,22 @@ def likely_group(people: int, rows: int) -> int:
     return max(1, math.floor(mean - GROUP_SLACK * math.sqrt(mean)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VectorSumParameters(ShareParameters):
-    """The parameters of a `vector-sums` plan.
+    """The parameters of a `vector-sums` plan: those of `ShareParameters`, with D = d + 2, and its rows.
 
     Attributes
     ----------
     layout : {"cells", "hashed", "column"}
         What a row of the table is.
-    coordinates : int
-        D = d + 2, of a row.
     views : tuple of CrossPolytope, Net or Halfspaces
         One, with cells; for "column" any.
     buckets : int
         Rows of the table where they are hashed, else 0.
-    grid_bits : int
-        log₂ of the grid steps to a unit.
-    count_weight : int
-        Share of the lifted vector that counts people, times 2^20.
-    noise : {"everyone", "curator"}
-        Who adds noise.
-    noise_parts : int
-        Scale of that noise, in 64ths of a grid step.
-    minimum_batch, group : int
-        The fewest people a batch may have, and the fewest in the mixing group of a row.
-    modulus, shares : int
-        Of split-and-mix; 0 for a curator.
     """
 
-    layout: str
-    coordinates: int  # D
     views: tuple[View, ...]
     buckets: int
-    grid_bits: int
-    count_weight: int
-    noise: str
-    noise_parts: int
-    minimum_batch: int
-    group: int
-    modulus: int
-    shares: int
 
     extra_coordinates: ClassVar[int] = EXTRA_COORDINATES
 

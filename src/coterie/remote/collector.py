@@ -119,6 +119,7 @@ class RemoteCollector:
         self._attempts = attempts
         self._sleep = sleep
         self._connection: http.client.HTTPConnection | None = None
+        self._reused = False
 
     def __enter__(self) -> Self:
         return self
@@ -306,7 +307,20 @@ class RemoteCollector:
     def _once(
         self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
     ) -> tuple[int, bytes, float | None]:
-        if (connection := self._connection) is None:
+        try:
+            return self._exchange(method, path, body, headers)
+        except (http.client.RemoteDisconnected, ConnectionError):
+            if not self._reused:
+                raise
+        self.disconnect()  # the collector hung up while nothing was said: connect anew
+        return self._exchange(method, path, body, headers)
+
+    def _exchange(
+        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> tuple[int, bytes, float | None]:
+        connection = self._connection
+        self._reused = connection is not None
+        if connection is None:
             secure = self._parts.scheme == "https"
             kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
             connection = kind(self._parts.hostname or "", self._parts.port, timeout=self._timeout)

@@ -188,7 +188,7 @@ class Collector:
     @property
     def routes(self) -> tuple[BaseRoute, ...]:
         """What it answers to, besides reports and withdrawals."""
-        return (*ABOUT_ROUTES, *INTAKE_ROUTES, *RESULT_ROUTES)
+        return ROUTES
 
 
 def operator(endpoint: Endpoint) -> Endpoint:
@@ -400,6 +400,7 @@ RESULT_ROUTES: Final[tuple[BaseRoute, ...]] = (
     Route("/plans/{plan_id}/batches/{digest}", put_batch, methods=["PUT"]),
     Route("/plans/{plan_id}/invitations", invite, methods=["POST"]),
 )
+ROUTES: Final = (*ABOUT_ROUTES, *INTAKE_ROUTES, *RESULT_ROUTES)
 
 
 # ---------------------------------------------------------------- the application

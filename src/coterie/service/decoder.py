@@ -100,7 +100,7 @@ def main() -> int:
     from coterie.aggregate import Aggregate
     from coterie.centers import decode
 
-    os.nice(10)  # reports come first
+    os.nice(2)  # reports come first
     try:
         plan = Plan.from_json(sys.stdin.buffer.readline())
         table = Aggregate(plan)

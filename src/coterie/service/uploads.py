@@ -132,20 +132,18 @@ class Uploads:
                 raise Problem("wrong-type", "send the body as it is, without an encoding")
         if kind != _MEDIA_TYPE and kind.partition(b";")[0].strip().lower() != _MEDIA_TYPE:
             raise Problem("wrong-type", f"the body must be {MEDIA_TYPE}")
-        message = await receive()
-        body: bytes = message.get("body", b"")
-        if not message.get("more_body"):
-            return body
-        pieces, size = [body], len(body)
-        while message.get("more_body"):
+        pieces: list[bytes] = []
+        size, more = 0, True
+        while more:
             message = await receive()
+            if message["type"] != "http.request":
+                raise Problem("malformed-request", "the body was cut short; none was taken in")
             pieces.append(message.get("body", b""))
             size += len(pieces[-1])
             if size > self._most_body:
                 raise self._too_large()
-        if message["type"] == "http.disconnect":
-            raise Problem("malformed-request", "the body was cut short; none was taken in")
-        return b"".join(pieces)
+            more = message.get("more_body", False)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def _too_large(self) -> Problem:
         return Problem("too-large", f"send at most {self._most_body} bytes at a time; none was taken in")

@@ -2,8 +2,6 @@
 
 import dataclasses
 import importlib.util
-import runpy
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,10 +12,7 @@ from coterie.aggregate.codeword import CodewordTable
 from coterie.errors import AggregateError, ReportError
 from coterie.plan import Plan
 from coterie.plan.views import CrossPolytope, Halfspaces
-
-Reference = runpy.run_path(str(Path(__file__).parents[2] / "reference" / "codeword_reference.py"))[
-    "Reference"
-]
+from tests.reference.codeword_reference import Reference
 
 HAS_NUMBA = importlib.util.find_spec("numba") is not None
 KERNELS = [

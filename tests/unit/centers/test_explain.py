@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
+from coterie.centers import evidence, repeats
 from coterie.centers import explain as module
+from coterie.centers.answer import Answer, k_means
 from coterie.centers.blobs import BlobFit, search
-from coterie.centers.explain import Answer, Evidence, combined, explain, k_means, weigh
+from coterie.centers.evidence import Evidence, Parts, combined, weigh
+from coterie.centers.explain import explain
 from coterie.centers.population import fit_population, into_ball
 from coterie.geometry.spread import spread_points
 from coterie.plan.codeword_design import spread_offsets
@@ -60,7 +63,7 @@ def explanations(views, clusters):
     start = k_means(population.inner, population.weights, clusters, rng())
     fit = BlobFit(views[0], np.zeros(DIMENSION))
     blobs = search(fit, population, [(start.centers, start.shares)])
-    return module._Parts(population, blobs, weigh(population, blobs, fit, views[1:], rng()))
+    return Parts(population, blobs, weigh(population, blobs, fit, views[1:], rng()))
 
 
 @pytest.mark.parametrize("shape", [ring, sticks])
@@ -86,12 +89,49 @@ def test_the_cells_confirm_round_groups_and_the_blobs_are_better(simulate, round
     assert cost(points, combined(denied, 4, rng()).centers) > 2 * cost(points, answer.centers)
 
 
+def test_the_two_are_compared_on_the_same_rows(simulate, round_groups):
+    """How well the population explains other tables' rows is beside the point."""
+    points, _ = round_groups(3, DIMENSION)
+    views = simulate(points, 10**6)
+    parts, fit = explanations(views, 3), BlobFit(views[0], np.zeros(DIMENSION))
+    for misfit in (0.0, 100.0):
+        elsewhere = replace(parts.population, misfit=misfit)
+        assert weigh(elsewhere, parts.blobs, fit, views[1:], rng()).round_groups
+
+
+def test_overwhelming_evidence_for_round_groups_stands_without_the_cells(simulate, round_groups):
+    """A tight group at the border of two cells may be predicted in the wrong one."""
+    points, _ = round_groups(3, DIMENSION)
+    halfspaces, cells = simulate(points, 10**6)
+    parts, fit = explanations([halfspaces, cells], 3), BlobFit(halfspaces, np.zeros(DIMENSION))
+    nothing = module._nothing(3, np.zeros(DIMENSION), 0.64, rng())
+    against = replace(cells, vectors=cells.predicted(nothing.points, nothing.weights))
+    views = [halfspaces, against]
+    assert parts.evidence.round_groups
+    assert evidence.better_than_one(fit, parts, views, nothing, rng())
+    other = replace(parts, evidence=replace(parts.evidence, round_groups=False))
+    assert not evidence.better_than_one(fit, other, views, nothing, rng())
+
+
+def test_what_is_not_known_of_the_centers_is_taken_out_of_the_spread(simulate, round_groups):
+    """Tight groups, few people: the fitted spread is mostly doubt, and a possible truth has less of it."""
+    fitted, possible, true = [], [], 0.05**2 / DIMENSION
+    for seed in range(4):
+        points, centers = round_groups(4, DIMENSION, seed=seed)
+        fit = BlobFit(simulate(points, 10**5, seed)[0], np.zeros(DIMENSION))
+        blobs = fit.fit(centers, np.full(4, 0.25))
+        spread = repeats.spread_without_doubt(blobs)
+        fitted.append(np.abs(blobs.sigma**2 - true).mean())
+        possible.append(np.abs(spread**2 - true).mean())
+    assert np.mean(possible) < 0.7 * np.mean(fitted)
+
+
 def test_evidence_without_rows_stays_at_what_was_expected(simulate, round_groups):
     points, _ = round_groups(3, DIMENSION)
     views = simulate(points, 10**6)
     parts = explanations(views, 3)
     none = weigh(parts.population, parts.blobs, BlobFit(views[0], np.zeros(DIMENSION)), [], rng())
-    assert none.inside == pytest.approx(module._EXPECTED)
+    assert none.inside == pytest.approx(evidence._EXPECTED)
 
 
 def test_between_the_two_the_answer_is_k_means_on_both(simulate, round_groups):

@@ -1,8 +1,6 @@
 """The encoder against the one-page reference, bit for bit, by both kernels and any number of threads."""
 
 import importlib.util
-import runpy
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,10 +14,8 @@ from coterie.plan import Plan
 from coterie.plan.codeword import CodewordParameters
 from coterie.plan.views import CrossPolytope, Halfspaces, Net
 from coterie.privacy.odds import largest_odds
-
-Reference = runpy.run_path(str(Path(__file__).parents[2] / "reference" / "codeword_reference.py"))[
-    "Reference"
-]
+from tests.reference.codeword_reference import Reference
+from tests.reference.coins import FixedCoins
 
 HAS_NUMBA = importlib.util.find_spec("numba") is not None
 KERNELS = [
@@ -27,24 +23,6 @@ KERNELS = [
     pytest.param("numba", marks=pytest.mark.skipif(not HAS_NUMBA, reason="numba is an extra")),
 ]
 SCALE = 1 << 20
-
-
-class FixedCoins:
-    """Coins that were drawn before."""
-
-    def __init__(self, draws):
-        self.draws = np.asarray(draws, dtype=np.int64)
-
-    def bytes(self, count):
-        raise NotImplementedError
-
-    def below(self, bound):
-        raise NotImplementedError
-
-    def below_many(self, bound, size):
-        assert size == len(self.draws)
-        assert (self.draws < bound).all()
-        return self.draws
 
 
 def make_plan(dimension, views, *, embedding=128, codewords=16, cap=5, weight=0.4, center=None, radius=1.0):

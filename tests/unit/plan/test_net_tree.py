@@ -163,7 +163,7 @@ def test_options_are_checked():
         design(constants="theory", alpha=2.0)
     with pytest.raises(PlanError, match="too small"):
         design(epsilon=1e-7)
-    with pytest.raises(PlanError, match=r"has no option 'flavour'; known: constants, .*, randomizer$"):
+    with pytest.raises(PlanError, match=r"no option 'flavour'; known: randomizer, constants, .*, shrink$"):
         Plan.design(2, 2, 1.0, 1000, protocol="net-tree", flavour="sweet")
 
 

@@ -1,0 +1,213 @@
+"""What a plan can be asked: its promise, what to expect of it, what a report is; all follows from its fields.
+
+`coterie.plan.plan.Plan` is made, written and read there, and answers here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from coterie.plain.checks import checked_integer
+from coterie.plan.base import TOKEN_BYTES, Facts, Parameters
+from coterie.plan.public import MAX_USERS
+from coterie.privacy import Guarantee, Spending
+from coterie.privacy.guarantee import DECLARED_FEATURES, FOLLOWED_BALL, PUBLIC_BALL, SAMPLED_FEATURES
+
+if TYPE_CHECKING:
+    from coterie.features import Schema
+    from coterie.plan.approximation import Approximation
+    from coterie.plan.forecast import Expectation, Kind
+
+
+class Questions:
+    """The questions to a plan; `Plan` inherits them and has these fields."""
+
+    __slots__ = ()
+
+    protocol: str
+    model: str
+    dimension: int
+    clusters: int
+    epsilon: float
+    delta: float
+    expected_users: int
+    radius: float
+    seed: int
+    ids: str
+    after: tuple[str, ...]
+    features: Schema | None
+    parameters: Parameters
+
+    @property
+    def facts(self) -> Facts:
+        """The public facts that the parameters were chosen from and are checked against."""
+        return Facts(
+            dimension=self.dimension,
+            clusters=self.clusters,
+            epsilon=self.epsilon,
+            expected_users=self.expected_users,
+            model=self.model,
+            delta=self.delta,
+            seed=self.seed,
+            ids=self.ids,
+        )
+
+    def check_promise(self) -> None:
+        """Raise PlanError unless the parameters keep the promise. No plan can be built without it."""
+        self.parameters.check_promise(self.facts)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The privacy promise, in numbers and (as a string) in plain words."""
+        return self._about_the_ball(self.parameters.guarantee(self.facts))
+
+    def _about_the_ball(self, promise: Guarantee) -> Guarantee:
+        """Say where the ball comes from, and the features it follows from."""
+        lines = [FOLLOWED_BALL] if self.after else [] if self.features else [PUBLIC_BALL]
+        if self.features is not None:
+            from coterie.features.schema import PUBLIC_SAMPLE
+
+            sampled = self.features.source == PUBLIC_SAMPLE
+            lines.insert(0, SAMPLED_FEATURES if sampled else DECLARED_FEATURES)
+        words: list[str] = []
+        for line in promise.conditions:
+            words.extend(lines if line == PUBLIC_BALL else [line])
+        return replace(promise, conditions=tuple(words))
+
+    def guarantee_for(self, people: int) -> Guarantee:
+        """Return what the promise comes to for one batch of so many people, recomputed for that number.
+
+        In the local model it does not depend on the others. Where reports are mixed, fewer people than
+        planned hide each other less: the planned promise must not be claimed for them. Several batches do
+        not add up: people are hidden in their own.
+        """
+        people = checked_integer("people", people, 1, 1 << 40)
+        return self._about_the_ball(self.parameters.guarantee(self.facts, people))
+
+    def expected(self, n: int | None = None, kind: str | Kind = "separated") -> Expectation:
+        """Return what to expect of the study: objective and recovered share, with a band.
+
+        Parameters
+        ----------
+        n : int, optional
+            People who answer; `expected_users` if None.
+        kind : {"tight", "separated", "broad", "real"} or Kind
+            What the points are believed to be like: round groups of radius 1/100, 1/8 or 1/3 of the ball, or
+            real data like digits. See `coterie.plan.forecast`.
+
+        Raises
+        ------
+        PlanError
+            If there is no forecast for the plan's protocol.
+
+        Examples
+        --------
+        >>> from coterie.plan import Plan
+        >>> plan = Plan.design(dimension=100, clusters=8, epsilon=1.0, expected_users=10**6)
+        >>> round(plan.expected().recovered, 2), plan.expected(10_000).hopeless
+        (0.97, True)
+        """
+        from coterie.plan.forecast import channel_of, expect
+
+        people = self.expected_users if n is None else checked_integer("n", n, 1, MAX_USERS)
+        table = channel_of(
+            self.parameters,
+            protocol=self.protocol,
+            dimension=self.dimension,
+            clusters=self.clusters,
+            people=people,
+        )
+        return expect(table, people, self.clusters, kind)
+
+    def approximation(
+        self,
+        decoder_options: Mapping[str, Any] | None = None,
+        *,
+        people: int | None = None,
+        failure: float = 0.1,
+        slack: float = 0.05,
+        solver_ratio: float = 1.0,
+        nodes: float | None = None,
+    ) -> Approximation:
+        """Return what the paper's Theorem 22 guarantees of the centers: cost ≤ ratio·OPT + additive.
+
+        In squared units of the ball, summed over people. See `coterie.plan.approximation` for the settings.
+
+        Parameters
+        ----------
+        decoder_options : mapping, optional
+            What `decode` is told, say {"constants": "theory"}: the practical decoder has no guarantee.
+        people : int, optional
+            n; the expected users by default.
+        failure, slack, solver_ratio, nodes
+            β, ξ, κ and N.
+
+        Raises
+        ------
+        PlanError
+            If the protocol states no approximation ratio.
+        """
+        promise = self.parameters.approximation(
+            self.facts,
+            decoder_options,
+            people=self.expected_users if people is None else people,
+            failure=failure,
+            slack=slack,
+            solver_ratio=solver_ratio,
+            nodes=nodes,
+        )
+        return replace(promise, additive=promise.additive * self.radius**2)
+
+    def additive_error(self, decoder_options: Mapping[str, Any] | None = None, **settings: Any) -> float:
+        """Return t of the guarantee cost ≤ ratio·OPT + t, or infinity where no ratio is guaranteed.
+
+        Parameters
+        ----------
+        decoder_options : mapping, optional
+            What `decode` is told, say {"constants": "theory"}.
+        **settings
+            As for `approximation`: people, failure, slack, solver_ratio, nodes.
+
+        Examples
+        --------
+        >>> from coterie.plan import Plan
+        >>> plan = Plan.design(2, 4, 1.0, 200_000, protocol="net-tree", constants="theory")
+        >>> error = plan.additive_error({"constants": "theory"}, failure=0.1)
+        >>> 200_000 < error < math.inf  # the theorem says nothing at this n
+        True
+        """
+        promise = self.approximation(decoder_options, **settings)
+        return promise.additive if math.isfinite(promise.ratio) else math.inf
+
+    @property
+    def local_epsilon(self) -> float:
+        """What one report promises by itself: ε where nothing is mixed; infinity is nothing."""
+        return self.parameters.promised_alone(self.epsilon)
+
+    @property
+    def spending(self) -> Spending:
+        """What answering costs a person, in exact fractions, for policies and ledgers."""
+        return Spending.of(self.epsilon, self.delta, self.local_epsilon)
+
+    @property
+    def minimum_batch(self) -> int:
+        """The fewest people whose reports may be released together; 1 where nothing is mixed."""
+        return self.parameters.smallest_batch
+
+    @property
+    def message_width(self) -> int:
+        """Bytes of one row that a table takes: a report or, where reports are split up, one mixed message."""
+        return self.parameters.message_width
+
+    @property
+    def report_width(self) -> int:
+        """Bytes of one report, the same for every person and every point."""
+        return self.parameters.report_width
+
+    @property
+    def upload_width(self) -> int:
+        """Bytes that one person sends: a report and, where ids follow from tokens, the token before it."""
+        return self.report_width + (TOKEN_BYTES if self.ids == "token" else 0)
