@@ -1,4 +1,4 @@
-"""Services as processes that tests may kill: forked from one that has everything imported, so they start fast."""
+"""Services as processes that tests may kill; forked from one that has all imported, so they start fast."""
 
 import contextlib
 import multiprocessing
@@ -8,10 +8,12 @@ import socket
 
 from coterie.remote import RemoteCollector
 from coterie.service.settings import Settings
+from tests.service.conftest import TOKEN
 
-TOKEN = "an operator's token of enough letters"  # noqa: S105  # of these tests alone
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["coterie.service.server", "coterie.store.embedded", "psycopg", "psycopg_pool"])
+CONTEXT.set_forkserver_preload(
+    ["coterie.service.server", "coterie.store.embedded", "psycopg", "psycopg_pool"]
+)
 
 
 def free_port():

@@ -10,17 +10,25 @@ from hypothesis import strategies as st
 from coterie.plan.collection import Collection
 from coterie.service.app import ROUTES
 from coterie.service.openapi import openapi_document
+from coterie.service.shuffler import Shuffler
 from tests.service.conftest import OPERATOR, REPORTS, TOKEN, ask, reports_of, serving, small_plan
 
 DOCUMENT = openapi_document()
 PLAN = small_plan(Collection(minimum=5))
 TOKENS = small_plan(ids="token")
-OPERATIONS = [
-    (path, method, operation)
-    for path, methods in DOCUMENT["paths"].items()
-    for method, operation in methods.items()
-    if method != "parameters"
-]
+
+
+def operations(document):
+    return [
+        (path, method, operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+        if method != "parameters"
+    ]
+
+
+OPERATIONS = operations(DOCUMENT)
+RELEASES = [each for each in operations(openapi_document("shuffler")) if each[0].endswith("/release")]
 TYPES = {
     "object": dict,
     "array": list,
@@ -82,10 +90,11 @@ def url(tmp_path_factory):
 
 
 def test_every_route_is_described_and_every_description_has_a_route():
-    described = {(path, method.upper()) for path, method, _ in OPERATIONS}
-    routed = {(route.path, method) for route in ROUTES for method in route.methods - {"HEAD"}}
     uploads = {(f"/plans/{{plan_id}}/{each}", "POST") for each in ("reports", "withdrawals")}
-    assert described == routed | uploads
+    for role, routes in (("collector", ROUTES), ("shuffler", Shuffler.all_routes)):
+        described = {(path, method.upper()) for path, method, _ in operations(openapi_document(role))}
+        routed = {(route.path, method) for route in routes for method in route.methods - {"HEAD"}}
+        assert described == routed | uploads
     assert len({operation["operationId"] for _, _, operation in OPERATIONS}) == len(OPERATIONS)
 
 
