@@ -25,14 +25,7 @@ from starlette.routing import BaseRoute, Route
 
 from coterie.plan import Plan
 from coterie.remote.collector import RemoteCollector
-from coterie.service.app import (
-    ABOUT_ROUTES,
-    INTAKE_ROUTES,
-    Collector,
-    json_response,
-    of,
-    operator,
-)
+from coterie.service.app import ABOUT_ROUTES, INTAKE_ROUTES, Collector, json_response, of, operator
 from coterie.service.problems import Problem
 from coterie.service.releases import Releases
 from coterie.service.results import Results
@@ -131,7 +124,7 @@ class Shuffler(Collector):
     @property
     def routes(self) -> tuple[BaseRoute, ...]:
         """What a shuffler answers to."""
-        return (*ABOUT_ROUTES, *INTAKE_ROUTES, *ROUTES)
+        return ROUTES
 
 
 def shuffler_of(request: Request) -> Shuffler:
@@ -165,6 +158,8 @@ async def give_up(request: Request) -> Response:
 
 
 ROUTES: Final[tuple[BaseRoute, ...]] = (
+    *ABOUT_ROUTES,
+    *INTAKE_ROUTES,
     Route("/plans/{plan_id}/release", release, methods=["POST"]),
     Route("/plans/{plan_id}/release", release_state, methods=["GET"]),
     Route("/plans/{plan_id}/release", give_up, methods=["DELETE"]),
