@@ -5,22 +5,33 @@ import contextlib
 import dataclasses
 import hashlib
 import io
+import json
+import socket
+import subprocess
+import sys
 import time
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from coterie.cli.app import app
 from coterie.collect.shuffler import batch_bytes, mixed
-from coterie.errors import ReportError
+from coterie.errors import ReportError, SettingError
 from coterie.plan import Plan
 from coterie.plan.collection import Collection
 from coterie.remote import CollectorError, RemoteCollector
 from coterie.service import studies
+from coterie.service.batches import checked_people
+from coterie.service.problems import Problem
+from coterie.service.settings import Settings
 from coterie.service.shuffler import Shuffler
 from coterie.store import StudyState, open_store
 from coterie.wire.report_file import ReportWriter
 from coterie.wire.rows import Rows
-from coterie.wire.shuffled_file import MEDIA_TYPE, ShuffledFile, batch_authorization
+from coterie.wire.shuffled_file import MEDIA_TYPE, ShuffledFile, batch_authorization, is_put_by
 from coterie.wire.signing import new_key, public_key
 from coterie.wire.stream import PublicStream
 from tests.service.conftest import (
@@ -132,10 +143,57 @@ def test_a_window_that_closes_releases_by_itself_and_the_collector_waits_for_it(
         eventually(lambda: shuffler.store.study(plan.id).state is StudyState.DELETED)
 
 
+def test_what_was_not_released_yet_is_not_deleted_however_late_it_is(tmp_path):
+    """A shuffler that was down when the study closed, and for longer than the retention."""
+    clock = Clock()
+    plan = dataclasses.replace(AMPLIFIED, collection=Collection(time_precision=1, minimum=54, retention=0))
+    folder = tmp_path / "shuffler" / "store"
+    reports = reports_of(plan)
+    with open_store(folder) as store:
+        store.put_plan(plan)
+        store.append([(plan.id, reports)])
+        shuffler = Shuffler(store, token=TOKEN, key=KEY, deliver_to=NOWHERE, clock=clock)
+        asyncio.run(shuffler.studies.find(plan.id))
+        shuffler.results.close(shuffler.studies.get(plan.id))
+        clock.now += 1000
+        for _ in range(2):
+            asyncio.run(shuffler.upkeep.look())
+            assert store.study(plan.id).state is StudyState.CLOSED
+        batch = store.staged_batch(plan.id)
+        assert len(ShuffledFile.rows_of(batch.data, plan, "batch")) == 60
+        store.acknowledge_batch(plan.id, batch.digest)
+        asyncio.run(shuffler.upkeep.look())
+        assert store.study(plan.id).state is StudyState.DELETED
+        shuffler.upkeep.stop()
+        shuffler.threads.shutdown()
+
+
+@pytest.mark.parametrize("plan", [AMPLIFIED, SHARES], ids=["codeword", "shares"])
+def test_once_a_batch_is_acknowledged_ids_are_all_that_is_left(tmp_path, plan):
+    reports = reports_of(plan)
+    with collecting(tmp_path, plan) as collector, shuffling(tmp_path, plan, collector.url) as shuffler:
+        shuffler.operator.send(plan, reports)
+        held = contents(tmp_path / "shuffler")
+        assert all(report.tobytes() in held for report in reports)
+        shuffler.operator.release(plan.id)
+        eventually(lambda: shuffler.operator.release_state(plan.id)["waiting"] is None)
+        held = contents(tmp_path / "shuffler")
+    for report in reports:
+        assert report[:12].tobytes() in held
+        assert report.tobytes() not in held
+        if plan is SHARES:
+            assert report[12:24].tobytes() not in held
+
+
+def contents(folder):
+    """Every byte below a folder."""
+    return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
 def test_nothing_is_released_because_so_many_have_come(tmp_path):
     with (
         collecting(tmp_path, AMPLIFIED) as collector,
-        shuffling(tmp_path, AMPLIFIED, collector.url, upkeep_seconds=0.01) as shuffler,
+        shuffling(tmp_path, AMPLIFIED, collector.url) as shuffler,
     ):
         for _ in range(3):
             shuffler.operator.send(AMPLIFIED, reports_of(AMPLIFIED))
@@ -368,3 +426,76 @@ def test_a_plan_of_the_local_model_has_no_batches(tmp_path):
     with collecting(tmp_path, plan) as collector:
         problem(put(collector.url, plan, file_of(plan, local_reports(plan, 60))), 422, "unfit-plan")
         assert failures(post(collector.url, plan, local_reports(plan, 3).tobytes())) == []
+
+
+# ---------------------------------------------------------------- the commands
+
+
+def test_the_commands_run_a_shuffler_and_release(tmp_path, monkeypatch):
+    monkeypatch.setenv("COTERIE_OPERATOR_TOKEN", TOKEN)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    (tmp_path / "shuffler").mkdir()
+    (tmp_path / "shuffler" / "signing-key").write_text(KEY.hex())
+    url, reports = f"http://127.0.0.1:{port}", reports_of(AMPLIFIED)
+    with collecting(tmp_path, AMPLIFIED) as collector:
+        command = [
+            sys.executable,
+            "-c",
+            "from coterie.cli import main; main()",
+            "serve",
+            "--role",
+            "shuffler",
+        ]
+        command += ["--data", str(tmp_path / "shuffler"), "--port", str(port), "--deliver-to", collector.url]
+        with (
+            subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process,
+            RemoteCollector(url, token=TOKEN, attempts=200, sleep=lambda pause: time.sleep(0.1)) as operator,
+        ):
+            try:
+                operator.put_plan(AMPLIFIED)
+                operator.send(AMPLIFIED, reports[:53])
+                run = CliRunner().invoke
+                refused = run(app, ["release", AMPLIFIED.id, "--url", url])
+                assert (refused.exit_code, "the plan's minimum is 54" in refused.stderr) == (1, True)
+                operator.send(AMPLIFIED, reports[53:])
+                for _ in range(2):  # twice is once
+                    done = run(app, ["release", AMPLIFIED.id, "--url", url, "--json"])
+                    assert done.exit_code == 0, done.stderr
+                    assert json.loads(done.stdout)["released"] == 60
+                assert collector.operator.status(AMPLIFIED.id)["reports"] == 60
+            finally:
+                process.terminate()
+                told = process.stderr.read()
+        assert public_key(KEY).hex() in told
+        assert KEY.hex() not in told
+
+
+@pytest.mark.parametrize(
+    ("chosen", "words"),
+    [
+        ({"role": "mixer"}, "there is no role 'mixer'; known: collector, shuffler"),
+        ({"role": "shuffler"}, "needs --deliver-to"),
+        ({"deliver_to": NOWHERE}, "only a shuffler"),
+        ({"role": "shuffler", "deliver_to": NOWHERE, "shufflers": "00" * 32}, "for a collector"),
+        ({"shufflers": "00" * 31}, "64 hex digits"),
+        ({"shufflers": "zz"}, "64 hex digits"),
+    ],
+)
+def test_settings_that_do_not_fit_a_role(tmp_path, chosen, words):
+    with pytest.raises(SettingError, match=words):
+        Settings(data=tmp_path, **chosen)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.binary(max_size=300), st.integers(0, 200), st.text(max_size=40), st.text(max_size=70))
+def test_any_bytes_and_headers_are_refused_in_words(data, place, header, digest):
+    whole = BATCH[:place] + data + BATCH[place + len(data) :]
+    if whole != BATCH:
+        with pytest.raises(Problem):
+            checked_people(AMPLIFIED, hashlib.sha256(whole).hexdigest(), whole)
+    assert not is_put_by([public_key(KEY)], header, AMPLIFIED.id, digest)
+
+
+BATCH = batch_bytes(AMPLIFIED, in_order(reports_of(AMPLIFIED)))

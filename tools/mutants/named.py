@@ -206,9 +206,16 @@ NAMED = (
     Named(
         "nothing is released because so many have come",
         "service",
-        "if self._store.study(plan_id).state is StudyState.CLOSED and plan_id not in self._rests:",
-        "if plan_id not in self._rests:",
+        "if state is StudyState.CLOSED and not self._is_finished(known):",
+        "if not self._is_finished(known):",
         (*_SHUFFLER, "-k", "so_many"),
+    ),
+    Named(
+        "what was not released yet is not deleted, however late it is",
+        "service",
+        "if state is StudyState.CLOSED and not self._is_finished(known):",
+        "if False:",
+        (*_SHUFFLER, "-k", "however_late"),
     ),
     Named(
         "a full batch takes nothing more",

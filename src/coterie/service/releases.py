@@ -31,6 +31,7 @@ from coterie.store import Store, StoreError, StudyState
 log = logging.getLogger("coterie.service")
 
 LONGEST_PAUSE: Final = 300.0  # seconds between two attempts to deliver
+STOP_SECONDS: Final = 10.0  # for which a stopping service waits for a delivery to break off
 IDLE_SECONDS: Final = 60.0  # between two looks for batches that another server made
 
 
@@ -89,7 +90,7 @@ class Releases:
         self._wake.set()
         self._collector.disconnect()
         if self._thread.is_alive():
-            self._thread.join()
+            self._thread.join(STOP_SECONDS)
 
     # ------------------------------------------------------------ what the operator asks for
 

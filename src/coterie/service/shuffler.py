@@ -57,26 +57,34 @@ class ShufflerUpkeep(Upkeep):
     def prepare(self, releases: Releases) -> None:
         """Say what releases."""
         self.releases = releases
-        self._rests: set[str] = set()  # closed studies with too few people: that will not change
+        self._finished: set[str] = set()  # closed studies of which nothing more can be released
 
     def _look_at(self, known: Known) -> None:
         plan_id = known.plan.id
         state = self._store.study(plan_id).state
         if state is StudyState.OPEN and known.received >= known.most:
             known.received = self._store.compact(plan_id).counted  # without repetitions and released ones
+        if state is StudyState.CLOSED and not self._is_finished(known):
+            return  # what waits to be released or delivered is not deleted, however late it is
         super()._look_at(known)
-        if self._store.study(plan_id).state is StudyState.CLOSED and plan_id not in self._rests:
-            self._release_rest(known)
+        if state is StudyState.OPEN and self._store.study(plan_id).state is StudyState.CLOSED:
+            self._is_finished(known)
 
-    def _release_rest(self, known: Known) -> None:
-        if self._store.staged_batch(known.plan.id) is not None:
-            return
+    def _is_finished(self, known: Known) -> bool:
+        """Release what a closed study still holds; tell whether nothing is left that can be."""
+        plan_id = known.plan.id
+        if plan_id in self._finished:
+            return True
+        if self._store.staged_batch(plan_id) is not None:
+            return False
         try:
-            self.releases.release(known.plan)
+            if self.releases.release(known.plan)["waiting"] is not None:
+                return False
         except Problem as problem:
             if problem.kind != "too-few":
                 raise
-            self._rests.add(known.plan.id)
+        self._finished.add(plan_id)  # nobody can join a closed study: that will not change
+        return True
 
 
 class Shuffler(Collector):
