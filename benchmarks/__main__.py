@@ -29,7 +29,7 @@ GRIDS = (
     "records",
     "reproduction",
 )
-ALONE = ("speed", "audit_time", "service_load", "net_tree", "poisoning", "cramer_rao")
+ALONE = ("speed", "audit_time", "service_load", "net_tree", "theorem_2", "poisoning", "cramer_rao")
 NAMES = ("real_data", *ALONE, *GRIDS)
 
 

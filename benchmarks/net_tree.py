@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from benchmarks.harness import tick
 from coterie.aggregate import Aggregate
 from coterie.centers import decode
 from coterie.centers.k_means_decoder import k_means_decoder
@@ -252,7 +253,10 @@ def gains(table: list[dict[str, Any]]) -> Iterator[str]:
     for (d, k, epsilon, kind), cost in excess.items():
         if kind == "codewords" and (d, k, epsilon, "practical") in excess:
             gain = excess[d, k, epsilon, "practical"] / cost
-            yield f"codewords beat bits at d={d} k={k} eps={epsilon:g} by {gain:5.2f}   bar {GAIN_BAR:g}"
+            yield (
+                f"codewords beat bits at d={d} k={k} eps={epsilon:g} by {gain:5.2f}   "
+                f"bar {GAIN_BAR:g} {tick(gain >= GAIN_BAR)}"
+            )
 
 
 def encoding_speed(people: int) -> float:
@@ -354,7 +358,7 @@ def main() -> None:
         ):
             result["table"].append(line)
             print(shown(line), flush=True)
-        for line in gains(result["table"]):
+        for line in gains(kept + result["table"]):
             print(line)
         order = {kind: place for place, kind in enumerate(KINDS)}
         result["table"] = sorted(

@@ -36,7 +36,7 @@ STEPS: Final = dict(
             "+ cells for hyperplanes",
             "+ shrinkage",
             "+ subspace",
-            "+ count by length, settling (codeword)",
+            "+ count by length, settling (cells alone)",
         ),
         strict=True,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Final, cast
 
@@ -29,6 +29,9 @@ from coterie.engines import play
 from coterie.errors import CoterieError, PlanError
 from coterie.plain.checks import read_value
 from coterie.plan import Plan, design_options, protocols
+from coterie.plan.codeword import CodewordParameters
+from coterie.plan.codeword_design import power_of_two_at_least
+from coterie.plan.views import CrossPolytope
 
 
 @dataclass(eq=False)  # no slots: cached properties
@@ -51,6 +54,17 @@ class Played:
     def codeword_table(self) -> Aggregate:
         """Everybody's codeword reports."""
         return self.reports("codeword")
+
+    @cached_property
+    def cells_table(self) -> Aggregate:
+        """Everybody's codeword reports for two views of cells and no halfspaces: the ablation's."""
+        s = self.setting
+        plan = Plan.design(s.dimension, s.clusters, s.epsilon, s.users, seed=self.seed)
+        parameters = cast("CodewordParameters", plan.parameters)
+        coarse = power_of_two_at_least(max(256, 2 * s.dimension))  # cells; twice as many in the other view
+        views = (CrossPolytope(coarse // 2), CrossPolytope(coarse))
+        plan = replace(plan, parameters=replace(parameters, views=views))
+        return play(plan, self.data[0], SimulationCoins([self.seed, 0]))
 
     def reports(self, protocol: str, **options: Any) -> Aggregate:
         """Play everybody through a protocol."""
@@ -78,9 +92,13 @@ def _codeword(played: Played) -> NDArray[np.float64]:
     return decode(played.codeword_table, random_state=played.seed).centers
 
 
+def _cells(played: Played) -> NDArray[np.float64]:
+    return decode(played.cells_table, random_state=played.seed, decoder="cells").centers
+
+
 def _simple(shrinkage: Shrinkage) -> Method:
     return lambda played: decode_simply(
-        cast("CodewordTable", played.codeword_table.table),
+        cast("CodewordTable", played.cells_table.table),
         np.random.default_rng(played.seed),
         shrinkage=shrinkage,
     )
@@ -117,7 +135,7 @@ METHODS: Final[dict[str, Method]] = {
     "step-5-cells": _simple("none"),
     "step-6-shrinkage": _simple("plain"),
     "step-7-subspace": _simple("blocks"),
-    "step-8-settling": _codeword,
+    "step-8-settling": _cells,
 }
 
 

@@ -19,6 +19,7 @@ _STYLE = (
     "td:first-child,th:first-child{text-align:left}svg{width:100%;height:auto}"
     "code{background:#f3f3f3;padding:.1rem .3rem}"
 )
+NOTE = "note.txt"  # beside the tables: what a reader must know of the stored runs, if there is anything
 _MARK = {True: "✓", False: "✗", None: "–"}
 
 
@@ -62,8 +63,10 @@ def draw_all(
     ]
     if steps:
         grids.append(("figure-ablation", "From the paper's algorithm to ours", ablation_grid(steps)))
-    paths[-2].write_text(_html(folder, claims, grids, command), encoding="utf-8")
-    paths[-1].write_text(_markdown(claims, grids, command), encoding="utf-8")
+    note = folder / NOTE
+    words = note.read_text(encoding="utf-8").strip() if note.exists() else ""
+    paths[-2].write_text(_html(folder, claims, grids, command, words), encoding="utf-8")
+    paths[-1].write_text(_markdown(claims, grids, command, words), encoding="utf-8")
     return claims, paths
 
 
@@ -112,14 +115,14 @@ def _write_claims(folder: Path, claims: Iterable[Claim]) -> Path:
 
 
 def _html(
-    folder: Path, claims: list[Claim], grids: list[tuple[str, str, list[list[str]]]], command: str
+    folder: Path, claims: list[Claim], grids: list[tuple[str, str, list[list[str]]]], command: str, note: str
 ) -> str:
     parts = [
         '<!doctype html><html lang="en"><meta charset="utf-8">',
         "<title>coterie: the paper's experiments</title>"
         f"<style>{_STYLE}</style><h1>The paper's experiments, with ours beside them</h1>",
         "<p>Mean and standard deviation of the normalized k-means objective; lower is better. The command: "
-        f"<code>{escape(command)}</code></p><h2>Claims</h2><ul>",
+        f"<code>{escape(command)}</code></p>{f'<p>{escape(note)}</p>' if note else ''}<h2>Claims</h2><ul>",
         *(
             f"<li>{_mark(claim)} <b>{escape(claim.name)}</b>: {escape(claim.statement)} "
             f"({escape(claim.figures)})</li>"
@@ -137,7 +140,9 @@ def _html(
     return "".join(parts) + "</html>\n"
 
 
-def _markdown(claims: list[Claim], grids: list[tuple[str, str, list[list[str]]]], command: str) -> str:
+def _markdown(
+    claims: list[Claim], grids: list[tuple[str, str, list[list[str]]]], command: str, note: str
+) -> str:
     lines = [
         "# The paper's experiments, with ours beside them",
         "",
@@ -148,6 +153,7 @@ def _markdown(claims: list[Claim], grids: list[tuple[str, str, list[list[str]]]]
         f"    {command}",
         "",
         "from `runs.csv`; with `--draw-only` it redraws all of it from the tables alone.",
+        *(["", note] if note else []),
         "",
         "## Claims",
         "",

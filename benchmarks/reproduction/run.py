@@ -2,10 +2,12 @@
 
     python -m benchmarks reproduction [--workers N] [--sweep NAME …] [--method NAME …] [--draw-only]
     python -m benchmarks reproduction --quick --out FOLDER/runs.csv
-    python -m benchmarks reproduction --grid FILE --out FOLDER/runs.csv
+    python -m benchmarks reproduction --grid FILE [--import MODULE …] --out FOLDER/runs.csv
 
-Runs are kept in runs.csv as they come: an interrupted command goes on where it stopped. Tables, figures and
-page go beside it. The full grid takes about an hour and a half on two cores, the quick one three minutes.
+A protocol of one's own (docs/write-a-protocol.md) is a method of a grid once a module that registers it is
+imported. Runs are kept in runs.csv as they come: an interrupted command goes on where it stopped. Tables,
+figures and page go beside it. The full grid takes about an hour and a half on two cores, the quick one three
+minutes.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Self
 
@@ -44,9 +48,11 @@ from coterie.plain.files import read_bounded
 OUT = Path(__file__).parents[2] / "docs" / "reproduction" / "runs.csv"
 
 
-def play(study: Study, seed: int, folder: Path) -> Figures:
-    """Play one method on one data set."""
+def play(study: Study, seed: int, folder: Path, imports: Sequence[str] = ()) -> Figures:
+    """Play one method on one data set, after the modules that register protocols of one's own."""
     del folder
+    for name in imports:  # this may be a fresh process
+        import_module(name)
     played = played_once(Setting.of(study), seed)
     points, _ = played.data
     start = time.process_time()
@@ -63,15 +69,24 @@ class Reproduction:
     base: Setting | None  # where the ablation is played, and what the claims are about; None: neither
     runs: int
     options: str = ""  # of the command that makes it
+    imports: tuple[str, ...] = ()  # modules that register protocols of one's own
 
     @classmethod
-    def of_grid(cls, grid: Grid, methods: Sequence[str] = (), options: str = "") -> Self:
+    def of_grid(
+        cls, grid: Grid, methods: Sequence[str] = (), options: str = "", imports: Sequence[str] = ()
+    ) -> Self:
         """Return a grid of one's own, with more methods if there are any."""
+        for name in imports:
+            try:
+                import_module(name)
+            except ModuleNotFoundError as error:
+                raise PlanError(f"--import {name}: {error}") from None
         first = grid.sweeps[0].methods
         every = (*first, *(name for name in methods if name not in first))
         for name in every:
             method_of(name)
-        return cls(tuple(replace(sweep, methods=every) for sweep in grid.sweeps), None, grid.runs, options)
+        sweeps = tuple(replace(sweep, methods=every) for sweep in grid.sweeps)
+        return cls(sweeps, None, grid.runs, options, tuple(imports))
 
     def chosen(self, sweeps: Sequence[str] = (), methods: Sequence[str] = ()) -> tuple[Study, ...]:
         """Return what is to be played: the studies of these sweeps and methods, or of all."""
@@ -104,7 +119,7 @@ class Reproduction:
             lines = [f"{claim.verdict}  {claim.name}: {claim.figures}" for claim in claims]
             return "\n".join([*lines, f"{len(written)} tables in {folder}"])
 
-        return Benchmark(studies, play, tables, OUT, self.runs, FIRST_SEED)
+        return Benchmark(studies, partial(play, imports=self.imports), tables, OUT, self.runs, FIRST_SEED)
 
 
 def _check_known(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
@@ -119,6 +134,8 @@ def main() -> None:
     parser = harness.parser_of(full.benchmark((), OUT.parent), __doc__)
     parser.add_argument("--quick", action="store_true", help="a small grid, two runs; needs --out")
     parser.add_argument("--grid", type=Path, help="JSON with base, sweeps, methods, runs; needs --out")
+    parser.add_argument("--import", nargs="+", default=[], dest="imports", metavar="MODULE",
+                        help="with --grid: modules that register protocols of your own")  # fmt: skip
     parser.add_argument("--sweep", nargs="+", default=[], help="only these sweeps, or ablation")
     parser.add_argument("--method", nargs="+", default=[], help="only these; with --grid: these, too")
     parser.add_argument("--compute-only", action="store_true", help="write the CSV files and draw nothing")
@@ -126,12 +143,15 @@ def main() -> None:
     options = parser.parse_args()
     if (options.quick or options.grid) and not options.out:
         parser.error("another grid than the stored one: name another file by --out")
+    if options.imports and not options.grid:
+        parser.error("--import is for the methods of a grid of your own: name one by --grid")
     folder = (options.out or OUT).parent
     folder.mkdir(parents=True, exist_ok=True)
     try:
         if options.grid:
             grid = Grid.from_dict(parse_object(read_bounded(options.grid, MAX_BYTES, "a grid")))
-            chosen = Reproduction.of_grid(grid, options.method, f" --grid {options.grid.name}")
+            words = f" --grid {options.grid.name}" + "".join(f" --import {name}" for name in options.imports)
+            chosen = Reproduction.of_grid(grid, options.method, words, options.imports)
         else:
             chosen = Reproduction(QUICK, QUICK_BASE, QUICK_RUNS, " --quick") if options.quick else full
         if options.draw_only:

@@ -1,9 +1,13 @@
 """The reproduction on a tiny grid: what is computed is kept, resumed, summarized, judged and drawn."""
 
 import json
+import os
+import re
+import subprocess
 import sys
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -28,8 +32,10 @@ from benchmarks.reproduction.studies import (
     grid_of,
 )
 from benchmarks.reproduction.tables import Point, points_of, read_table, write_tables
+from coterie.centers import decode
 from coterie.errors import PlanError
 
+ROOT = Path(__file__).parents[2]
 TINY = Setting(600, 4, 2, 4.0, 20.0)
 GRID = _grid(TINY, 300, users=(300, 600), epsilon=(2, 4), clusters=(2, 3), separation=(8, 100))
 SMALL = Reproduction(GRID, TINY, 1)
@@ -76,9 +82,12 @@ def test_every_method_gives_centers(method):
     assert centers.shape == (1 if method == "one-center" else 2, 4)
 
 
-def test_the_last_step_of_the_ablation_is_codeword_and_the_first_the_paper():
+def test_the_last_step_of_the_ablation_is_cells_alone_and_the_first_the_paper():
     played = Played(TINY, seed=3)
-    assert (METHODS["step-8-settling"](played) == METHODS["codeword"](played)).all()
+    cells = decode(played.cells_table, random_state=3, decoder="cells").centers
+    assert (METHODS["step-8-settling"](played) == cells).all()
+    views = played.cells_table.plan.parameters.views
+    assert [type(view).__name__ for view in views] == ["CrossPolytope", "CrossPolytope"]
     assert (METHODS["step-0-paper"](played) == METHODS["lsh-tree"](played)).all()
 
 
@@ -105,6 +114,11 @@ def test_computing_and_drawing_are_two_halves(tmp_path, monkeypatch, capsys):
     names = {path.name for path in out.parent.iterdir()}
     assert names >= {"claims.csv", "index.md", "ablation.csv", "figure-users.png", "figure-ablation.svg"}
     first = {path: path.read_bytes() for path in out.parent.iterdir() if path.suffix != ".png"}
+    (out.parent / "note.txt").write_text("These runs are old.\n")
+    replace(SMALL, options=" --quick").draw(out.parent)
+    assert "\n\nThese runs are old.\n\n" in (out.parent / "index.md").read_text()
+    assert "<p>These runs are old.</p>" in (out.parent / "report.html").read_text()
+    (out.parent / "note.txt").unlink()
     replace(SMALL, options=" --quick").draw(out.parent)
     assert first == {path: path.read_bytes() for path in first}
 
@@ -150,6 +164,37 @@ def test_a_grid_and_methods_of_ones_own(tmp_path, monkeypatch):
     drawing = (out.parent / "figure-epsilon.svg").read_text()
     assert "mean of 1 runs a point; bars: one standard deviation of a run" in drawing
     assert "n = 300, d = 3, k = 2, r = 20" in drawing
+
+
+def test_a_protocol_of_ones_own_is_a_method(tmp_path):
+    # The protocol of the page, registered by a module of the researcher's, played in a process of its own.
+    page = (ROOT / "docs" / "write-a-protocol.md").read_text(encoding="utf-8")
+    (tmp_path / "my_bins.py").write_text(re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0])
+    own = OWN | {"sweeps": {"epsilon": [4]}, "methods": ["bins?bins=8", "one-center"]}
+    (tmp_path / "grid.json").write_text(json.dumps(own))
+
+    out = tmp_path / "out" / "runs.csv"
+
+    def reproduction(*options):
+        words = ["--grid", tmp_path / "grid.json", "--out", out, "--workers", "1", "--compute-only"]
+        return subprocess.run(
+            [sys.executable, "-m", "benchmarks", "reproduction", *map(str, words), *options],
+            cwd=ROOT, env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT / 'src'}"},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    assert "no method named 'bins?bins=8'; known: " in reproduction().stderr
+    assert "--import my_pins: No module named 'my_pins'" in reproduction("--import", "my_pins").stderr
+    done = reproduction("--import", "my_bins")
+    assert done.returncode == 0, done.stderr
+    runs = {name.rpartition(" ")[2]: run for (name, _), run in harness._read(out)["runs"].items()}
+    assert set(runs) == {"bins?bins=8", "one-center"}
+    assert 0 < runs["bins?bins=8"]["objective"] <= 4  # in the unit ball
+
+
+def test_modules_are_imported_for_a_grid_alone(monkeypatch, capsys):
+    assert command(monkeypatch, "--import", "my_bins") == 2
+    assert "name one by --grid" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

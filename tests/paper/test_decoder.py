@@ -133,6 +133,52 @@ def test_partition_and_means_are_the_papers():
         assert outcome.weights[j] == np.sum(part == j)
 
 
+class WithAPhantom(NoiselessOracle):
+    """Lifted sums (a·x, b, rest), and an empty node whose count alone came out high."""
+
+    lifted_deviation, counting, weight = 10.0, 2, 0.5  # b
+
+    def __init__(self, nets, points, phantom):
+        rest = np.sqrt(np.maximum(0, 1 - (points**2).sum(axis=1)))
+        point = np.sqrt(1 - self.weight**2)
+        lifted = np.column_stack([point * points, np.full(len(points), self.weight), point * rest])
+        super().__init__(nets, points, lifted)
+        self._phantom, self._counted = phantom, 200.0
+
+    def frequencies(self, level, paths):
+        return super().frequencies(level, paths) + self._counted * (paths == self._phantom).all(axis=1)
+
+    def deviation(self, level):
+        return 20.0
+
+    def lifted_part_sums(self, level, paths, parts, count):
+        sums = self.part_sums(level, paths, parts, count)
+        sums[parts[(paths == self._phantom).all(axis=1)], self.counting] += self.weight * self._counted
+        return sums
+
+    def lifted_mean(self, sums, lengths):
+        return sums[:, :2] / np.sqrt(1 - self.weight**2) / lengths[:, None]
+
+    def lifted_counts(self, sums):
+        return sums[:, self.counting] / self.weight
+
+
+def test_a_leaf_that_only_its_count_makes_takes_no_center():
+    points = np.repeat([[0.9, 0.0], [0.45, 0.75], [-0.9, 0.0]], 300, axis=0)  # two groups are near each other
+    nets = NetFamily.from_key(bytes(16), 2, 1, 4)
+    names = nets.roots_children()
+    paths = np.stack([nets.root_words(names), nets.digits(names)], axis=1)
+    phantom = paths[np.argmin(np.linalg.norm(nets.points(1, names) - [0.0, -0.9], axis=1))]
+    oracle = WithAPhantom(nets, points, phantom)
+    outcome = k_means_decoder(nets, oracle, oracle, BuildParameters(3, 1, 10, strays=0.5), random_state=0)
+    assert outcome.pooled.sum() == 3
+    assert cost(WeightedPointSet.of(points), outcome.centers) < 1
+    oracle.lifted_deviation = 1e9  # where nothing stands clear, the counts decide as they are
+    assert k_means_decoder(
+        nets, oracle, oracle, BuildParameters(3, 1, 10, strays=0.5), random_state=0
+    ).pooled.sum() == 4  # fmt: skip
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_theorem_apx_main_noise_free_decoding_keeps_the_bound_and_it_is_not_empty(seed):
     # With exact oracles t is the depth's alone: the guarantee must hold, and say more than "one center".

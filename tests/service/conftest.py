@@ -16,7 +16,8 @@ from coterie.encode.base import ENCODERS
 from coterie.plan import Plan
 from coterie.plan.collection import Collection
 from coterie.remote import RemoteCollector
-from coterie.service.app import Collector, create_app
+from coterie.service.app import create_app
+from coterie.service.collector import Collector
 from coterie.service.server import Server, uvicorn_config
 from coterie.service.settings import Settings
 from coterie.store import open_store
@@ -55,7 +56,7 @@ def serving(folder, *, kind=Collector, clock=time.time, store=None, routes=(), s
     chosen = Settings(data=folder, port=0, **(settings or {}))
     with contextlib.ExitStack() as stack:
         kept = store if store is not None else stack.enter_context(open_store(chosen.store_address))
-        collector = kind(kept, token=TOKEN, key=KEY, clock=clock, **options)
+        collector = kind(kept, token=TOKEN, key=KEY, clock=clock, **{"status_seconds": 0, **options})
         ready, found = threading.Event(), {}
         server = Server(
             uvicorn_config(create_app(collector, routes), chosen),

@@ -53,6 +53,14 @@ def test_plans_that_are_refused(server, plan):
     problem(ask(server.url, "PUT", f"/plans/{shuffle.id}", shuffle.to_json(), OPERATOR), 422, "unfit-plan")
 
 
+def test_reports_of_a_shuffle_plan_are_refused(server):
+    shuffle = Plan.design(3, 2, 1.0, 10_000, model="shuffle", delta=1e-6)
+    server.store.put_plan(shuffle)
+    answer = post(server.url, shuffle, bytes(shuffle.report_width))
+    assert "shuffler" in problem(answer, 403, "direct-report")["detail"]
+    assert server.store.study(shuffle.id).counts.received == 0
+
+
 def test_reports_are_taken_in_once(server, plan):
     rows = reports_of(plan, 500)
     assert failures(post(server.url, plan, rows.tobytes())) == []

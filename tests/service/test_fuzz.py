@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from coterie.errors import CoterieError
 from coterie.remote import CollectorError, Receipt
 from coterie.remote.collector import _failures, _parsed, _problem
-from coterie.service.app import _wait
+from coterie.service.endpoints import _wait
 from coterie.service.keys import is_operator
 from coterie.service.manifest import ManifestError, read_manifest
 from coterie.service.settings import Settings

@@ -93,6 +93,31 @@ def test_a_request_that_takes_too_long_to_come(tmp_path, plan):
         assert running.store.study(plan.id).counts.received == 0
 
 
+def test_connections_are_bounded(tmp_path):
+    with serving(tmp_path, settings={"most_connections": 2}) as running:
+        host, port = running.url.removeprefix("http://").split(":")
+        held = [socket.create_connection((host, int(port))) for _ in range(2)]
+        time.sleep(0.2)
+        answer = raw(running.url, b"")
+        assert answer.startswith(b"HTTP/1.1 503 ")
+        assert b"retry-after: 1" in answer
+        assert b"urn:coterie:problem:crowded" in answer
+        for each in held:
+            each.close()
+        deadline = time.monotonic() + 20
+        while ask(running.url, "GET", "/healthz")[0] != 200:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+
+def test_a_status_is_told_again_for_a_while(tmp_path, plan):
+    with serving(tmp_path, status_seconds=3600) as running:
+        running.store.put_plan(plan)
+        first = ask(running.url, "GET", f"/plans/{plan.id}/status")[2]
+        post(running.url, plan, reports_of(plan, 500).tobytes())
+        assert ask(running.url, "GET", f"/plans/{plan.id}/status")[2] == first
+
+
 def test_what_waits_is_bounded(tmp_path, plan):
     store = Troubled(tmp_path / "store")
     store.gate = threading.Event()

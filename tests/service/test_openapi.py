@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from coterie.plan.collection import Collection
-from coterie.service.app import ROUTES
+from coterie.service.endpoints import ROUTES
 from coterie.service.openapi import openapi_document
 from coterie.service.shuffler import ROUTES as SHUFFLER_ROUTES
 from coterie.service.shuffler import Shuffler

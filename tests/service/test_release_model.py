@@ -229,4 +229,4 @@ def test_releases_in_postgresql(postgres):
             yield postgres.url(name)
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
-    assert sum(play(a_database, seed, 40) for seed in (6, 1)) >= 5
+    assert sum(play(a_database, seed, 40) for seed in (3, 7)) >= 5

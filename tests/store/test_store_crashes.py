@@ -46,7 +46,7 @@ def crashes(*words):
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("operation", sorted(OPERATIONS))
+@pytest.mark.parametrize("operation", [*sorted(OPERATIONS), "create"])
 def test_a_crash_between_any_two_file_operations_leaves_all_or_nothing(operation, tmp_path):
     assert crashes("steps", operation, tmp_path, "torn")["steps"] >= 1
 

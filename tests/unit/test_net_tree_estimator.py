@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from coterie import Aggregate, Client, LocalKMeans, Plan, decode
+from coterie import Aggregate, Client, LocalKMeans, Plan, ShuffleKMeans, decode
 from coterie.centers import LocalSearch
 from coterie.cli.app import app
 from coterie.coins import SimulationCoins
@@ -82,10 +82,34 @@ def test_every_option_and_any_solver_through_the_estimator():
     assert outcome.projected_centers.shape == (3, 2)
     assert outcome.parts.shape == (outcome.tree.leaf_count,)
     assert normalized_objective(points, model.cluster_centers_) < 0.1
-    with pytest.raises(PlanError, match=r"has no option 'depth'; known: constants"):
+    with pytest.raises(PlanError, match=r"has no option 'depth'; known: randomizer, constants"):
         LocalKMeans(3, protocol="net-tree", protocol_options={"depth": 3}, radius=1.0).fit(points)
     with pytest.raises(DecodeError, match=r"protocol codeword .* takes no solver"):
         LocalKMeans(3, solver=LocalSearch(3), radius=1.0).fit(points[:100])
+    # What the estimator says itself is no option of a design, and no TypeError either.
+    for own in ("seed", "epsilon", "expected_users", "radius"):
+        with pytest.raises(PlanError, match=rf"has no option '{own}'; known: randomizer, constants"):
+            LocalKMeans(3, protocol="net-tree", protocol_options={own: 3}, radius=1.0).fit(points[:100])
+
+
+def test_the_decoders_options_reach_it_through_the_estimators():
+    # "theory" is two choices: the tree is the plan's, and how it is grown the decoder's.
+    points, _, _ = gaussian_mixture(5_000, 2, 3, 20, random_state=0)
+    options = {"epsilon": 8.0, "radius": 1.0, "random_state": 0}
+    usual = LocalKMeans(3, protocol="net-tree", **options).fit(points)
+    letter = LocalKMeans(3, protocol="net-tree", decoder_options={"strays": 0}, **options).fit(points)
+    assert letter.result_.tree.pooled.all()
+    assert not usual.result_.tree.pooled.all()
+    sums = ShuffleKMeans(3, variant="net-tree", decoder_options={"constants": "theory"}, **options)
+    assert sums.fit(points).result_.tree.pooled.all()
+    with pytest.raises(
+        DecodeError, match=r"decoder of protocol net-tree has no option 'depth'; known: const"
+    ):
+        LocalKMeans(3, protocol="net-tree", decoder_options={"depth": 3}, **options).fit(points)
+    with pytest.raises(DecodeError, match="decoder of protocol codeword has no option 'strays'; it has none"):
+        LocalKMeans(3, decoder_options={"strays": 0}, **options).fit(points)
+    with pytest.raises(DecodeError, match="has no option 'random_state'"):
+        LocalKMeans(3, protocol="lsh-tree", decoder_options={"random_state": 0}, **options).fit(points)
 
 
 def test_the_lsh_tree_takes_a_solver_and_shows_its_leaves():

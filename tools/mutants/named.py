@@ -38,6 +38,8 @@ class Named:
 _PROMISES = ("tests/privacy/test_shuffle_promises.py",)
 _SHUFFLER = ("tests/service/test_shuffler.py",)
 _SOLVE = ("tests/unit/centers/test_solve.py",)
+_NET_TREE = ("tests/unit/plan/test_net_tree.py",)
+_TREE_SUMS = ("tests/unit/plan/test_net_tree_sums.py",)
 _EXPLAIN = ("tests/unit/centers/test_explain.py",)
 _BLOBS = ("tests/unit/centers/test_blobs.py",)
 
@@ -125,6 +127,111 @@ NAMED = (
         "points[start : start + CHUNK]",
         "points.astype(np.float64)[start : start + CHUNK]",
         ("tests/unit/engines/test_inline.py",),
+    ),
+    Named(
+        "a report whose public direction is the zero vector adds nothing, not NaN",
+        "oracles",
+        "lengths[lengths == 0] = 1.0",
+        "lengths[lengths == 0] = 0.0",
+        ("tests/unit/oracles/test_signs.py", "-k", "without_a_direction"),
+    ),
+    Named(
+        "the noise of a codeword's sum is stated along the people's vectors, not on average",
+        "oracles",
+        "spread = 1 + randomizer.second_gain(parameters.embedding) * share",
+        "spread = 1 + randomizer.second_gain(parameters.embedding) / parameters.embedding",
+        ("tests/statistics/test_codeword_gain.py", "-k", "along_the_people"),
+    ),
+    Named(
+        "the theory's scale and expansion are those of the d' that is played",
+        "plan",
+        "projected = max(1, min(wanted, dimension)) if projected is None else projected",
+        "projected = max(1, min(wanted, dimension))",
+        (*_NET_TREE, "-k", "given_projection"),
+    ),
+    Named(
+        "the depth of the default design grows with the people",
+        "plan",
+        "while chosen < PRACTICAL_LEVELS and _center_noise(",
+        "while chosen < 0 and _center_noise(",
+        (*_NET_TREE, "-k", "depth_grows"),
+    ),
+    Named(
+        "groups of a tree of codewords rarely share a cell",
+        "plan",
+        "CODEWORD_RATIO: Final = 3",
+        "CODEWORD_RATIO: Final = 2",
+        (*_NET_TREE, "-k", "smaller_cells"),
+    ),
+    Named(
+        "the paper's decoder to the letter has no floor",
+        "plan",
+        '"strays": 0.0 if theory else tree.usual_strays',
+        '"strays": tree.usual_strays',
+        (*_NET_TREE, "-k", "builds_where_it_can"),
+    ),
+    Named(
+        "the additive error takes its union over every node that could be asked about",
+        "plan",
+        "failure=share, nodes=sum(by_level)",
+        "failure=share, nodes=most",
+        ("tests/unit/plan/test_approximation.py", "-k", "union"),
+    ),
+    Named(
+        "the bias of codewords is part of their guarantee",
+        "plan",
+        "if bias := shape.bias:",
+        "if bias := 0.0:",
+        ("tests/statistics/test_net_tree_codeword.py", "-k", "carries_the_bias"),
+    ),
+    Named(
+        "Theorem 2 is claimed only where no node can share its bucket",
+        "plan",
+        "if decoding.strays > 0 or spoiled:",
+        "if decoding.strays > 0:",
+        (*_TREE_SUMS, "-k", "bucket_for_everybody"),
+    ),
+    Named(
+        "a person's influence is over all levels of the tree",
+        "plan",
+        "Influence(self.levels * self.cells_moved()",
+        "Influence(self.cells_moved()",
+        (*_TREE_SUMS, "-k", "further_than_stated"),
+    ),
+    Named(
+        "a coreset has all of its people",
+        "coreset",
+        "WeightedPointSet(tree.leaf_points(), np.maximum(frequencies, 0.0))",
+        "WeightedPointSet(tree.leaf_points(), np.maximum(frequencies, 0.0) / 2)",
+        ("tests/paper/test_lemmas.py", "-k", "papers_constants"),
+    ),
+    Named(
+        "local search goes on until no exchange is left",
+        "centers",
+        "while since < count:",
+        "while since < 1:",
+        ("tests/unit/centers/test_local_search.py",),
+    ),
+    Named(
+        "a leaf that only its count makes takes no center from people",
+        "centers",
+        "clear if clear.any() else np.ones_like(clear)",
+        "np.ones_like(clear)",
+        ("tests/paper/test_decoder.py", "-k", "only_its_count"),
+    ),
+    Named(
+        "sums that are drawn carry the noise of everybody",
+        "engines",
+        'int(count) if parameters.noise == "everyone" else 1',
+        "1",
+        ("tests/statistics/test_net_tree_sums.py", "-k", "bit_for_bit"),
+    ),
+    Named(
+        "an estimator tells its decoder what it was told",
+        "estimators",
+        "            **self._read_options(),\n",
+        "",
+        ("tests/unit/test_net_tree_estimator.py", "-k", "decoders_options"),
     ),
     Named(
         "a spread is chosen with the centers integrated out",

@@ -8,7 +8,8 @@ With strays at 0 this is the paper's decoder to the letter: all leaves count, ñ
 (`constants="practical"`) frequencies that noise alone explains count as zero, expansions that lost their
 people are undone (`coterie.tree.prune`), and only the leaves above the floor are pooled: hundreds of empty
 leaves would bury ñ and ṽ under their noise. Where the oracle's vectors are lifted to length 1, ñ is the
-length of a part's sum. All of it is post-processing.
+length of a part's sum, and a leaf must stand above the noise in its other coordinates, too: one that only
+its count makes a leaf would take a center from people. All of it is post-processing.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Final, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import chi2
 from sklearn.cluster import KMeans
 
 from coterie.centers.shrinkage import shrink
@@ -33,6 +35,7 @@ from coterie.tree.net_tree import NetTree
 from coterie.tree.prune import pruned
 
 _DOUBT: Final = 2.0  # deviations by which counts must exceed lengths before parts are taken to be broad
+_STRAY: Final = 0.01  # chance that an empty leaf stands clear by the coordinates that do not count
 _LOOSEST: Final = 1.5  # by which a broad part's sum may be shorter than its people are many
 
 
@@ -119,16 +122,21 @@ def k_means_decoder(
     if parameters.strays > 0:
         weighed = pruned(weighed)
     noisy, weights = weighed.leaf_frequencies(), weighed.leaf_weights()
+    lifted: NDArray[np.float64] | None = None
+    if parameters.strays > 0 and isinstance(vectors, LiftedSumOracle):
+        lifted = _lifted_leaves(weighed, weights > 0, vectors)
+        weights = np.where(_clear(lifted, vectors), weights, 0.0)
     coreset = representative_point_set(weighed.tree, weights)
     found = _solve(coreset, noisy, parameters.clusters, solver, random_state)
     parts = nearest(coreset.points, found)
     pooled = weights > 0 if parameters.strays > 0 else np.ones(len(parts), dtype=np.bool_)
     count = len(found)
-    if parameters.strays > 0 and isinstance(vectors, LiftedSumOracle):
-        lifted = _over_leaves(weighed, parts, pooled, count, vectors.lifted_part_sums)
+    if lifted is not None and isinstance(vectors, LiftedSumOracle):
+        part_sums = np.zeros((count, lifted.shape[1]))
+        np.add.at(part_sums, parts[pooled], lifted[pooled])
         held = np.bincount(parts[pooled], minlength=count)
-        part_weights = _counts_by_length(vectors, lifted, held, frequencies.deviation(nets.levels))
-        centers = vectors.lifted_mean(lifted, part_weights)
+        part_weights = _counts_by_length(vectors, part_sums, held, frequencies.deviation(nets.levels))
+        centers = vectors.lifted_mean(part_sums, part_weights)
         # James and Stein: towards the mean of everybody, by what noise explains.
         noise = held * (vectors.lifted_deviation / np.maximum(part_weights, 1.0)) ** 2
         middle = part_weights @ centers / part_weights.sum()
@@ -174,6 +182,27 @@ def checked_centers(solver: Solver, dimension: int, clusters: int) -> NDArray[np
     if not 1 <= len(found) <= clusters:
         raise DecodeError(f"the solver found {len(found)} centers where the plan asks for {clusters}")
     return found
+
+
+def _lifted_leaves(
+    weighed: WeighedTree, kept: NDArray[np.bool_], vectors: LiftedSumOracle
+) -> NDArray[np.float64]:
+    """Return the lifted sum of each leaf that is kept, and zeros for the others: (leaves, D)."""
+    sums = _over_leaves(weighed, np.cumsum(kept) - 1, kept, int(kept.sum()), vectors.lifted_part_sums)
+    every = np.zeros((len(kept), sums.shape[1]))
+    every[kept] = sums
+    return every
+
+
+def _clear(lifted: NDArray[np.float64], vectors: LiftedSumOracle) -> NDArray[np.bool_]:
+    """Say which leaves stand above the noise without their count: (leaves, D) -> (leaves,); all if none do.
+
+    An empty leaf is one because its count came out high; the other D - 1 coordinates are then still noise.
+    """
+    rest = np.delete(lifted, vectors.counting, axis=1)
+    energies = np.einsum("ij,ij->i", rest, rest) / vectors.lifted_deviation**2
+    clear = energies > chi2.isf(_STRAY, rest.shape[1])
+    return np.asarray(clear if clear.any() else np.ones_like(clear))
 
 
 def _counts_by_length(

@@ -22,6 +22,7 @@ import secrets
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from numbers import Integral, Real
 from typing import Any, ClassVar, Final, Self
 
@@ -41,10 +42,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from coterie.aggregate import Aggregate
 from coterie.centers import decode
-from coterie.centers.decode import AUTO
+from coterie.centers.decode import AUTO, decoder_options
 from coterie.coins import Coins, SimulationCoins, SystemCoins
 from coterie.engines import Partition, play
-from coterie.errors import PlanError, PointError
+from coterie.errors import DecodeError, PlanError, PointError
 from coterie.estimators.caveats import (
     BALL_FROM_DATA,
     CLIPPED,
@@ -64,12 +65,15 @@ from coterie.features.schema import as_schema
 from coterie.geometry.ball import refuse_masked
 from coterie.metrics import distances, nearest
 from coterie.plain.canonical import SAFE_INTEGER
-from coterie.plan import Plan
+from coterie.plain.checks import checked_options
+from coterie.plan import Plan, design_options
+from coterie.plan.protocols import parameters_class
 from coterie.privacy import MAX_EPSILON
 
 _FLOATS: Final = (np.float64, np.float32)  # taken as they are; everything else becomes float64
 _SEEDS: Final = 1 << 32
 _PLANNED: Final = 8  # clusters of a plan whose number is to be chosen
+_SAID_TO_A_PLAN: Final = frozenset(signature(Plan.design).parameters)
 
 
 Features = Schema | Sequence[Feature] | Mapping[str, Any] | str | os.PathLike[str] | None
@@ -87,6 +91,7 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         "protocol_options": [dict, None],
         "decoder": [str, None],
         "solver": [HasMethods("fit"), None],
+        "decoder_options": [dict, None],
         "features": [Schema, dict, list, tuple, str, os.PathLike, None],
         "radius": [Interval(Real, 0, None, closed="neither"), None],
         "center": ["array-like", None],
@@ -102,6 +107,7 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         protocol_options: dict[str, Any] | None,
         decoder: str | None,
         solver: Any,
+        decoder_options: dict[str, Any] | None,
         features: Features,
         radius: float | None,
         center: ArrayLike | None,
@@ -113,6 +119,7 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self.protocol_options = protocol_options
         self.decoder = decoder
         self.solver = solver
+        self.decoder_options = decoder_options
         self.features = features
         self.radius = radius
         self.center = center
@@ -151,6 +158,7 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             "random_state": generator,
             "decoder": self.decoder,
             "solver": None if self.solver is None else clone(self.solver, safe=False),
+            **self._read_options(),
         }
         self.n_clipped_ = 0
         tables = self._tables(points, lambda rows: self._design(rows, ball, plan_seed), coins, asked)
@@ -163,6 +171,30 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self.labels_ = nearest(points, self.cluster_centers_)[0]
         self._warn_if_unusable(len(points))
         return self
+
+    @property
+    @abstractmethod
+    def _construction(self) -> tuple[str, str]:
+        """The protocol and the model that are played."""
+
+    def _plan_options(self) -> dict[str, Any]:
+        """Return the options of the design. What the estimator itself says, as a seed, is none of them."""
+        protocol, model = self._construction
+        options = self.protocol_options or {}
+        own = {name: options[name] for name in options if name in _SAID_TO_A_PLAN}
+        known = design_options(protocol, model)
+        checked_options(f"protocol {protocol} in the {model} model", known, own)
+        return options
+
+    def _read_options(self) -> dict[str, Any]:
+        """Return the options of the decoder, refused before anybody is asked."""
+        protocol, model = self._construction
+        parameters_class(protocol, model)  # refuses what is none
+        options = self.decoder_options or {}
+        checked_options(
+            f"the decoder of protocol {protocol}", decoder_options(protocol), options, DecodeError
+        )
+        return options
 
     def _planned(self, people: int) -> int:
         """Return the number of clusters that a plan is designed for; one to be chosen is unknown to it."""

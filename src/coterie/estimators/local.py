@@ -11,14 +11,13 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import StrOptions
 
 from coterie.aggregate import Aggregate
 from coterie.centers import Result, decode
 from coterie.coins import Coins
 from coterie.errors import PlanError
 from coterie.estimators.base import Features, PlayedKMeans, seed_of
-from coterie.plan import Plan, protocols
+from coterie.plan import Plan
 
 _WHOLE: Final = 1e-9  # how far shares may be from adding up to 1
 
@@ -43,6 +42,9 @@ class LocalKMeans(PlayedKMeans):
     solver : object, default=None
         For the tree protocols: a k-means solver in scikit-learn's manner, which clusters the private coreset
         (`coterie.centers.LocalSearch` has a proved ratio). None is KMeans with ten starts.
+    decoder_options : dict, default=None
+        What the protocol's decoder takes besides, by name, as `coterie.decode` does, say {"strays": 0} or
+        {"constants": "theory"} for "net-tree". An unknown name is refused with the list of known ones.
     features : Schema, sequence of Feature, dict or path, default=None
         The declared features of people's records (`coterie.features`), as such, in JSON form, or the name of
         a JSON or TOML file. Then `fit`, `predict`, `transform` and `score` take tables with columns by name
@@ -112,7 +114,7 @@ class LocalKMeans(PlayedKMeans):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PlayedKMeans._parameter_constraints,
-        "protocol": [StrOptions(set(protocols("local")))],
+        "protocol": [str],  # what is registered when the plan is designed, one's own included
         "waves": [tuple, list, None],
     }
 
@@ -125,6 +127,7 @@ class LocalKMeans(PlayedKMeans):
         protocol_options: dict[str, Any] | None = None,
         decoder: str | None = None,
         solver: Any = None,
+        decoder_options: dict[str, Any] | None = None,
         features: Features = None,
         radius: float | None = None,
         center: ArrayLike | None = None,
@@ -134,7 +137,8 @@ class LocalKMeans(PlayedKMeans):
     ) -> None:
         super().__init__(
             n_clusters, epsilon=epsilon, protocol_options=protocol_options, decoder=decoder, solver=solver,
-            features=features, radius=radius, center=center, engine=engine, random_state=random_state,
+            decoder_options=decoder_options, features=features, radius=radius, center=center, engine=engine,
+            random_state=random_state,
         )  # fmt: skip
         self.protocol = protocol
         self.waves = waves
@@ -148,8 +152,12 @@ class LocalKMeans(PlayedKMeans):
             protocol=self.protocol,
             **ball,
             seed=seed,
-            **(self.protocol_options or {}),
+            **self._plan_options(),
         )
+
+    @property
+    def _construction(self) -> tuple[str, str]:
+        return self.protocol, "local"
 
     def _tables(
         self,
@@ -186,7 +194,7 @@ class LocalKMeans(PlayedKMeans):
 
     def _follow_up(self, plan: Plan, found: Result, people: int) -> Plan:
         """Follow up; with the same ball where the earlier people's reports tell nobody apart."""
-        seen, options = found.population, self.protocol_options or {}
+        seen, options = found.population, self._plan_options()
         if len(seen.points) > 1 or seen.scatter > 0:
             return plan.follow_up(found, people, **options)
         return plan.follow_up(found, people, center=plan.center, radius=plan.radius, **options)

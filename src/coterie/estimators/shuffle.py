@@ -55,7 +55,7 @@ class ShuffleKMeans(PlayedKMeans):
         For "split-and-mix": shares of all cells, or of one public column a person (far fewer messages).
     local_cap : float, default=10.0
         For "amplified": the largest epsilon to allow a single report if the mixing fails.
-    protocol_options, decoder, solver, features, radius, center, engine, random_state
+    protocol_options, decoder, solver, decoder_options, features, radius, center, engine, random_state
         As in `LocalKMeans`.
 
     Attributes
@@ -97,6 +97,7 @@ class ShuffleKMeans(PlayedKMeans):
         protocol_options: dict[str, Any] | None = None,
         decoder: str | None = None,
         solver: Any = None,
+        decoder_options: dict[str, Any] | None = None,
         features: Features = None,
         radius: float | None = None,
         center: ArrayLike | None = None,
@@ -105,7 +106,8 @@ class ShuffleKMeans(PlayedKMeans):
     ) -> None:
         super().__init__(
             n_clusters, epsilon=epsilon, protocol_options=protocol_options, decoder=decoder, solver=solver,
-            features=features, radius=radius, center=center, engine=engine, random_state=random_state,
+            decoder_options=decoder_options, features=features, radius=radius, center=center, engine=engine,
+            random_state=random_state,
         )  # fmt: skip
         self.delta = delta
         self.variant = variant
@@ -118,7 +120,7 @@ class ShuffleKMeans(PlayedKMeans):
             options["local_cap"] = float(self.local_cap)
         elif self.variant == "split-and-mix":
             options["layout"] = self.layout
-        options |= self.protocol_options or {}
+        options |= self._plan_options()
         return Plan.design(
             points.shape[1],
             self._planned(len(points)),
@@ -130,6 +132,11 @@ class ShuffleKMeans(PlayedKMeans):
             delta=float(self.delta),
             **options,
         )
+
+    @property
+    def _construction(self) -> tuple[str, str]:
+        played = _VARIANTS[self.variant]
+        return played["protocol"], played["model"]
 
     def _collect(self, plan: Plan, points: NDArray[Any], coins: Coins) -> Aggregate:
         parameters = plan.parameters

@@ -38,6 +38,11 @@ class LiftedSumOracle(Protocol):
         """Standard deviation of a coordinate of an empty bucket's lifted sum."""
         ...
 
+    @property
+    def counting(self) -> int:
+        """Which coordinate of a lifted sum counts people."""
+        ...
+
     def lifted_part_sums(
         self, level: int, paths: NDArray[np.int64], parts: NDArray[np.int64], count: int
     ) -> NDArray[np.float64]:

@@ -28,6 +28,7 @@ from coterie.oracles.signs import Family, PathMasks
 from coterie.plan.net_tree import CodewordTreeParameters
 
 _PIECE: Final = 1 << 14  # reports at a time
+_WEIGHTS: Final = 1 << 24  # of reports in parts at a time: 128 MB
 
 
 class CodewordLevels:
@@ -76,6 +77,11 @@ class CodewordLevels:
         """Standard deviation of a coordinate of an empty node's lifted sum, across the people's vectors."""
         return self._unit * math.sqrt(self.reports / self._parameters.levels)
 
+    @property
+    def counting(self) -> int:
+        """Which coordinate of a lifted sum counts people: w = (a·x, b, rest)."""
+        return self._dimension
+
     def lifted_mean(self, sums: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the points that lifted sums of these lengths speak of: (k, D), (k,) -> (k, d)."""
         body = sums[:, : self._dimension] / self._parameters.point_weight
@@ -83,7 +89,7 @@ class CodewordLevels:
 
     def lifted_counts(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how many people lifted sums count by their counting coordinate: (k, D) -> (k,)."""
-        return np.asarray(sums[:, self._dimension] * SCALE / self._parameters.count_weight)
+        return np.asarray(sums[:, self.counting] * SCALE / self._parameters.count_weight)
 
     def frequencies(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return unclamped frequencies of nodes of one level: (m, level+1) -> (m,)."""
@@ -122,7 +128,8 @@ class CodewordLevels:
             (prefix, *gains_of(codes, parts[members], self._family.size(level)))
             for prefix, members, codes in self._family.groups(paths)
         ]
-        for people in _pieces(self._members[level - 1]) if groups else ():
+        piece = max(min(_PIECE, _WEIGHTS // max(count, 1)), 1)
+        for people in _pieces(self._members[level - 1], piece) if groups else ():
             masks = self._masks.of(people)
             last = masks.joined(self._family, level)
             weights = np.zeros((count, len(people)))
@@ -136,5 +143,5 @@ class CodewordLevels:
         return self.part_sums(level, paths, np.arange(len(paths)), len(paths))
 
 
-def _pieces(indices: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    return [indices[start : start + _PIECE] for start in range(0, len(indices), _PIECE)]
+def _pieces(indices: NDArray[np.int64], size: int = _PIECE) -> list[NDArray[np.int64]]:
+    return [indices[start : start + size] for start in range(0, len(indices), size)]

@@ -31,6 +31,7 @@ from coterie.plan.tree import CONSTANTS
 MAX_NODES: Final = 1 << 21  # of a tree that can be decoded
 MAX_ROOT_CHILDREN: Final = 1 << 18
 PRACTICAL_DIMENSION: Final = 6
+PAPER_RATIO: Final = 2  # q
 PRACTICAL_LEVELS: Final = 6
 PRACTICAL_SHRINK: Final = 1.5  # c
 CELLS_A_CLUSTER: Final = 3.0
@@ -62,7 +63,7 @@ def design_tree(
     beta: float = BETA,
     jl_constant: float = 1.0,
     levels: int | None = None,
-    ratio: int = 2,
+    ratio: int = PAPER_RATIO,
     projected: int | None = None,
     shrink: float = PRACTICAL_SHRINK,
 ) -> dict[str, Any]:

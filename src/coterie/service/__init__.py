@@ -2,6 +2,8 @@
 
     server     starts uvicorn, holds connections to their limits
     app        the ASGI application: the fast path for reports, routes for everything else
+    collector  the parts around one store
+    endpoints  everything but the fast path
     uploads    reports and withdrawals, from the body of a request to the answer
     writer     the one place where reports go to the store, everything that waits in one durable commit
     studies    plans as the service holds them in memory

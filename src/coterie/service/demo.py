@@ -67,7 +67,7 @@ def _play(server: subprocess.Popen[str], data: Path, people: int, once: bool) ->
         seed=int(time.time()),  # a study of its own, each time
         collection=Collection(minimum=people // 2),
     )
-    points, _, centers = gaussian_mixture(people, DIMENSION, CLUSTERS, separation=8, random_state=0)
+    points, centers, _ = gaussian_mixture(people, DIMENSION, CLUSTERS, separation=8, random_state=0)
     with RemoteCollector(url, token=token) as collector:
         collector.put_plan(plan)
         print(f"collector {url}, plan {plan.id}", flush=True)
@@ -82,7 +82,7 @@ def _play(server: subprocess.Popen[str], data: Path, people: int, once: bool) ->
         found = np.array(result["centers"])
         off = [float(np.linalg.norm(found - center, axis=1).min()) for center in centers]
         print(f"decoded: {result['supported']} of {CLUSTERS} groups stand clear of the noise")
-        print(f"  each true center has one within {max(off):.3f} of the ball's radius 1")
+        print(f"  each true center has one within {max(off):.3f}, in a ball of radius 1")
         print(f"  recomputed from table and manifest within {away:.1g}")
     print(f"study: {url}/plans/{plan.id}/status and {url}/plans/{plan.id}/result", flush=True)
     if not once:

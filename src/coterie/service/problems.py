@@ -40,6 +40,7 @@ KINDS: Final[dict[str, tuple[int, str]]] = {
     "busy": (429, "Too much is waiting"),
     "large-header": (431, "The header is too large"),
     "internal": (500, "Something went wrong here"),
+    "crowded": (503, "Too many connections"),
     "unavailable": (503, "The store cannot be reached"),
     "full": (507, "The disk is full"),
 }

@@ -82,9 +82,13 @@ class Results:
         closed = canonical_bytes({"closed": known.collection.rounded(self._clock())})
         return int(json.loads(self._store.put_document(known.plan.id, CLOSED, closed))["closed"])
 
+    def is_decoded(self, plan_id: str) -> bool:
+        """Tell whether a study left all that it leaves; the manifest is the last that is kept."""
+        return self._store.document(plan_id, MANIFEST) is not None
+
     def outcome(self, plan_id: str) -> Outcome | None:
         """Return what a study left, or None."""
-        manifest = self._store.document(plan_id, MANIFEST)  # the last that is kept
+        manifest = self._store.document(plan_id, MANIFEST)
         if manifest is None:
             return None
         table, result = self._store.document(plan_id, TABLE), self._store.document(plan_id, RESULT)

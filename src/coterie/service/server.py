@@ -18,7 +18,8 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from coterie.service.app import Collector, create_app
+from coterie.service.app import create_app
+from coterie.service.collector import Collector
 from coterie.service.keys import operator_token, signing_key
 from coterie.service.problems import MEDIA_TYPE, Problem
 from coterie.service.settings import Settings
@@ -39,6 +40,8 @@ def limited_protocol(settings: Settings) -> type[HttpToolsProtocol]:
             self.header_bytes = self.unparsed_bytes = 0
             self.coming_since: float | None = self.loop.time()
             super().connection_made(transport)
+            if len(self.connections) > settings.most_connections:
+                self.refuse(Problem("crowded", "connect again later", {"retry-after": "1"}))
 
         def on_message_begin(self) -> None:
             super().on_message_begin()
@@ -91,7 +94,9 @@ def limited_protocol(settings: Settings) -> type[HttpToolsProtocol]:
             body = problem.document()
             head = (
                 f"HTTP/1.1 {problem.status} {problem.title}\r\ncontent-type: {MEDIA_TYPE}\r\n"
-                f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+                f"content-length: {len(body)}\r\nconnection: close\r\n"
+                + "".join(f"{name}: {value}\r\n" for name, value in problem.headers.items())
+                + "\r\n"
             )
             self.transport.write(head.encode() + body)
             self.transport.close()
@@ -126,6 +131,7 @@ class Server(uvicorn.Server):
         """Stop."""
         self._sweeper.cancel()
         await super().shutdown(sockets)
+        self._captured_signals.clear()  # they have been obeyed: the store is still to be shut
 
     async def _sweep(self) -> None:
         while True:
@@ -168,7 +174,6 @@ def uvicorn_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
         log_config=None,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=settings.most_connections,
         timeout_keep_alive=settings.idle_seconds,
         timeout_graceful_shutdown=settings.drain_seconds,
         backlog=2048,

@@ -25,7 +25,8 @@ from starlette.routing import BaseRoute, Route
 
 from coterie.plan import Plan
 from coterie.remote.collector import RemoteCollector
-from coterie.service.app import ABOUT_ROUTES, INTAKE_ROUTES, Collector, json_response, of, operator
+from coterie.service.collector import Collector
+from coterie.service.endpoints import INTAKE_ROUTES, json_response, of, operator
 from coterie.service.problems import Problem
 from coterie.service.releases import Releases
 from coterie.service.results import Results
@@ -129,11 +130,6 @@ class Shuffler(Collector):
         if plan.minimum_batch * bytes_per_person(plan) > MOST_BATCH:
             raise Problem("unfit-plan", f"its smallest batch has more than {MOST_BATCH} bytes")
 
-    @property
-    def routes(self) -> tuple[BaseRoute, ...]:
-        """What a shuffler answers to."""
-        return ROUTES
-
 
 def shuffler_of(request: Request) -> Shuffler:
     """Return the shuffler that a request came to."""
@@ -166,7 +162,6 @@ async def give_up(request: Request) -> Response:
 
 
 ROUTES: Final[tuple[BaseRoute, ...]] = (
-    *ABOUT_ROUTES,
     *INTAKE_ROUTES,
     Route("/plans/{plan_id}/release", release, methods=["POST"]),
     Route("/plans/{plan_id}/release", release_state, methods=["GET"]),

@@ -44,8 +44,9 @@ from coterie.store.base import (
     checked_marks,
     checked_name,
 )
+from coterie.store.merge import Bounds
 from coterie.store.schema import migrate
-from coterie.store.study_rows import PIECE_BYTES, REPORTS, TAKING_LOCK, WITHDRAWN, Bounds, StudyRows
+from coterie.store.study_rows import PIECE_BYTES, REPORTS, TAKING_LOCK, WITHDRAWN, StudyRows
 from coterie.wire.layout import ID_BYTES, as_rows
 
 if TYPE_CHECKING:

@@ -68,7 +68,9 @@ def test_options_of_a_protocol_are_read_and_checked(terminal):
             "--protocol", "net-tree", *options,
         )  # fmt: skip
 
-    assert "has no option 'flavour'; known: constants, alpha" in refused("--option", "flavour=sweet")
+    assert "has no option 'flavour'; known: randomizer, constants, alpha" in refused(
+        "--option", "flavour=sweet"
+    )
     assert "written name=value" in refused("--option", "levels")
     assert "given twice" in refused("--option", "levels=2", "--option", "levels=3")
     assert "levels must be an integer" in refused("--option", "levels=2.5")

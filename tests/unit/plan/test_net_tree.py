@@ -2,8 +2,10 @@ import dataclasses
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from coterie.datasets import gaussian_mixture
 from coterie.errors import PlanError
 from coterie.geometry.net_sizes import net_points
 from coterie.plan import Plan, theory_constants
@@ -124,6 +126,24 @@ def test_practical_choices():
     assert high.scale == pytest.approx(math.sqrt(100 / 6) / 1.5)
     assert high.count_odds == high.vector_odds
     assert design(dimension=1, clusters=50).levels == 6  # never more than six
+
+
+def test_codewords_have_smaller_cells_and_groups_share_them_more_rarely():
+    assert design(randomizer="codeword").ratio == 3
+    assert design(randomizer="codeword", ratio=4).ratio == 4
+    assert design(randomizer="codeword", constants="theory").ratio == 2  # the paper's
+    assert design().ratio == 2
+    shared = {}
+    for randomizer in ("djw", "codeword"):
+        shared[randomizer] = 0
+        for seed in range(60):  # the geometry alone: which of eight groups land in one cell
+            plan = Plan.design(100, 8, 4.0, 200_000, protocol="net-tree", randomizer=randomizer, seed=seed)
+            centers = gaussian_mixture(8, 100, 8, 100.0, seed)[1]
+            low, _ = plan.parameters.projection(plan.randomness_key, 100).apply(centers)
+            cells = plan.parameters.nets(plan.randomness_key).representatives(low)[-1]
+            shared[randomizer] += len(np.unique(cells, axis=0)) < 8
+    assert shared["djw"] > 15
+    assert shared["codeword"] < shared["djw"] / 3
 
 
 def test_theory_computes_every_constant():
