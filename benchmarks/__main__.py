@@ -27,6 +27,8 @@ GRIDS = (
     "shuffle",
     "forecast",
     "records",
+    "tuning",
+    "embeddings",
     "reproduction",
 )
 ALONE = ("speed", "audit_time", "service_load", "net_tree", "theorem_2", "poisoning", "cramer_rao")

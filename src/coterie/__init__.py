@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from coterie.aggregate import Aggregate
     from coterie.centers import Population, Result, decode
     from coterie.encode import Client
+    from coterie.engines import simulate
     from coterie.errors import CoterieError
     from coterie.estimators import (
         ClippedPointsWarning,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         LocalKMeans,
         SeededFitWarning,
         ShuffleKMeans,
+        UnreadColumnsWarning,
         UnsupportedCentersWarning,
     )
     from coterie.plan import Plan
@@ -49,10 +51,12 @@ __all__ = [
     "Result",
     "SeededFitWarning",
     "ShuffleKMeans",
+    "UnreadColumnsWarning",
     "UnsupportedCentersWarning",
     "__version__",
     "decode",
     "errors",
+    "simulate",
     "write_reports",
 ]
 
@@ -71,8 +75,10 @@ _ROOM_OF = {
     "Result": "coterie.centers",
     "SeededFitWarning": "coterie.estimators",
     "ShuffleKMeans": "coterie.estimators",
+    "UnreadColumnsWarning": "coterie.estimators",
     "UnsupportedCentersWarning": "coterie.estimators",
     "decode": "coterie.centers",
+    "simulate": "coterie.engines",
     "write_reports": "coterie.wire.report_file",
 }
 

@@ -45,7 +45,9 @@ def sorted_scores():
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         rotated = rotation.apply(vectors) / EMBEDDING
         ids = rng.integers(0, 256, size=(8, 12), dtype=np.uint8)
-        signs = signs_of(stream.codewords(ids, CODEWORDS, EMBEDDING))
+        signs = signs_of(stream.blocks(ids, 1, CODEWORDS * EMBEDDING // 128)).reshape(
+            -1, CODEWORDS, EMBEDDING
+        )
         scores[start : start + 8] = (signs @ rotated.astype(np.float32)[:, :, None])[:, :, 0]
     scores.sort(axis=1)
     return scores[:, ::-1]

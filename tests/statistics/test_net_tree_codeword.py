@@ -47,7 +47,7 @@ def test_the_mean_of_a_report_is_the_vector_within_the_stated_bias(dimension, ep
     for _ in range(people // 500):
         ids = generator.integers(0, 256, (500, 12), dtype=np.uint8)
         turned = stream.rotated(ids, np.tile(vector, (500, 1)))
-        words = signs_of(stream.codewords(ids)).reshape(500, 256, size)
+        words = signs_of(stream.codeword_blocks(500)(ids)).reshape(500, 256, size)
         scores = np.einsum("ijk,ik->ij", words, turned.astype(np.float32))
         chosen = np.argsort(-scores, axis=1, kind="stable")[:, : law.cap]
         # E[v] of a report: the cap's surplus, plus all 256 at base odds.

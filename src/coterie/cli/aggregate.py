@@ -13,7 +13,17 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say, skipped_facts
+from coterie.cli.screen import (
+    Force,
+    Json,
+    caution,
+    check_output,
+    counted,
+    print_json,
+    progress,
+    say,
+    skipped_facts,
+)
 from coterie.errors import AggregateError, SettingError
 from coterie.plan import Plan
 
@@ -49,7 +59,7 @@ def run(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Add up reports in a table whose size does not depend on how many there are.
+    """Add up reports in one table; its size is the plan's, unless the protocol keeps the reports (net-tree).
 
     Every file is verified to its last byte before anything counts. Repeated ids in report files count once;
     tables of one plan are merged as they are, with --disjoint.
@@ -103,10 +113,13 @@ def run(
         caution(str(each))
     if counts.conflicting:
         caution(
-            f"{counts.conflicting:,} reports shared an id with different contents (a broken or hostile "
-            "client); of each such id the smallest report was kept"
+            f"{counted(counts.conflicting, 'report')} shared an id with different contents (a broken or "
+            "hostile client); of each such id the smallest report was kept"
         )
-    say(f"added {table.count:,} reports of {counts.files} files; {counts.duplicates:,} repeats left out")
+    say(
+        f"added {counted(table.count, 'report')} from {counted(counts.files, 'file')}; "
+        f"{counted(counts.duplicates, 'repeat')} left out"
+    )
     say(f"wrote {out}")
 
 
@@ -192,7 +205,7 @@ def _merge(
         return
     if len(paths) > 1:
         caution("that no report is in two of the tables was taken on your word: tables hold no ids")
-    say(f"merged {len(paths)} tables of {total.count:,} reports in all")
+    say(f"merged {counted(len(paths), 'table')} of {counted(total.count, 'report')} in all")
     say(f"wrote {out}")
 
 
@@ -211,5 +224,8 @@ def _add_batches(paths: list[Path], contract: Plan, out: Path, force: bool, json
     if json:
         print_json(facts)
         return
-    say(f"added {batches.files} shuffled batches of {table.count:,} people in all")
+    say(
+        f"added {counted(batches.files, 'shuffled batch', 'shuffled batches')} of "
+        f"{counted(table.count, 'person', 'people')} in all"
+    )
     say(f"wrote {out}")

@@ -25,6 +25,7 @@ from coterie.cli import (
     send,
     serve,
     shuffle,
+    simulate,
     verify,
     withdraw,
 )
@@ -56,7 +57,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,  # a traceback must not print anyone's points
 )
 for _module in (
-    *(demo, power, plan, encode, shuffle, aggregate, decode, inspect, ledger, audit),
+    *(demo, power, plan, encode, shuffle, aggregate, decode, simulate, inspect, ledger, audit),
     *(serve, invite, send, withdraw, release, verify),
 ):
     app.command(name=_module.__name__.rpartition(".")[2])(_module.run)

@@ -20,8 +20,9 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.collect.kernels_numpy import each_once_sorted
 from coterie.plain.files import naming
-from coterie.wire.layout import ID_BYTES, Reports, as_rows
+from coterie.wire.layout import Reports, as_rows
 
 MEMORY_BYTES: Final = 1 << 27  # for all of the work, unless told otherwise
 
@@ -150,32 +151,9 @@ class Deduplicator:
         if not pieces:
             return
         rows = np.concatenate(pieces)
-        rows = rows[_order(rows)]
-        before = np.empty_like(rows)  # before each report stands the one that precedes it
-        before[1:] = rows[:-1]
-        before[0] = rows[0] ^ 255 if self._last is None else self._last
-        same = rows == before  # (n, width)
-        same_id = same[:, :ID_BYTES].all(axis=1)
-        same_report = same.all(axis=1)
-        self.duplicates += int(same_report.sum())
-        self.conflicting += int((same_id & ~same_report).sum())
-        self._last = rows[-1].copy()
-        if not same_id.all():
-            yield rows[~same_id]
-
-
-def _order(rows: NDArray[np.uint8]) -> NDArray[np.intp]:
-    """Return the order that sorts reports as byte strings: (n, width) -> (n,)."""
-    words = -(-rows.shape[1] // 8)
-    padded = np.zeros((len(rows), 8 * words), dtype=np.uint8)
-    padded[:, : rows.shape[1]] = rows
-    keys = padded.view(">u8").astype(np.uint64)  # (n, words)
-    order = np.argsort(keys[:, 0])
-    # Eight bytes tell nearly all ids apart; only reports that agree in them need the rest.
-    first = keys[order, 0]
-    tied = np.zeros(len(rows), dtype=bool)
-    tied[1:] = first[1:] == first[:-1]
-    tied[:-1] |= tied[1:]
-    agreeing = order[tied]
-    order[tied] = agreeing[np.lexsort(keys[agreeing].T[::-1])]
-    return order
+        found = each_once_sorted(rows, self._last)
+        self.duplicates += found.duplicates
+        self.conflicting += found.conflicting
+        if len(found.rows):
+            self._last = found.rows[-1].copy()
+            yield found.rows

@@ -116,7 +116,7 @@ class Intake:
         files = [ReportFile.open(path, self._plan) for path in paths]
         self._whole = False
         for file in files:
-            place, start = _place_in(file), 0
+            place, start = place_in(file), 0
             for chunk in file.chunks():
                 self._take(chunk, start, place)
                 start += len(chunk)
@@ -175,7 +175,7 @@ class Intake:
             start = 0
             for chunk in file.chunks():
                 found = [number for number, row in enumerate(chunk) if row[:ID_BYTES].tobytes() in wanted]
-                skips.note(reason, start + np.array(found, dtype=np.int64), _place_in(file))
+                skips.note(reason, start + np.array(found, dtype=np.int64), place_in(file))
                 start += len(chunk)
         return skips.all
 
@@ -286,7 +286,7 @@ class Batches:
             yield from file.chunks()
 
 
-def _place_in(file: ReportFile) -> Callable[[int], str]:
+def place_in(file: ReportFile) -> Callable[[int], str]:
     """Return a function that says where in a file a report stands, by its number from 0."""
     return lambda number: f"{file.path}, report {number} (byte {HEADER.size + number * file.width})"
 

@@ -30,7 +30,7 @@ from coterie.plan.plan import Plan
 from coterie.randomizers.codeword import CodewordRandomizer
 from coterie.wire.kernels import Kernels, kernels_of
 from coterie.wire.layout import ID_BYTES
-from coterie.wire.stream import PublicStream
+from coterie.wire.stream import BLOCK_BITS, BlockReader, PublicStream
 from coterie.wire.workers import default_workers, in_shares
 
 _SIGNS_AT_A_TIME: Final = 1 << 23  # codeword bits a thread holds at a time: 256 people at N = 256, P = 128
@@ -80,8 +80,8 @@ class IndexEncoder(Encoder):
         """
 
     @abstractmethod
-    def _codewords(self, ids: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return all codewords of each report, eight bits a byte: (n, 12) -> (n, N, P/8)."""
+    def _blocks(self, people: int) -> BlockReader:
+        """Return what reads the codewords of up to so many reports at a time, one after the other."""
 
     def encode_counting(
         self, points: ArrayLike, ids: NDArray[np.uint8] | None, coins: Coins
@@ -97,11 +97,13 @@ class IndexEncoder(Encoder):
 
         def encode_share(starts: Iterable[int]) -> int:
             choose = heavy.Chooser(min(step, people), count, size)
+            blocks = self._blocks(min(step, people))
             all_clipped = 0
             for start in starts:
                 piece = slice(start, start + step)
                 vectors, clipped = self._signed_vectors(points[piece], ids[piece])
-                indices[piece] = choose(self._codewords(ids[piece]), vectors, ranks[piece])
+                words = blocks(ids[piece]).reshape(len(vectors), count, size // 8)
+                indices[piece] = choose(words, vectors, ranks[piece])
                 all_clipped += clipped
             return all_clipped
 
@@ -176,8 +178,8 @@ class CodewordEncoder(IndexEncoder):
         vectors *= (1.0 - 2.0 * odd)[:, None]
         return vectors, clipped
 
-    def _codewords(self, ids: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        return self._stream.codewords(ids, self._randomizer.codewords, self._size)
+    def _blocks(self, people: int) -> BlockReader:
+        return self._stream.reader(people, 1, self._randomizer.codewords * self._size // BLOCK_BITS)
 
 
 def rounding_shift(embedding: int) -> int:

@@ -36,13 +36,15 @@ class Chooser:
         """Return the index at place `ranks` of each person's order of scores."""
         chosen = np.empty(len(ranks), dtype=np.int64)
         integers = vectors.astype(np.int32)
-        _choose(codewords, integers, ranks, self._bits, self._table, self._keys, self._limit, chosen)
+        # Eight bytes a load; the first byte lowest.
+        words = np.ascontiguousarray(codewords).view("<u8").astype(np.uint64, copy=False)
+        _choose(words, integers, ranks, self._bits, self._table, self._keys, self._limit, chosen)
         return chosen
 
 
 @compiled
 def _choose(
-    codewords: NDArray[np.uint8],  # (n, N, P/8)
+    words: NDArray[np.uint64],  # (n, N, P/64)
     vectors: NDArray[np.int32],  # (n, P)
     ranks: NDArray[np.int64],  # (n,)
     index_bits: int,
@@ -51,13 +53,15 @@ def _choose(
     limit: _Keys,  # (1,), scratch of the keys' type
     chosen: NDArray[np.int64],  # (n,), out
 ) -> None:
-    people, count, width = codewords.shape
+    people, count, width = words.shape
     for person in range(people):
         _fill_table(vectors[person], table)
         for index in range(count):
             cost = 0  # the score negated, halved and shifted: the order is the same, the smallest first
-            for position in range(width):
-                cost += table[position, codewords[person, index, position]]
+            for part in range(width):
+                word = words[person, index, part]
+                for byte in range(8):
+                    cost += table[8 * part + byte, (word >> np.uint64(8 * byte)) & np.uint64(255)]
             keys[index] = (cost << index_bits) + index
         # All that a key can be, whatever the scores are (2^12 entries of 2^31, twelve bits of index): places
         # then always name N different indices, on which the privacy of the draw rests.

@@ -18,6 +18,7 @@ from coterie.geometry.ball import quantize
 from coterie.geometry.lift import lift
 from coterie.plan import Plan
 from coterie.wire.net_tree_codeword import CodewordTreeStream, codeword_tree_parameters
+from coterie.wire.stream import BlockReader
 
 
 class CodewordTreeEncoder(IndexEncoder):
@@ -56,5 +57,5 @@ class CodewordTreeEncoder(IndexEncoder):
         vectors *= own[:, None]
         return vectors, clipped
 
-    def _codewords(self, ids: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        return self._stream.codewords(ids)
+    def _blocks(self, people: int) -> BlockReader:
+        return self._stream.codeword_blocks(people)

@@ -1,6 +1,7 @@
 """What an engine is: it plays everybody's encoder and adds the reports up, in partitions.
 
     points -> encode -> partitions of reports -> aggregate -> one table
+    report files -> count, each id once -> one table
 
 A table is a sum of integers, so an engine may cut the people as it likes and add the parts in any order: two
 engines that are given the same reports end with the same bits. `coterie.engines.play` joins
@@ -9,7 +10,8 @@ the two halves.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
 from coterie.coins import Coins
+from coterie.collect import IntakeCounts
 from coterie.plan import Plan
 
 
@@ -25,6 +28,13 @@ class Partition(NamedTuple):
 
     reports: NDArray[np.uint8]  # (m, width)
     clipped: int  # people whose point lay outside the ball; not private, it stays on the client's side
+
+
+class Counted(NamedTuple):
+    """A table of report files."""
+
+    table: Aggregate
+    counts: IntakeCounts
 
 
 class Engine(Protocol):
@@ -41,6 +51,27 @@ class Engine(Protocol):
             One row per person; any real type.
         coins : Coins
             Source of ids and secret coins.
+        """
+        ...
+
+    def count(
+        self, plan: Plan, files: Sequence[str | os.PathLike[str]], tell: Callable[[int], None] | None = None
+    ) -> Counted:
+        """Return the table of report files, each id once, and what became of the reports.
+
+        Parameters
+        ----------
+        plan : Plan
+            The plan that they answer; not of the shuffle model, whose reports are mixed first.
+        files : sequence of str or os.PathLike
+            All of them count or, if one is not whole, none.
+        tell : callable, optional
+            Called with a number of reports when so many more are through: for progress.
+
+        Raises
+        ------
+        FileError
+            If a file is truncated, foreign, of another version or corrupt.
         """
         ...
 

@@ -10,7 +10,8 @@ undoes the privacy: that is for simulations.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -18,9 +19,10 @@ from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
 from coterie.coins import Coins
+from coterie.collect import take_in
 from coterie.collect.shuffler import mixed
 from coterie.encode.base import ENCODERS
-from coterie.engines.base import Partition
+from coterie.engines.base import Counted, Partition
 from coterie.errors import PointError
 from coterie.plan import Plan
 
@@ -53,3 +55,15 @@ class Inline:
         for messages in mixed(plan, partitions):
             table.add(messages)
         return table
+
+    def count(
+        self, plan: Plan, files: Sequence[str | os.PathLike[str]], tell: Callable[[int], None] | None = None
+    ) -> Counted:
+        """Return the table of report files, each id once, and what became of the reports."""
+        table = Aggregate(plan)
+        with take_in(files, plan) as intake:
+            for rows in intake.chunks():
+                table.add(rows)
+                if tell is not None:
+                    tell(len(rows))
+        return Counted(table, intake.counts)

@@ -12,10 +12,11 @@ from coterie.aggregate import Aggregate
 from coterie.coins import Coins
 from coterie.engines.base import Engine, Partition
 from coterie.engines.inline import Inline
+from coterie.engines.parallel import Parallel
 from coterie.errors import SettingError
 from coterie.plan import Plan
 
-ENGINES: Final[dict[str, Callable[[], Engine]]] = {"inline": Inline}
+ENGINES: Final[dict[str, Callable[[], Engine]]] = {"inline": Inline, "parallel": Parallel}
 
 Watch = Callable[[Partition], None]  # called with each partition when it is encoded
 
@@ -28,7 +29,7 @@ def engine(name: str) -> Engine:
     >>> engine("abacus")
     Traceback (most recent call last):
     ...
-    coterie.errors.SettingError: there is no engine 'abacus'; known: inline
+    coterie.errors.SettingError: there is no engine 'abacus'; known: inline, parallel
     """
     if name not in ENGINES:
         raise SettingError(f"there is no engine {name!r}; known: {', '.join(ENGINES)}")

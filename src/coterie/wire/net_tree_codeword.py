@@ -30,7 +30,7 @@ from coterie.plan import Plan
 from coterie.plan.net_tree import CodewordTreeParameters
 from coterie.randomizers.codeword import CODEWORDS
 from coterie.wire.net_tree import numbers_of_bits
-from coterie.wire.stream import BLOCK_BITS, PublicStream, signs_of
+from coterie.wire.stream import BLOCK_BITS, BlockReader, PublicStream, signs_of
 
 _TICKET_BITS: Final = 32
 
@@ -53,7 +53,7 @@ class CodewordTreeStream:
     >>> plan = Plan.design(2, 2, 2.0, 10**5, protocol="net-tree", randomizer="codeword")
     >>> stream = CodewordTreeStream(plan)
     >>> ids = np.zeros((5, 12), dtype=np.uint8)
-    >>> stream.choices(ids).levels.shape, stream.codewords(ids).shape
+    >>> stream.choices(ids).levels.shape, stream.codeword_blocks(5)(ids).shape
     ((5,), (5, 256, 16))
     """
 
@@ -103,10 +103,9 @@ class CodewordTreeStream:
         counters = (self._first_word + indices * width)[:, None] + np.arange(width)
         return self._stream.blocks_at(ids, counters).reshape(len(ids), self.size // 8)
 
-    def codewords(self, ids: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return all codewords of every report, eight bits a byte: (n, 12) -> (n, 256, P/8)."""
-        blocks = self._stream.blocks(ids, self._first_word, CODEWORDS * self.size // BLOCK_BITS)
-        return blocks.reshape(len(ids), CODEWORDS, self.size // 8)
+    def codeword_blocks(self, people: int) -> BlockReader:
+        """Return what reads all codewords of up to so many reports at a time, one after the other."""
+        return self._stream.reader(people, self._first_word, CODEWORDS * self.size // BLOCK_BITS)
 
     def _rotation_signs(self, ids: NDArray[np.uint8]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return S₁ and S₂ of each report: (n, P) of ±1 each."""

@@ -17,6 +17,7 @@ import contextlib
 import hashlib
 import os
 import struct
+import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -165,6 +166,10 @@ class ReportFile:
                 yield np.frombuffer(data, dtype=np.uint8).reshape(-1, self.width)
             self._check_digest(digest.digest(), self._read(file, DIGEST_BYTES))
 
+    def reading(self) -> Reading:
+        """Open the file for threads that read it side by side, each the next stretch."""
+        return Reading(self)
+
     def verify(self) -> bytes:
         """Read the whole file in constant memory and return its digest, 32 bytes, once it has matched."""
         for _ in self.chunks():
@@ -202,6 +207,50 @@ class ReportFile:
                 "the SHA-256 of everything before it",
                 "another: the file was changed or damaged, and none of it may count",
             )
+
+
+class Reading:
+    """A report file that threads read side by side; what they read counts once `finish` has returned."""
+
+    def __init__(self, file: ReportFile) -> None:
+        self._report_file = file
+        self._file = file.path.open("rb", buffering=0)
+        self._digest = hashlib.sha256(file._read_header(self._file))
+        self._lock = threading.Lock()
+        self._next = 0
+
+    def next_into(self, rows: NDArray[np.uint8]) -> tuple[int, int]:
+        """Fill the start of `rows`, (m, width), with the next reports.
+
+        Returns
+        -------
+        start, count : int
+            The number of the first one, and how many there are: 0 when none are left.
+        """
+        with self._lock:  # a digest has an order
+            start = self._next
+            count = min(len(rows), self._report_file.count - start)
+            left = rows[:count].reshape(-1).data
+            while left:
+                done = self._file.readinto(left)
+                if not done:
+                    at = self._file.tell()
+                    raise FileError(
+                        self._report_file.path, at, f"{len(left)} more bytes", "the end of the file"
+                    )
+                left = left[done:]
+            self._digest.update(rows[:count].data)
+            self._next += count
+        return start, count
+
+    def finish(self) -> None:
+        """Raise FileError unless everything was read and the digest matches."""
+        stored = self._report_file._read(self._file, DIGEST_BYTES)
+        self._report_file._check_digest(self._digest.digest(), stored)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
 
 
 class ReportWriter:

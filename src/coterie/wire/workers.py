@@ -19,6 +19,18 @@ _MOST: Final = 16  # beyond this the Python between the heavy steps is the limit
 _Result = TypeVar("_Result")
 
 
+class _Here(threading.local):
+    """What this thread is."""
+
+    is_share = False  # one of several that share the cores already
+
+    def become_share(self) -> None:
+        self.is_share = True
+
+
+_here: Final = _Here()
+
+
 def default_workers() -> int:
     """Return how many threads to use: the cores this process may run on, 16 at most."""
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -28,6 +40,7 @@ def default_workers() -> int:
 def in_shares(function: Callable[[Iterable[int]], _Result], starts: range, workers: int) -> list[_Result]:
     """Deal the pieces of a batch, given by where they start, to threads; return what each made of its share.
 
+    A thread that has a share itself deals none: it does all of its pieces right there.
     A thread takes its next piece when it is done with the last one, so that a busy core holds nobody up.
     Which piece comes to whom is thus up to chance: results must not depend on it.
 
@@ -47,12 +60,14 @@ def in_shares(function: Callable[[Iterable[int]], _Result], starts: range, worke
     """
     if len(starts) <= 1:
         return [function(starts)]
+    if _here.is_share:
+        return [function(starts)]
     workers = max(1, min(workers, len(starts)))
     with _one_blas_thread():
         if workers == 1:
             return [function(starts)]
         lock, rest = threading.Lock(), iter(starts)
-        with ThreadPoolExecutor(workers) as pool:
+        with ThreadPoolExecutor(workers, initializer=_here.become_share) as pool:
             return list(pool.map(function, [_dealt(rest, lock) for _ in range(workers)]))
 
 

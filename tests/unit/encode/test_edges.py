@@ -162,11 +162,11 @@ def test_both_kernels_choose_the_same_codeword_at_every_place(codewords):
     from coterie.encode import kernels_numba
 
     generator = np.random.default_rng(codewords)
-    packed = generator.integers(0, 256, (2, codewords, 2), dtype=np.uint8)
+    packed = generator.integers(0, 256, (2, codewords, 8), dtype=np.uint8)
     packed[1, : codewords // 2] = packed[1, -1]  # many ties
-    vectors = generator.integers(-(2**18), 2**18, (2, 16)).astype(np.float64)
+    vectors = generator.integers(-(2**16), 2**16, (2, 64)).astype(np.float64)
     vectors[1] %= 2
-    numpy_, numba_ = (module.Chooser(2, codewords, 16) for module in (kernels_numpy, kernels_numba))
+    numpy_, numba_ = (module.Chooser(2, codewords, 64) for module in (kernels_numpy, kernels_numba))
     signs = 2 * np.unpackbits(packed, axis=2).astype(np.int64) - 1
     scores = np.einsum("nkp,np->nk", signs, vectors.astype(np.int64))
     for rank in sorted({0, 1, codewords // 3, codewords - 2, codewords - 1}):
@@ -184,9 +184,9 @@ def test_places_name_all_indices_though_keys_wrap():
     from coterie.encode.kernels_numba import Chooser
 
     generator = np.random.default_rng(0)
-    packed = generator.integers(0, 256, (1, 256, 2), dtype=np.uint8)
-    vector = generator.integers(-(2**25), 2**25, (1, 16)).astype(np.float64)
-    choose = Chooser(1, 256, 16)
+    packed = generator.integers(0, 256, (1, 256, 8), dtype=np.uint8)
+    vector = generator.integers(-(2**25), 2**25, (1, 64)).astype(np.float64)
+    choose = Chooser(1, 256, 64)
     chosen = [int(choose(packed, vector, np.array([rank]))[0]) for rank in range(0, 256, 8)]
     chosen += [int(choose(packed, vector, np.array([rank]))[0]) for rank in (1, 127, 129, 255)]
     assert len(set(chosen)) == 36

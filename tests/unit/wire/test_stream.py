@@ -37,7 +37,7 @@ def test_ids_may_be_a_view_into_reports():
 def test_the_chosen_codeword_is_that_of_the_list(codewords, embedding):
     stream = PublicStream(KEY)
     indices = np.arange(7) * 3 % codewords
-    packed = stream.codewords(IDS, codewords, embedding)
+    packed = stream.blocks(IDS, 1, codewords * embedding // 128).reshape(len(IDS), codewords, embedding // 8)
     assert packed.shape == (7, codewords, embedding // 8)
     rows, flips, chosen = stream.chosen(IDS, indices, ROWS, embedding)
     assert (chosen == packed[np.arange(7), indices]).all()
@@ -55,5 +55,15 @@ def test_signs_read_the_most_significant_bit_first():
 def test_no_reports_are_fine():
     stream = PublicStream(KEY)
     none = np.empty((0, 12), dtype=np.uint8)
-    assert stream.codewords(none, 16, 128).shape == (0, 16, 16)
+    assert stream.reader(4, 1, 16)(none).shape == (0, 16, 16)
     assert [len(part) for part in stream.chosen(none, np.empty(0, dtype=np.int64), ROWS, 128)] == [0, 0, 0]
+
+
+def test_a_reader_reads_the_same_blocks_again_and_again():
+    stream, rng = PublicStream(bytes(range(16))), np.random.default_rng(0)
+    read = stream.reader(7, 3, 40)
+    for people in (7, 1, 0, 5):
+        ids = rng.integers(256, size=(people, 24), dtype=np.uint8)[
+            :, 5:17
+        ]  # not one after the other in memory
+        np.testing.assert_array_equal(read(ids), stream.blocks(ids, 3, 40))
