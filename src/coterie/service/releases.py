@@ -107,7 +107,7 @@ class Releases:
         try:
             self._store.stage_batch(plan.id, partial(batch_bytes, plan))
         except ReportError as error:
-            counts = self._store.study(plan.id).counts
+            counts = self._store.compact(plan.id)  # what was refused may have been rolled back
             if counts.counted or not counts.released:
                 raise Problem("too-few", str(error)) from None
             return self.state(plan)  # all is released already: asking twice is asking once
