@@ -117,13 +117,14 @@ class Releases:
 
     def state(self, plan: Plan) -> dict[str, Any]:
         """Return the batch that waits, if any, why it does, and how many ids were released so far."""
-        waiting = self._store.staged_batch(plan.id)
+        released = self._store.study(plan.id).counts.released  # first: who is counted then and does not wait
+        waiting = self._store.staged_batch(plan.id)  # afterwards has arrived
         attempt = self._attempts.get(plan.id)
         return {
             "waiting": None if waiting is None else waiting.digest,
             "bytes": 0 if waiting is None else len(waiting.data),
             "refusal": None if waiting is None or attempt is None else attempt.refusal,
-            "released": self._store.study(plan.id).counts.released,
+            "released": released,
         }
 
     def give_up(self, plan: Plan) -> None:
