@@ -323,6 +323,27 @@ def test_a_batch_on_its_way_is_not_given_up(tmp_path):
         assert store.staged_batch(AMPLIFIED.id) is None
 
 
+def test_nobody_is_told_to_have_arrived_while_the_batch_waits(tmp_path, monkeypatch):
+    """A batch that is made while the state is being read."""
+    with open_store(tmp_path / "store") as store:
+        store.put_plan(AMPLIFIED)
+        store.append([(AMPLIFIED.id, reports_of(AMPLIFIED))])
+        releases = Shuffler(store, token=TOKEN, key=KEY, deliver_to=NOWHERE).releases
+        look = store.staged_batch
+
+        def look_then_release(plan_id):
+            found = look(plan_id)
+            monkeypatch.undo()
+            releases.release(AMPLIFIED)
+            return found
+
+        monkeypatch.setattr(store, "staged_batch", look_then_release)
+        state = releases.state(AMPLIFIED)
+        assert (state["waiting"], state["released"]) == (None, 0)
+        state = releases.state(AMPLIFIED)
+        assert (state["waiting"] is None, state["released"]) == (False, 60)
+
+
 # ---------------------------------------------------------------- what a collector refuses
 
 
