@@ -26,6 +26,7 @@ PUBLIC = [
     "__version__",
     "decode",
     "errors",
+    "simulate",
     "write_reports",
 ]
 
