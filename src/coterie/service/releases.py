@@ -7,7 +7,7 @@ are released, or nothing has happened. *Delivering* is a PUT that may be repeate
 of one digest once. *Acknowledging* follows the collector's durable answer. So a crash anywhere, of either
 side, leaves a state from which the same steps go on, with the same bytes.
 
-One batch waits at a time. When it is released is decided in `shuffler.py` (docs/decisions/0041-shuffler.md).
+One batch waits at a time. When it is released is decided in `shuffler.py` (docs/decisions/0045-shuffler.md).
 """
 
 from __future__ import annotations

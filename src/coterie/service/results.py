@@ -19,7 +19,7 @@ from coterie.aggregate import Aggregate
 from coterie.errors import DecodeError
 from coterie.plain.canonical import canonical_bytes
 from coterie.service.batches import messages
-from coterie.service.decoder import decode_elsewhere
+from coterie.service.decoder import Decoder
 from coterie.service.manifest import make_manifest
 from coterie.service.problems import Problem
 from coterie.service.studies import Known
@@ -68,10 +68,12 @@ class Results:
         self._timeout = timeout
         self._clock = clock
         self._thread = ThreadPoolExecutor(1, "coterie-decoding")  # one study at a time
+        self._decoder = Decoder()
         self._running: dict[str, asyncio.Task[Outcome]] = {}
 
     def stop(self) -> None:
-        """Wait for nothing; what was begun is begun again when it is asked for."""
+        """End what runs; it is begun again when it is asked for."""
+        self._decoder.stop()
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     # ------------------------------------------------------------ blocking, to be called in threads
@@ -115,7 +117,7 @@ class Results:
         if plan.model == "local":  # how many people batches are of, the table tells
             self._check_minimum(known, counts.counted)
         try:
-            result, table = decode_elsewhere(plan, messages(self._store, plan), self._timeout)
+            result, table = self._decoder.run(plan, messages(self._store, plan), self._timeout)
         except DecodeError as error:
             raise Problem("undecodable", str(error)) from None
         people = Aggregate.from_bytes(table, plan).count

@@ -172,6 +172,7 @@ def uvicorn_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
         lifespan="on",
         access_log=False,
         log_config=None,
+        log_level="warning",  # below it uvicorn writes addresses
         server_header=False,
         proxy_headers=False,
         timeout_keep_alive=settings.idle_seconds,

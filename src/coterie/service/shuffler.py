@@ -5,7 +5,7 @@
 
 It takes reports and withdrawals as a collector does, durably and once, and it never adds anything up. *When*
 a batch is released must not be for senders to decide, or one of them could see to it that a batch holds one
-person and himself (docs/decisions/0041-shuffler.md). So it is released
+person and himself (docs/decisions/0045-shuffler.md). So it is released
 
 - by itself once the study is closed, by its window or by the operator, and all that came in is one batch;
 - before that only when the operator says so;
