@@ -163,7 +163,8 @@ def test_a_study_without_features_tells_its_centers(pages, plan):
 
 
 def known(plan):
-    return Known(plan, plan.collection or Collection(), None, plan.upload_width, 0, dict.fromkeys(REASONS, 0))
+    facts = {"plan": plan, "collection": plan.collection or Collection(), "width": plan.upload_width}
+    return Known(**facts, form=None, received=0, most=1 << 36, rejected=dict.fromkeys(REASONS, 0))
 
 
 def status_of(plan, reports, **changes):
@@ -284,3 +285,18 @@ def test_the_promise_is_rounded_up():
     for epsilon in (0.5, 1.0, 2.0, 4.0):
         shown = re.search(r"factor of ([\d.,]+) ", participate.render(Plan.design(2, 2, epsilon, 1000)))[1]
         assert np.exp(epsilon) <= float(shown) < np.exp(epsilon) * 1.01
+
+
+def test_where_reports_are_mixed_no_page_promises_more_than_that():
+    plan = Plan.design(3, 2, 1.0, 20_000, model="shuffle", delta=1e-6)
+    page = Reader(participate.render(plan))
+    assert "holds against everybody" not in page.text
+    assert "needs no trust" not in page.text
+    for line in str(plan.guarantee).splitlines():
+        assert line.removeprefix("- ") in page.text
+    told = Reader(study.render(plan, Collection(), status_of(plan, 10)))
+    assert "a shuffler mixes" in told.text
+    assert "differentially private report of" not in told.text
+    assert "Take part" not in told.text
+    local = Reader(participate.render(Plan.design(3, 2, 1.0, 20_000)))
+    assert "holds against everybody" in local.text

@@ -204,7 +204,7 @@ class Writer:
             wrong = _EARLY
         elif known.collection.is_late(now):
             wrong = _CLOSED
-        elif not withdraws and known.received + len(rows) > self._most_reports:
+        elif not withdraws and known.received + len(rows) > min(self._most_reports, known.most):
             wrong = _FULL
         if wrong:
             return np.full(len(rows), wrong, dtype=np.uint8)

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import math
 from html import escape
+from typing import Final
 
 from coterie.plan import Plan
 from coterie.service.pages.assets import BUNDLE, assets, template
-from coterie.service.pages.shell import conditions, page
+from coterie.service.pages.shell import conditions, page, promise
 
 
 def render(plan: Plan) -> str:
     """Return the page of a plan."""
     found = assets()
+    local = plan.model == "local"
     body = template("participate.html").substitute(
-        width=plan.report_width,
-        factor=rounded_up(math.exp(plan.epsilon)),
-        epsilon=f"{plan.epsilon:g}",
+        lead=_LOCAL_LEAD.format(width=plan.report_width) if local else _OTHER_LEAD,
+        promise=_local_promise(plan) if local else promise(plan),
+        once_made="The report needs no trust once it is made." if local else "",
         asked=_asked(plan),
         conditions=conditions(plan),
         bundle=BUNDLE,
@@ -29,6 +31,20 @@ def render(plan: Plan) -> str:
         plan_id=plan.id,
     )
     return page("Take part, privately: coterie", body, "participate.js", modules=(BUNDLE,))
+
+
+_LOCAL_LEAD: Final = (
+    "Your answers stay in this browser. What leaves it is <b>one report of {width} bytes</b>, made with so "
+    "much chance that it could have come from anybody, whatever they answered."
+)
+_OTHER_LEAD: Final = "The reports of this study are private only once others’ are mixed in."
+
+
+def _local_promise(plan: Plan) -> str:
+    """Return the promise of the local model in plain words: it needs nobody."""
+    return template("promise.html").substitute(
+        factor=rounded_up(math.exp(plan.epsilon)), epsilon=f"{plan.epsilon:g}"
+    )
 
 
 def _asked(plan: Plan) -> str:

@@ -57,3 +57,9 @@ def page(title: str, body: str, script: str, *, modules: tuple[str, ...] = ()) -
 def conditions(plan: Plan) -> str:
     """Return what the promise rests on, as items of a list."""
     return "".join(f"<li>{escape(condition)}</li>" for condition in plan.guarantee.conditions)
+
+
+def promise(plan: Plan) -> str:
+    """Return the promise as the plan states it, in paragraphs."""
+    paragraphs = str(plan.guarantee).partition("\nIt holds when:")[0].splitlines()
+    return "".join(f"<p>{escape(paragraph)}</p>" for paragraph in paragraphs)

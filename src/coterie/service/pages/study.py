@@ -11,7 +11,7 @@ from typing import Any, Final
 from coterie.plan import Plan
 from coterie.plan.collection import Collection, written_duration, written_time
 from coterie.service.pages.assets import template
-from coterie.service.pages.shell import conditions, page
+from coterie.service.pages.shell import conditions, page, promise
 from coterie.show.words import listed
 
 REASONS: Final = {
@@ -65,7 +65,7 @@ def render(
         ),
         window=_window(collection, status),
         expected=_expected(plan, status),
-        promise=_promise(plan),
+        promise=promise(plan),
         conditions=conditions(plan),
         check=_CHECK if headline else "",
         plan_id=plan.id,
@@ -85,11 +85,15 @@ def _lead(plan: Plan, *, decoded: bool) -> str:
         more = len(features) - len(names)
         asked = f" about {listed([*names, f'{more:,} more'] if more else names)}"
     said, left = ("answered", "left") if decoded else ("answer", "leaves")
-    invited = "" if decoded else ' <a href="participate">Take part</a>.'
+    invited = "" if decoded or plan.model != "local" else ' <a href="participate">Take part</a>.'
+    report = (
+        f"one differentially private report of {plan.report_width} bytes, once."
+        if plan.model == "local"
+        else "one report, once, which a shuffler mixes with other people’s before anybody reads it."
+    )
     return (
-        f"People {said} questions{asked} on their own devices. What {left} a device is one differentially "
-        f"private report of {plan.report_width} bytes, once. Whoever runs the study sees no one’s answers."
-        f"{invited}"
+        f"People {said} questions{asked} on their own devices. What {left} a device is {report} Whoever runs "
+        f"the study sees no one’s answers.{invited}"
     )
 
 
@@ -170,11 +174,6 @@ def forecast_words(found: dict[str, Any] | None) -> tuple[str, str]:
     hopeless = ": noise hides the groups" if found["hopeless"] else ""
     error = f"error {found['objective']:.2f} ({found['low']:.2f} to {found['high']:.2f})"
     return f"{recovered:.0%} ({low:.0%} to {high:.0%}){hopeless}", error
-
-
-def _promise(plan: Plan) -> str:
-    paragraphs = str(plan.guarantee).partition("\nIt holds when:")[0].splitlines()
-    return "".join(f"<p>{escape(paragraph)}</p>" for paragraph in paragraphs)
 
 
 _CHECK: Final = """<section>
