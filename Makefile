@@ -5,7 +5,7 @@ VENV := .venv
 WORKERS ?= 2
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
-EXTRAS := analyst,fast,frames,parquet,plot,docs,dev
+EXTRAS := analyst,fast,frames,parquet,service,plot,docs,dev
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1  # processes share the cores by tests, not by matrix products
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 

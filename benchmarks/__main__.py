@@ -27,6 +27,7 @@ GRIDS = (
     "shuffle",
     "forecast",
     "records",
+    "tuning",
     "reproduction",
 )
 ALONE = ("speed", "audit_time", "net_tree", "theorem_2", "poisoning", "cramer_rao")

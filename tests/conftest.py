@@ -1,9 +1,12 @@
 """What all tests share."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import settings
 
 from coterie.centers import population, repeats
+from tools.postgres import running
 
 # Fixed examples, so that a check that passed passes again; no deadline, because machines are shared.
 settings.register_profile("check", derandomize=True, deadline=None, database=None)
@@ -19,3 +22,22 @@ def fewer_atoms():
         patch.setattr(population, "ATOMS", 1000)
         patch.setattr(repeats, "REPEATS", 3)
         yield
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A PostgreSQL server of this test process, real and fresh; installed where it is missing."""
+    memory = Path("/dev/shm")  # noqa: S108 - a folder of its own is made in it
+    with running(memory if memory.is_dir() else None) as server:
+        yield server
+
+
+@pytest.fixture
+def database(postgres):
+    """The address of a database in which there is no store yet."""
+    import psycopg
+
+    with psycopg.connect(postgres.url(), autocommit=True) as connection:
+        connection.execute("SET client_min_messages = warning")
+        connection.execute("DROP SCHEMA IF EXISTS coterie CASCADE")
+    return postgres.url()

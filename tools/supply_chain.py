@@ -19,7 +19,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 LOCK, SBOM, CONSTRAINTS = ROOT / "requirements.lock", ROOT / "sbom.cdx.json", ROOT / "constraints.txt"
-EXTRAS = "analyst,fast,frames,parquet,plot,docs,dev"
+EXTRAS = "analyst,fast,frames,parquet,service,plot,docs,dev"
 BUILD = ("hatchling", "editables")  # what `make setup` installs first
 
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+) \\$")

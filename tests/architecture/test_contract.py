@@ -22,6 +22,8 @@ BREACHES = [
     ("features/planted.py", "import pandas", "never loads scikit-learn"),
     ("centers/planted.py", "import cryptography", "AES lives in"),
     ("centers/planted.py", "import pyspark", "Only engines imports a cluster engine"),
+    ("collect/planted.py", "import psycopg", "Only store imports a database driver"),
+    ("engines/planted.py", "import psycopg_pool", "Only store imports a database driver"),
     ("engines/planted.py", "import uvicorn", "Only service imports a web framework"),
 ]
 

@@ -29,7 +29,7 @@ from typing import Any
 from tools.mutants.named import NAMED
 from tools.mutants.operators import Mutant
 from tools.mutants.results import Results, all_mutants, equivalents, report
-from tools.mutants.tree import ROOMS, ROOT, copy_of_repository, environment
+from tools.mutants.tree import ROOMS, ROOT, WRAPPING, copy_of_repository, environment
 from tools.mutants.trial import Map, Outcome, Trial, joined, load
 
 MAP = ROOT / ".mutants" / "map.json"
@@ -42,7 +42,7 @@ def record(tests: Sequence[str] = (), *, add: bool = False) -> int:
         tree, made = copy_of_repository(Path(folder) / "tree"), Path(folder) / "map.json"
         command = [
             *(sys.executable, "-m", "pytest", "-q", "-p", "tools.mutants.recorder"),
-            *("-p", "no:cacheprovider", "-p", "no:xdist", *tests),
+            *("-p", "no:cacheprovider", "-p", "no:xdist", *WRAPPING, *tests),
         ]
         variables = environment(tree) | {"MUTANTS_MAP": str(made)}
         variables["PYTHONPATH"] += os.pathsep + str(tree)

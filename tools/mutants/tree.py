@@ -26,6 +26,8 @@ ENVIRONMENT = {
     "NUMBA_DISABLE_JIT": "1",  # the tests of compiled kernels run them as Python, line by line
     "PYTHONDONTWRITEBYTECODE": "1",
 }
+# Compiled kernels count modulo 2^64; as Python they would warn of it.
+WRAPPING = ("-W", "ignore:overflow encountered in scalar:RuntimeWarning")
 
 
 def copy_of_repository(target: Path) -> Path:

@@ -29,9 +29,10 @@ import pytest
 
 from tools.mutants.named import Named
 from tools.mutants.operators import Mutant
-from tools.mutants.tree import ENVIRONMENT, PACKAGE, digest
+from tools.mutants.tree import ENVIRONMENT, PACKAGE, WRAPPING, digest
 
 _OPTIONS = (
+    *WRAPPING,
     *("-x", "-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist"),
     *("-W", "ignore::pytest.PytestAssertRewriteWarning"),  # hypothesis is loaded before the fork
 )

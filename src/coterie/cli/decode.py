@@ -10,7 +10,17 @@ from rich.table import Table
 from rich.text import Text
 
 from coterie.cli.options import read_options
-from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say, to_json
+from coterie.cli.screen import (
+    Force,
+    Json,
+    caution,
+    check_output,
+    counted,
+    print_json,
+    progress,
+    say,
+    to_json,
+)
 from coterie.cli.screen import out as screen
 from coterie.errors import DecodeError
 from coterie.plain.files import replacing
@@ -87,7 +97,8 @@ def run(
         for group in result.groups:
             screen.print(Text(str(group)), soft_wrap=True)
     say(
-        f"{result.supported} of {len(result.centers)} centers stand above the noise; {result.count:,} reports"
+        f"{result.supported} of {len(result.centers)} centers stand above the noise; "
+        f"{counted(result.count, 'report')}"
     )
     for note in result.notes:
         caution(note)

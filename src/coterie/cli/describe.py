@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
+from coterie.cli.screen import counted
 from coterie.errors import PlanError
 from coterie.features.schema import DECLARED, Schema
 from coterie.plan import Plan
@@ -29,7 +30,10 @@ def plan_table(plan: Plan) -> Table:
 def _plan_rows(plan: Plan) -> list[tuple[str, str]]:
     return [
         ("plan", plan.id),
-        ("asks for", f"{plan.clusters:,} centers of points with {plan.dimension:,} coordinates"),
+        (
+            "asks for",
+            f"{counted(plan.clusters, 'center')} of points with {counted(plan.dimension, 'coordinate')}",
+        ),
         *([("features", _feature_words(plan.features))] if plan.features is not None else []),
         ("of", f"about {plan.expected_users:,} people, one report each"),
         ("expect", expectation_words(plan)),

@@ -9,7 +9,7 @@ import typer
 
 from coterie.cli.points import open_points
 from coterie.cli.records import open_records
-from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say
+from coterie.cli.screen import Force, Json, caution, check_output, counted, print_json, progress, say
 from coterie.encode import Client
 from coterie.errors import PointError
 from coterie.plan import Plan
@@ -78,8 +78,8 @@ def run(
             }
         )
         return
-    say(f"wrote {writer.count:,} reports of {contract.report_width} bytes to {out}")
+    say(f"wrote {counted(writer.count, 'report')} of {contract.report_width} bytes to {out}")
     say(
-        f"{client.clipped:,} points lay outside the ball and were clipped to it "
+        f"{counted(client.clipped, 'point')} outside the ball, clipped to it "
         "(a count of the data, not private: keep it on this side)"
     )

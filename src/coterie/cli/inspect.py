@@ -10,7 +10,7 @@ from rich.text import Text
 
 from coterie.cli.describe import plan_facts, plan_table
 from coterie.cli.registry import registry_entry
-from coterie.cli.screen import Json, out, print_json, progress
+from coterie.cli.screen import Json, counted, out, print_json, progress
 from coterie.errors import FileError, SettingError
 from coterie.plan import Plan
 from coterie.wire.report_file import MAGIC as REPORTS_MAGIC
@@ -108,15 +108,17 @@ def _shuffled(file: Path, contract: Plan | None, json: bool) -> None:
 
 def _table(file: Path, contract: Plan | None, json: bool) -> None:
     from coterie.aggregate import Aggregate
+    from coterie.aggregate.arrays import FixedShapes
 
     table = Aggregate.load(file, contract)
     if json:
         print_json({"kind": "table", "count": table.count, "intact": True, **plan_facts(table.plan)})
         return
+    size = "whatever their number" if isinstance(table.table, FixedShapes) else "with all of them in it"
     _say(
         file,
-        f"a table of {table.count:,} reports added up, {file.stat().st_size:,} bytes "
-        "whatever their number, intact (the digest matches).\n"
+        f"a table of {counted(table.count, 'report')} added up, {file.stat().st_size:,} bytes "
+        f"{size}, intact (the digest matches).\n"
         "It is made of private reports alone, so whoever reads it learns no more than the promise allows.\n",
     )
     _promise(table.plan)

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from coterie.cli.screen import Json, out, print_json
+from coterie.cli.screen import Json, counted, out, print_json
 from coterie.encode.ledger import Answer, Ledger
 from coterie.privacy.policy import Policy, Spending, shown
 
@@ -40,8 +40,8 @@ def run(
         names = (facts["plan_id"][:12] + "…", facts["study_id"][:12] + "…")
         table.add_row(facts["day"], *names, *_figures(one.spending))
     out.print(table)
-    period = "in all" if days is None else f"in the last {days} days"
-    out.print(Text(f"{len(spent.answers)} plans answered {period}: {spent.total}"), soft_wrap=True)
+    period = "in all" if days is None else f"in the last {counted(days, 'day')}"
+    out.print(Text(f"{counted(len(spent.answers), 'plan')} answered {period}: {spent.total}"), soft_wrap=True)
     policy = Policy()
     out.print(
         Text(

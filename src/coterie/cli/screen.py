@@ -43,6 +43,17 @@ def say(message: str) -> None:
     err.print(Text(message), soft_wrap=True)
 
 
+def counted(number: int, what: str, several: str | None = None) -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "file"), counted(2000, "batch", "batches")
+    ('1 file', '2,000 batches')
+    """
+    return f"{number:,} {what if number == 1 else several or what + 's'}"
+
+
 def print_json(value: Mapping[str, Any]) -> None:
     """Print a JSON object on stdout; numbers that JSON has no word for become null."""
     typer.echo(to_json(value))

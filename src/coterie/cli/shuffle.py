@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from coterie.cli.screen import Force, Json, caution, check_output, print_json, say, skipped_facts
+from coterie.cli.screen import Force, Json, caution, check_output, counted, print_json, say, skipped_facts
 from coterie.plan import Plan
 
 
@@ -55,8 +55,8 @@ def run(
         )
         return
     say(
-        f"mixed {done.messages:,} messages of {done.people:,} people; "
-        f"{done.counts.duplicates + done.counts.conflicting:,} repeats left out"
+        f"mixed {counted(done.messages, 'message')} of {counted(done.people, 'person', 'people')}; "
+        f"{counted(done.counts.duplicates + done.counts.conflicting, 'repeat')} left out"
     )
     for each in done.skipped:
         caution(str(each))

@@ -26,12 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import FileError, ReportError
-from coterie.plain.files import replacing
+from coterie.plain.files import read_bounded, replacing
 from coterie.plan import Plan
 from coterie.wire.layout import ID_BYTES
 
 MAGIC: Final = b"COTERIE-RELEASED"
 SUFFIX: Final = ".released"
+MOST_BYTES: Final = 1 << 32  # of a record: more than the ids of the largest batch
 
 _HEADER: Final = struct.Struct(">16s32sQ")
 _DIGEST_BYTES: Final = 32
@@ -92,7 +93,7 @@ class Released:
         return True
 
     def _read(self, entry: Path) -> NDArray[np.void]:
-        data = entry.read_bytes()
+        data = read_bounded(entry, MOST_BYTES, "a record of a batch")
         body, digest = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
         if len(body) < _HEADER.size or hashlib.sha256(body).digest() != digest:
             raise FileError(

@@ -54,8 +54,9 @@ def design(
         least = fewest_levels(facts.clusters, onto, ratio, radius)
         return max(least, min(math.ceil(0.5 * math.log2(users)), DEEP_DIGITS // onto))
 
-    options: TreeOptions = {"shrink": TREE_SHRINK, **tree}
-    shape = design_tree(facts, depth, **options)
+    if tree.get("shrink") is None:
+        tree["shrink"] = TREE_SHRINK
+    shape = design_tree(facts, depth, **tree)
     width = facts.dimension + NetTreeSumParameters.extra_coordinates
     if buckets is None:
         room = TABLE_ENTRIES // (shape["levels"] * width)

@@ -335,6 +335,20 @@ class Plan(Questions):
         """The study that the plan belongs to: the id of its first plan, or its own where it is the first."""
         return self.study or self.id
 
+    @property
+    def facts(self) -> Facts:
+        """The public facts that the parameters were chosen from and are checked against."""
+        return Facts(
+            dimension=self.dimension,
+            clusters=self.clusters,
+            epsilon=self.epsilon,
+            expected_users=self.expected_users,
+            model=self.model,
+            delta=self.delta,
+            seed=self.seed,
+            ids=self.ids,
+        )
+
     def randomness_key(self, label: str = "public") -> bytes:
         """Return a 16-byte key of public randomness, bound to the plan.
 

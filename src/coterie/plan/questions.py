@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -23,37 +24,20 @@ if TYPE_CHECKING:
 
 
 class Questions:
-    """The questions to a plan; `Plan` inherits them and has these fields."""
+    """The questions to a plan; `Plan` inherits them and has what they are answered from."""
 
     __slots__ = ()
 
     protocol: str
-    model: str
-    dimension: int
-    clusters: int
-    epsilon: float
-    delta: float
-    expected_users: int
     radius: float
-    seed: int
-    ids: str
     after: tuple[str, ...]
     features: Schema | None
     parameters: Parameters
 
     @property
+    @abstractmethod
     def facts(self) -> Facts:
         """The public facts that the parameters were chosen from and are checked against."""
-        return Facts(
-            dimension=self.dimension,
-            clusters=self.clusters,
-            epsilon=self.epsilon,
-            expected_users=self.expected_users,
-            model=self.model,
-            delta=self.delta,
-            seed=self.seed,
-            ids=self.ids,
-        )
 
     def check_promise(self) -> None:
         """Raise PlanError unless the parameters keep the promise. No plan can be built without it."""
@@ -112,15 +96,16 @@ class Questions:
         """
         from coterie.plan.forecast import channel_of, expect
 
-        people = self.expected_users if n is None else checked_integer("n", n, 1, MAX_USERS)
+        facts = self.facts
+        people = facts.expected_users if n is None else checked_integer("n", n, 1, MAX_USERS)
         table = channel_of(
             self.parameters,
             protocol=self.protocol,
-            dimension=self.dimension,
-            clusters=self.clusters,
+            dimension=facts.dimension,
+            clusters=facts.clusters,
             people=people,
         )
-        return expect(table, people, self.clusters, kind)
+        return expect(table, people, facts.clusters, kind)
 
     def approximation(
         self,
@@ -153,7 +138,7 @@ class Questions:
         promise = self.parameters.approximation(
             self.facts,
             decoder_options,
-            people=self.expected_users if people is None else people,
+            people=self.facts.expected_users if people is None else people,
             failure=failure,
             slack=slack,
             solver_ratio=solver_ratio,
@@ -185,12 +170,12 @@ class Questions:
     @property
     def local_epsilon(self) -> float:
         """What one report promises by itself: ε where nothing is mixed; infinity is nothing."""
-        return self.parameters.promised_alone(self.epsilon)
+        return self.parameters.promised_alone(self.facts.epsilon)
 
     @property
     def spending(self) -> Spending:
         """What answering costs a person, in exact fractions, for policies and ledgers."""
-        return Spending.of(self.epsilon, self.delta, self.local_epsilon)
+        return Spending.of(self.facts.epsilon, self.facts.delta, self.local_epsilon)
 
     @property
     def minimum_batch(self) -> int:
@@ -210,4 +195,4 @@ class Questions:
     @property
     def upload_width(self) -> int:
         """Bytes that one person sends: a report and, where ids follow from tokens, the token before it."""
-        return self.report_width + (TOKEN_BYTES if self.ids == "token" else 0)
+        return self.report_width + (TOKEN_BYTES if self.facts.ids == "token" else 0)

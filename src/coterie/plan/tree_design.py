@@ -51,7 +51,7 @@ class TreeOptions(TypedDict, total=False):
     levels: int | None
     ratio: int
     projected: int | None
-    shrink: float
+    shrink: float | None
 
 
 def design_tree(
@@ -65,7 +65,7 @@ def design_tree(
     levels: int | None = None,
     ratio: int = PAPER_RATIO,
     projected: int | None = None,
-    shrink: float = PRACTICAL_SHRINK,
+    shrink: float | None = None,
 ) -> dict[str, Any]:
     """Choose the shape of a tree: levels, ratio, projected, scale. None lets the rules choose.
 
@@ -81,8 +81,8 @@ def design_tree(
         α, β and C of the theory.
     levels, ratio, projected : int
         T, q and d'.
-    shrink : float
-        c of the practical Λ = √(d/d')/c.
+    shrink : float, optional
+        c of the practical Λ = √(d/d')/c; 1.5 by default.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def design_tree(
         If no server could decode such a plan; the message has the numbers.
     """
     checked_choice("constants", constants, CONSTANTS)
-    shrink = checked_real("shrink", shrink, 0.1, 100.0)
+    shrink = checked_real("shrink", PRACTICAL_SHRINK if shrink is None else shrink, 0.1, 100.0)
     ratio = checked_integer("ratio", ratio, min(RATIOS), max(RATIOS))
     dimension = facts.dimension
     if projected is not None:

@@ -1,9 +1,34 @@
-"""Where a collector keeps what it accepted: one interface (`base`), durable implementations.
+"""Where a collector keeps what it accepted: one interface (`base`), two durable implementations.
 
-A store holds the public plans, people's reports, and what a study leaves. It handles bytes and ids; it cannot
-decode.
+`embedded` keeps a folder, for one server. `postgres` keeps a database, for any number of them. `open_store`
+chooses by the address. A store holds the public plans, people's reports, and what a study leaves. It handles
+bytes and ids; it cannot decode.
 """
 
-from coterie.store.base import Counts, Store, Study, StudyState
+from coterie.store.base import (
+    Batch,
+    Counts,
+    Store,
+    StoreError,
+    StoreFullError,
+    StoreUnavailableError,
+    Study,
+    StudyClosedError,
+    StudyState,
+    UnknownPlanError,
+)
+from coterie.store.open import open_store
 
-__all__ = ["Counts", "Store", "Study", "StudyState"]
+__all__ = [
+    "Batch",
+    "Counts",
+    "Store",
+    "StoreError",
+    "StoreFullError",
+    "StoreUnavailableError",
+    "Study",
+    "StudyClosedError",
+    "StudyState",
+    "UnknownPlanError",
+    "open_store",
+]

@@ -3,13 +3,15 @@
 A store keeps, for each plan, a set of reports and a set of withdrawn ids. Both only grow while the study is
 open, so the order in which requests arrive, are repeated or are cut into pieces decides nothing:
 
-    counted = { the smallest report of each id } without the withdrawn ids
+    counted = { the smallest report of each id } without the withdrawn and the released ids
 
-- **Durable**: when `append`, `withdraw`, `close` or `put_document` returns, its effect survives SIGKILL of
-  every process and loss of power. Before that it has happened wholly or not at all.
+- **Durable**: when a method that changes something returns, its effect survives SIGKILL of every process and
+  loss of power. Before that it has happened wholly or not at all, for each pair of an `append` by itself.
 - **Once**: an id counts once, however often it is sent, over batches, restarts and servers.
 - **Closed is closed**: once `close` has returned, on any server, no `append` or `withdraw` takes effect.
 - **No order of arrival**: after `compact` nothing tells in which order or when reports came.
+- **Released once**: a shuffler's store hands reports on in batches (`stage_batch`). A report enters one
+  batch, ever; from then on the store holds its id alone. A batch is kept until it is acknowledged.
 
 Methods block; a service calls them from threads. One store object may be used by several threads at once.
 Reports given to a store have the plan's form already (`coterie.wire.forms`).
@@ -19,16 +21,24 @@ from __future__ import annotations
 
 import abc
 import enum
-from collections.abc import Iterator, Sequence
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import CoterieError
 from coterie.plan import Plan
+from coterie.wire.layout import ID_BYTES
+
+MARK_BYTES: Final = 32  # of a token's mark
+MOST_BATCH_BYTES: Final = 1 << 32  # of the reports of one batch
+
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
 class StoreError(CoterieError):
@@ -49,6 +59,10 @@ class StoreFullError(StoreError):
     """The disk is full. Nothing that was accepted before is lost, nothing of this request was taken in."""
 
 
+class StoreUnavailableError(StoreError):
+    """The store cannot be reached, or its disk failed. What was acknowledged is kept; ask again later."""
+
+
 class StudyState(enum.StrEnum):
     """What a study is at."""
 
@@ -62,7 +76,9 @@ class Counts:
     """How many reports a store holds of a plan.
 
     `received` counts every accepted report, repetitions included, and is all that an open study tells
-    cheaply. The others are exact as of the last `compact` and 0 before it.
+    cheaply. The others are as of the last `compact` and 0 before it. What is removed is not kept, so whether
+    a repetition is noticed as duplicate or conflicting can depend on when it came; the others depend on the
+    sets alone.
     """
 
     received: int
@@ -70,6 +86,21 @@ class Counts:
     duplicates: int = 0  # exact repetitions
     conflicting: int = 0  # same id, other contents
     withdrawn: int = 0  # ids withdrawn
+    released: int = 0  # ids that left in batches
+    batches: int = 0  # batches held: made here and not acknowledged, or taken in
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch that a shuffler's store keeps until it is acknowledged."""
+
+    digest: str  # SHA-256 of the data, 64 hex digits
+    data: bytes
+
+    @classmethod
+    def of(cls, data: bytes) -> Self:
+        """Name a batch by its bytes."""
+        return cls(hashlib.sha256(data).hexdigest(), data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +191,60 @@ class Store(abc.ABC):
 
     @abc.abstractmethod
     def delete_reports(self, plan_id: str) -> None:
-        """Delete the reports of a closed study; plan, counts and documents stay."""
+        """Delete the reports of a closed study and its batches; plan, counts and documents stay.
+
+        Raises
+        ------
+        StoreError
+            If the study is open, or a staged batch was not acknowledged yet.
+        """
+
+    # ------------------------------------------------------------ batches, made by a shuffler or taken in
+
+    @abc.abstractmethod
+    def stage_batch(self, plan_id: str, mix: Callable[[NDArray[np.uint8]], bytes]) -> Batch:
+        """Make a batch of all that counts, and keep it, in one durable step; its reports are then released.
+
+        A batch that still waits for its acknowledgement is returned instead: whoever asks again, after a
+        crash or on another server, gets the same bytes.
+
+        Parameters
+        ----------
+        plan_id : str
+            The plan.
+        mix : callable
+            Gets the reports, (n, width), sorted by id, and returns the batch's bytes. If it raises (too few
+            people, say), nothing has happened.
+
+        Raises
+        ------
+        StoreError
+            If the reports of the study were deleted.
+        """
+
+    @abc.abstractmethod
+    def staged_batch(self, plan_id: str) -> Batch | None:
+        """Return the batch that waits for its acknowledgement, or None."""
+
+    @abc.abstractmethod
+    def acknowledge_batch(self, plan_id: str, digest: str) -> None:
+        """Forget a staged batch that its receiver keeps; of its reports the ids stay. Twice is once."""
+
+    @abc.abstractmethod
+    def put_batch(self, plan_id: str, digest: str, data: bytes) -> bool:
+        """Take a batch in that a shuffler released; return False if it is there already.
+
+        Raises
+        ------
+        StoreError
+            If `digest` is not the SHA-256 of the data, 64 hex digits.
+        StudyClosedError
+            If the study is closed, and the batch is not there already.
+        """
+
+    @abc.abstractmethod
+    def batches(self, plan_id: str) -> Iterator[Batch]:
+        """Yield the batches that were taken in, in the order of their digests."""
 
     # ------------------------------------------------------------ what a study leaves, and invitations
 
@@ -182,3 +266,56 @@ class Store(abc.ABC):
     @abc.abstractmethod
     def invited(self, plan_id: str, marks: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """Tell which marks, (n, 32), are of tokens that were issued: (n,)."""
+
+
+# ---------------------------------------------------------------- what both implementations check
+
+
+def checked_ids(ids: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return ids if they are (n, 12) bytes."""
+    return _checked(ids, ID_BYTES, "ids")
+
+
+def checked_marks(marks: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return marks if they are (n, 32) bytes."""
+    return _checked(marks, MARK_BYTES, "marks")
+
+
+def _checked(rows: NDArray[np.uint8], width: int, what: str) -> NDArray[np.uint8]:
+    if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] != width:
+        raise ValueError(
+            f"{what} must be uint8 of shape (n, {width}), got {rows.dtype} of shape {rows.shape}"
+        )
+    return rows
+
+
+def checked_name(name: str) -> str:
+    """Return the name of a document if it is one."""
+    if not _NAME.fullmatch(name):
+        raise ValueError("a document's name has 1 to 64 of a-z, 0-9, '.', '_', '-', and no sign first")
+    return name
+
+
+def check_digest(batch: Batch, digest: str) -> None:
+    """Raise StoreError unless a batch has the digest that its sender says."""
+    if batch.digest != digest:
+        raise StoreError(f"the batch does not have the digest it was sent under: it has {batch.digest}")
+
+
+def check_deletable(state: StudyState, staged: str | None) -> None:
+    """Raise StoreError unless the reports of a study may be deleted."""
+    if state is StudyState.OPEN:
+        raise StoreError("the study is open; close it before its reports are deleted")
+    if staged is not None:
+        raise StoreError("a staged batch was not acknowledged yet; deliver it before its reports are deleted")
+
+
+def joined(chunks: Iterator[NDArray[np.uint8]], width: int) -> NDArray[np.uint8]:
+    """Return all reports at once, (n, width), for one batch."""
+    held, size = [np.zeros((0, width), dtype=np.uint8)], 0
+    for chunk in chunks:
+        held.append(chunk)
+        size += chunk.nbytes
+        if size > MOST_BATCH_BYTES:
+            raise StoreError(f"a batch holds at most {MOST_BATCH_BYTES} bytes of reports; release more often")
+    return np.concatenate(held)

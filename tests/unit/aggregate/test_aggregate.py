@@ -149,6 +149,7 @@ COUNTS = 4 * 128  # the counts stand after four rows of sums
     [
         (lambda data: b"", 0, "the start of an aggregate"),
         (lambda data: b"COTERIE-REPORTS\n" + data, 0, "the start of an aggregate"),
+        (lambda data: data[:14], 14, "version and length of the plan, found the end of the file"),
         (lambda data: data[:18], 18, "version and length of the plan, found the end of the file"),
         (lambda data: data[:14] + b"\0\2" + data[16:], 14, "version 1, found version 2"),
         (lambda data: data[:16] + b"\xff" * 4 + data[20:], 16, "a plan of at most 4194304 bytes"),
@@ -187,3 +188,9 @@ def test_a_table_cannot_overflow(aggregate):
     with pytest.raises(AggregateError, match=r"at most 2\^46 reports"):
         aggregate.add(ROWS)
     assert aggregate.to_bytes() == before
+
+
+def test_the_last_report_that_has_room_is_taken(aggregate):
+    aggregate.table.counts[0] += MAX_COUNT - 100
+    aggregate.add(ROWS)
+    assert aggregate.count == MAX_COUNT

@@ -8,6 +8,7 @@ import pytest
 
 import coterie.aggregate.codeword as table_module
 from coterie.aggregate import Aggregate
+from coterie.aggregate.arrays import MAX_COUNT
 from coterie.aggregate.codeword import CodewordTable
 from coterie.errors import AggregateError, ReportError
 from coterie.plan import Plan
@@ -82,6 +83,18 @@ def test_kernels_agree_around_their_piece_sizes(plan, count):
     assert equal(table_of(plan, reports, kernels="numpy"), table_of(plan, reports, kernels="numba"))
 
 
+@pytest.mark.skipif(not HAS_NUMBA, reason="numba is an extra")
+def test_compiled_pieces_are_whole_words_of_reports(monkeypatch):
+    from coterie.aggregate import kernels_numba
+
+    assert kernels_numba._REPORTS_AT_A_TIME % 64 == 0
+    monkeypatch.setattr(kernels_numba, "_REPORTS_AT_A_TIME", 64)
+    plan = PLANS["small"]
+    for count in (1, 63, 64, 65, 130):
+        reports = random_reports(plan, count, seed=count)
+        assert equal(table_of(plan, reports, kernels="numpy"), table_of(plan, reports, kernels="numba"))
+
+
 @pytest.mark.parametrize("kernels", KERNELS)
 def test_threads_and_pieces_change_nothing(monkeypatch, kernels):
     plan = PLANS["small"]
@@ -102,6 +115,21 @@ def test_one_report_many_times_overflows_nothing(kernels):
     many = table_of(plan, np.repeat(random_reports(plan, 1), 70_000, axis=0), kernels=kernels)
     for name, array in once.arrays().items():
         assert (many.arrays()[name] == 70_000 * array).all()
+
+
+def test_sums_in_32_bits_are_handed_on_before_they_can_overflow():
+    assert table_module._HELD + max(table_module._SIGNS_AT_A_TIME // 128, 1 << 16) < 1 << 31
+
+
+def test_the_largest_table_there_is():
+    plan = PLANS["small"]
+    arrays = {name: array.copy() for name, array in CodewordTable.zero(plan).arrays().items()}
+    arrays["counts"][0] = MAX_COUNT
+    np.fill_diagonal(arrays["second"], MAX_COUNT)
+    assert CodewordTable.from_arrays(plan, arrays).count == MAX_COUNT
+    arrays["counts"][0] += 2
+    with pytest.raises(AggregateError, match=r"beyond 2\^46"):
+        CodewordTable.from_arrays(plan, arrays)
 
 
 def test_merging_is_adding():
@@ -157,6 +185,7 @@ def test_arrays_go_out_and_in():
         (lambda a: a["sums"].__setitem__((0, 0), a["counts"][0] + 2), "sums and counts contradict"),
         (lambda a: a["second"].__setitem__((0, 0), 0), "second moment contradicts"),
         (lambda a: a["second"].__setitem__((0, 1), a["second"][0, 1] + 2), "second moment contradicts"),
+        (lambda a: a["second"].__setitem__(([0, 1], [1, 0]), 52), "second moment contradicts"),  # of 50
     ],
 )
 def test_impossible_arrays(spoil, match):

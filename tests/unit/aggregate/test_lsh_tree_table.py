@@ -99,6 +99,11 @@ def test_impossible_tables_are_refused(name, change):
         LshTreeTable.from_arrays(plan, arrays)
 
 
+def test_directions_have_the_stated_length():
+    assert LENGTH == 2**15 - 1
+    assert scaled_directions(np.array([[3, 4]], dtype=np.int16)).tolist() == [[19660.0, 26214.0]]
+
+
 def test_levels_answered_by_everybody_have_equal_numbers():
     plan = plan_of(split="budget")
     arrays = {key: array.copy() for key, array in LshTreeTable.zero(plan).arrays().items()}

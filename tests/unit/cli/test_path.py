@@ -30,7 +30,7 @@ def test_words_for_people(study):
     assert "Without a ledger epsilon 4 holds for each call" in shown
     assert "not private: keep it on this side" in shown
     shown = study.run("aggregate", "--plan", "plan.json", "r.coterie", "r.coterie", "--out", "table").stderr
-    assert "added 5,000 reports of 2 files; 5,000 repeats left out" in shown
+    assert "added 5,000 reports from 2 files; 5,000 repeats left out" in shown
     shown = study.run("decode", "--plan", "plan.json", "table", "--out", "centers.json").stdout
     assert "share of people" in shown
     assert "90% radius" in shown
@@ -41,7 +41,7 @@ def test_conflicting_reports_are_said(study):
     with writing_reports("r.coterie", plan) as writer:
         writer.append(bytes([1] * 12 + [7]) + bytes([1] * 12 + [9]) + bytes([2] * 13))
     shown = study.run("aggregate", "--plan", "plan.json", "r.coterie", "--out", "table").stderr
-    assert "1 reports shared an id with different contents" in shown
+    assert "1 report shared an id with different contents" in shown
     assert Aggregate.load("table").count == 2
 
 

@@ -3,7 +3,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from coterie.collect import Deduplicator
+from coterie.collect import Deduplicator, deduplicate
 from coterie.errors import ReportError
 
 
@@ -77,6 +77,40 @@ def test_no_reports_and_wider_reports():
         kept = np.concatenate(list(deduplicator.chunks()))
     assert (kept == np.array(sorted(wide.tolist()))).all()
     assert deduplicator.duplicates == 20
+
+
+@pytest.mark.parametrize("width", [13, 15, 16, 17, 24, 26])
+def test_reports_of_any_width_come_in_the_order_of_their_bytes(width):
+    rows = np.random.default_rng(width).integers(0, 2, size=(300, width), dtype=np.uint8)
+    rows[:, :4] = 0  # they agree in much
+    with Deduplicator(width) as deduplicator:
+        deduplicator.add(rows)
+        kept = np.concatenate(list(deduplicator.chunks()))
+    smallest = {}
+    for row in sorted(bytes(row) for row in rows.tolist()):
+        smallest.setdefault(row[:12], row)
+    assert [bytes(row) for row in kept.tolist()] == list(smallest.values())
+
+
+def test_the_first_report_is_kept_whatever_its_bytes():
+    for byte in (0, 255):
+        kept, duplicates, conflicting = unique(np.full((1, 13), byte, dtype=np.uint8))
+        assert (len(kept), duplicates, conflicting) == (1, 0, 0)
+
+
+def test_what_was_handed_on_leaves_the_disk(tmp_path):
+    rows = np.random.default_rng(0).integers(0, 2, size=(500, 13), dtype=np.uint8)
+    with Deduplicator(13, memory_reports=4, folder=tmp_path) as deduplicator:
+        deduplicator.add(rows)
+        for _ in deduplicator.chunks():
+            pass
+        assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_memory_is_128_mib_unless_told_otherwise():
+    assert deduplicate.MEMORY_BYTES == 128 << 20
+    assert Deduplicator(13)._memory_reports == (128 << 20) // (8 * 13)
+    assert Deduplicator(1 << 30)._memory_reports == 1  # at least one, whatever its width
 
 
 def test_the_callers_buffer_may_be_reused():

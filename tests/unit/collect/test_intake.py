@@ -5,6 +5,7 @@ import pytest
 
 from coterie.aggregate import Aggregate
 from coterie.collect import Batches, Intake, take_in
+from coterie.collect import intake as intake_module
 from coterie.encode import Client
 from coterie.errors import FileError, PlanError, ReportError
 from coterie.plan import Plan
@@ -144,6 +145,27 @@ def test_a_stream_comes_in_pieces_of_any_length(tmp_path):
         assert [str(each) for each in intake.counts.skipped] == ["1 left out, it was cut short: report 31"]
 
 
+def test_nothing_of_an_intake_stays_on_the_disk(tmp_path):
+    with Intake(PLAN, memory_reports=8, folder=tmp_path) as intake:
+        intake.add_stream([ROWS.tobytes()])
+        assert list(tmp_path.iterdir())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_first_three_places_are_named():
+    plan = BAD[2][0]
+    rows = np.zeros((6, 13), dtype=np.uint8)
+    rows[:, 0] = np.arange(6)
+    rows[1:6, 12] = 200
+    for bad, more in ((3, ""), (4, ", …")):
+        with Intake(plan) as intake:
+            intake.add_stream([rows[: 1 + bad].tobytes()])
+            list(intake.chunks())
+        assert str(intake.counts.skipped[0]) == (
+            f"{bad} left out, the index is not below 200: report 1; report 2; report 3{more}"
+        )
+
+
 def test_files_and_streams_meet_in_one_intake(tmp_path):
     with Intake(PLAN) as intake:
         intake.add_files([written(tmp_path / "a", ROWS[:20])])
@@ -153,6 +175,10 @@ def test_files_and_streams_meet_in_one_intake(tmp_path):
 
 
 def test_an_intake_is_bounded():
+    assert intake_module.MOST_REPORTS == 1 << 36
+    with Intake(PLAN, most_reports=30) as intake:
+        intake.add_stream([ROWS.tobytes()])
+        assert sum(len(chunk) for chunk in intake.chunks()) == 30
     with Intake(PLAN, most_reports=29) as intake:
         with pytest.raises(ReportError, match="more than 29 reports came in; none of them counts"):
             intake.add_stream([ROWS.tobytes()])

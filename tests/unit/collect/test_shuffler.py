@@ -1,3 +1,4 @@
+import hashlib
 import os
 import shutil
 import signal
@@ -10,7 +11,7 @@ from typer.testing import CliRunner
 
 from coterie.aggregate import Aggregate
 from coterie.cli.app import app
-from coterie.collect import shuffler
+from coterie.collect import released, shuffler
 from coterie.collect.released import default_folder, open_released
 from coterie.collect.shuffler import shuffle_files
 from coterie.encode import Client
@@ -120,6 +121,29 @@ def test_a_batch_below_the_minimum_is_refused_with_the_promise_it_would_have(fol
     assert list((folder / "released" / AMPLIFIED.id).iterdir()) == []
 
 
+def test_the_smallest_batch_is_released(folder):
+    write("a", AMPLIFIED, reports_of(AMPLIFIED)[:54])
+    assert shuffle_files(["a"], AMPLIFIED, "out", "released").people == 54
+
+
+def test_nobody_is_no_batch():
+    write("a", AMPLIFIED, reports_of(AMPLIFIED)[:0])
+    with pytest.raises(ReportError, match="the batch has 0 people"):
+        shuffle_files(["a"], AMPLIFIED, "out", "released")
+
+
+def test_a_batch_that_is_too_large_to_mix_is_refused(folder, monkeypatch):
+    assert shuffler.MOST_BYTES == 1 << 32
+    reports = reports_of(AMPLIFIED)
+    write("a", AMPLIFIED, reports)
+    monkeypatch.setattr(shuffler, "MOST_BYTES", reports.nbytes - 1)
+    with pytest.raises(ReportError, match="split it into batches above the plan's minimum"):
+        shuffle_files(["a"], AMPLIFIED, "out", "released")
+    assert outputs(folder) == []
+    monkeypatch.setattr(shuffler, "MOST_BYTES", reports.nbytes)
+    assert shuffle_files(["a"], AMPLIFIED, "out", "released").people == PEOPLE
+
+
 def test_a_report_enters_one_batch(folder):
     reports = reports_of(AMPLIFIED)
     write("a", AMPLIFIED, reports)
@@ -205,6 +229,29 @@ def test_a_damaged_memory_refuses_everything(folder):
     with pytest.raises(FileError, match="damaged record of a batch"):
         shuffle_files(["b"], AMPLIFIED, "other", "released")
     assert not (folder / "other").exists()
+
+
+def test_what_is_no_record_of_a_batch_refuses_everything(folder):
+    with open_released("released", AMPLIFIED) as memory:
+        memory.record(bytes(32), np.zeros((2, 12), dtype=np.uint8))
+    (entry,) = (folder / "released" / AMPLIFIED.id).iterdir()
+    body = entry.read_bytes()[:-32]
+    longer = body + bytes(12)  # one id more than it says
+    for wrong in (b"COTERIE-RELEASES" + body[16:], longer, body[:-12], body[:40]):
+        entry.write_bytes(wrong + hashlib.sha256(wrong).digest())
+        with open_released("released", AMPLIFIED) as memory, pytest.raises(FileError, match="expected"):
+            memory.released_before(np.ones((1, 12), dtype=np.uint8))
+
+
+def test_a_record_is_read_up_to_the_size_of_a_batch(monkeypatch):
+    assert released.MOST_BYTES == shuffler.MOST_BYTES
+    with open_released("released", AMPLIFIED) as memory:
+        memory.record(bytes(32), np.zeros((2, 12), dtype=np.uint8))
+        monkeypatch.setattr(released, "MOST_BYTES", 56 + 2 * 12 + 32)
+        assert memory.holds(bytes(32))
+        monkeypatch.setattr(released, "MOST_BYTES", 56 + 2 * 12 + 31)
+        with pytest.raises(FileError, match="the end of a record of a batch"):
+            memory.holds(bytes(32))
 
 
 def test_a_memory_belongs_to_one_plan():

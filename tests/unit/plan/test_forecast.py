@@ -188,3 +188,56 @@ def test_data_of_ones_own_can_be_described(base):
     assert (
         expect(Channel(0.01, 1024, 100, 102), 10, 1, Kind("one", 100.0)).recovered == 0.0
     )  # one center is all
+
+
+STUDIES = {
+    "base": {"dimension": 100, "clusters": 8, "epsilon": 1.0, "expected_users": 10**6},
+    "small": {"dimension": 20, "clusters": 4, "epsilon": 1.0, "expected_users": 50_000},
+    "few": {"dimension": 10, "clusters": 3, "epsilon": 0.5, "expected_users": 30_000},
+    "tight": {"dimension": 100, "clusters": 32, "epsilon": 1.0, "expected_users": 200_000, "shape": "tight"},
+    "shuffled": {
+        "dimension": 20,
+        "clusters": 4,
+        "epsilon": 1.0,
+        "expected_users": 20_000,
+        "protocol": "vector-sums",
+        "model": "shuffle",
+        "delta": 1e-6,
+    },
+    "central": {
+        "dimension": 20,
+        "clusters": 4,
+        "epsilon": 1.0,
+        "expected_users": 2_000,
+        "protocol": "vector-sums",
+        "model": "central",
+        "delta": 1e-6,
+    },
+}
+FIGURES = [  # study, kind: objective, its band, recovered
+    ("base", "tight", 0.0198711, 0.0146012, 0.0294806, 0.976946),
+    ("base", "separated", 0.0373492, 0.029485, 0.0516012, 0.967689),
+    ("base", "broad", 0.151404, 0.136144, 0.189548, 0.897823),
+    ("base", "real", 0.464669, 0.418039, 0.558557, 0.610844),
+    ("small", "separated", 0.0377659, 0.0293799, 0.0533997, 0.96213),
+    ("small", "real", 0.569857, 0.504426, 0.620818, 0.305754),
+    ("few", "separated", 0.07303, 0.0457441, 0.159942, 0.889096),
+    ("few", "real", 0.628978, 0.618686, 0.629993, 0.00631856),
+    ("tight", "tight", 0.948906, 0.936836, 0.949572, 0.000701586),
+    ("tight", "separated", 0.757402, 0.757385, 0.757403, 2.25757e-07),
+    ("tight", "real", 0.63, 0.63, 0.63, 2.8092e-12),
+    ("shuffled", "separated", 0.0161082, 0.0160789, 0.016152, 0.999847),
+    ("shuffled", "real", 0.443159, 0.439871, 0.448091, 0.949856),
+    ("central", "separated", 0.0238145, 0.0212361, 0.027646, 0.986427),
+    ("central", "real", 0.62506, 0.596105, 0.629428, 0.0251126),
+]
+
+
+@pytest.mark.parametrize("line", FIGURES, ids=lambda line: f"{line[0]}-{line[1]}")
+def test_a_forecast_is_the_one_written_down(line):
+    """Constants of the forecast change with a new fit, never by accident."""
+    study, kind, *figures = line
+    found = Plan.design(**STUDIES[study]).expected(kind=kind)
+    assert [found.objective, found.low, found.high, found.recovered] == pytest.approx(
+        figures, rel=1e-5, abs=1e-9
+    )

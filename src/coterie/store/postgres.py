@@ -1,0 +1,343 @@
+"""The store in PostgreSQL: any number of servers on one database.
+
+Every method is one transaction, so a crash anywhere leaves all of it or nothing. Each may be repeated: when
+the connection breaks and nobody knows whether a commit has happened, it is done again, and the sets are the
+same.
+
+- *Taking in* is one insert of packed reports (`schema`), under a shared lock of the study; *closing* takes
+  that lock for itself. So no append is under way when a study closes, and every later one sees it closed.
+- *Compaction* merges in this process (`merge`), in bounded memory, under a lock that one server has at a
+  time; readers go on with what they see (`study_rows`).
+
+*Times and order.* No column holds a time. What came in lies in its order until a compaction; afterwards the
+database holds sorted blocks, and VACUUM frees the rest. The server's own logs (WAL, and statements with their
+parameters if it is told to log them) are its administrator's matter: docs/deploy.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.errors import MissingExtraError
+from coterie.plan import Plan
+from coterie.store.base import (
+    Batch,
+    Counts,
+    Store,
+    StoreError,
+    StoreFullError,
+    StoreUnavailableError,
+    Study,
+    StudyClosedError,
+    UnknownPlanError,
+    check_digest,
+    checked_ids,
+    checked_marks,
+    checked_name,
+)
+from coterie.store.schema import migrate
+from coterie.store.study_rows import PIECE_BYTES, REPORTS, TAKING_LOCK, WITHDRAWN, Bounds, StudyRows
+from coterie.wire.layout import ID_BYTES, as_rows
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+PATIENCE: Final = 20.0  # seconds to try again while the database does not answer
+_PATIENCE_AT_START: Final = 10.0
+
+_T = TypeVar("_T")
+
+
+class PostgresStore(Store):
+    """A store in a PostgreSQL database, in its schema `coterie`, made if it is not there.
+
+    Parameters
+    ----------
+    url : str
+        `postgresql://user:password@host/database`, as libpq reads it.
+    connections : int
+        Connections to the database at most.
+    patience : float
+        Seconds to try again while the database does not answer, before StoreUnavailableError.
+    memory_reports, folder
+        For compactions; as for `coterie.collect.Deduplicator`.
+
+    Raises
+    ------
+    StoreUnavailableError
+        If the database cannot be reached.
+    StoreError
+        If its schema is newer than this program, or it does not flush commits to the disk.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        connections: int = 8,
+        patience: float = PATIENCE,
+        memory_reports: int | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        try:
+            import psycopg
+            import psycopg_pool
+        except ImportError:
+            raise MissingExtraError("psycopg", "service") from None
+        self._psycopg = psycopg
+        self._patience = patience
+        self._bounds = Bounds(memory_reports=memory_reports, folder=folder)
+        self._known: dict[str, tuple[int, Plan]] = {}  # these never change
+        self._begin(url, time.monotonic() + min(patience, _PATIENCE_AT_START))
+        self._pool: psycopg_pool.ConnectionPool[Connection[Any]] = psycopg_pool.ConnectionPool(
+            url,
+            min_size=1,
+            max_size=connections,
+            configure=_insist_on_disk,
+            kwargs={"application_name": "coterie"},
+            open=True,
+        )
+
+    def _begin(self, url: str, end: float) -> None:
+        """Bring the database to this version, once it answers."""
+        while True:
+            try:
+                with self._psycopg.connect(url, connect_timeout=10) as connection:
+                    migrate(connection)
+                return
+            except self._psycopg.OperationalError as error:
+                if time.monotonic() > end:  # no report was near: its words say who and where
+                    raise StoreUnavailableError(f"PostgreSQL cannot be reached: {error}") from None
+                time.sleep(0.2)
+
+    def shut(self) -> None:
+        self._pool.close()
+
+    # ------------------------------------------------------------ transactions
+
+    def _run(self, work: Callable[[Connection[Any]], _T]) -> _T:
+        """Do work in a transaction; from its start again if the connection breaks."""
+        if self._pool.closed:
+            raise StoreError("the store was shut")
+        end = time.monotonic() + self._patience
+        for attempt in itertools.count():
+            try:
+                with self._pool.connection(timeout=max(0.1, end - time.monotonic())) as connection:
+                    return work(connection)
+            except self._psycopg.errors.DiskFull as error:
+                raise StoreFullError("the database's disk is full; nothing was taken in") from error
+            except (self._psycopg.OperationalError, self._psycopg.InterfaceError) as error:
+                if time.monotonic() > end:
+                    raise StoreUnavailableError(f"PostgreSQL does not answer ({_reason(error)})") from None
+                time.sleep(min(1.0, 0.05 * 2**attempt))
+                with contextlib.suppress(self._psycopg.Error):
+                    self._pool.check()  # a restart of the database broke the others, too
+            except self._psycopg.Error as error:
+                raise StoreError(f"PostgreSQL refused ({_reason(error)})") from None
+        raise AssertionError
+
+    def _on(self, plan_id: str, work: Callable[[StudyRows], _T]) -> _T:
+        """Do work on one study in a transaction."""
+        return self._run(lambda connection: work(self._rows(connection, plan_id)))
+
+    def _rows(self, connection: Connection[Any], plan_id: str) -> StudyRows:
+        """Return a study; UnknownPlanError if there is none."""
+        if plan_id not in self._known:
+            found = connection.execute(
+                "SELECT number, plan FROM coterie.studies WHERE encode(plan_id, 'hex') = %s", [plan_id]
+            ).fetchone()
+            if found is None:
+                raise UnknownPlanError(f"the store holds no plan {plan_id[:64]}")
+            self._known[plan_id] = (found[0], Plan.from_json(found[1]))
+        return StudyRows(connection, *self._known[plan_id], self._bounds)
+
+    # ------------------------------------------------------------ plans
+
+    def put_plan(self, plan: Plan) -> bool:
+        query = "INSERT INTO coterie.studies (plan_id, plan) VALUES (%b, %s) ON CONFLICT DO NOTHING"
+        values = [plan.id_bytes, plan.to_json()]
+        return self._run(lambda connection: connection.execute(query, values).rowcount == 1)
+
+    def plan_ids(self) -> list[str]:
+        query = "SELECT encode(plan_id, 'hex') FROM coterie.studies"
+        return sorted(row[0] for row in self._run(lambda connection: connection.execute(query).fetchall()))
+
+    def study(self, plan_id: str) -> Study:
+        return self._on(plan_id, StudyRows.study)
+
+    # ------------------------------------------------------------ while a study is open
+
+    def append(self, batches: Sequence[tuple[str, NDArray[np.uint8]]]) -> list[StoreError | None]:
+        return self._run(lambda connection: self._append(connection, batches))
+
+    def _append(
+        self, connection: Connection[Any], batches: Sequence[tuple[str, NDArray[np.uint8]]]
+    ) -> list[StoreError | None]:
+        answers: list[StoreError | None] = []
+        numbers: list[int] = []
+        pieces: dict[tuple[int, int], list[bytes]] = defaultdict(list)  # by study and width
+        for plan_id, reports in batches:
+            try:
+                study = self._rows(connection, plan_id)
+            except UnknownPlanError as error:
+                answers.append(error)
+                numbers.append(0)
+                continue
+            answers.append(None)
+            numbers.append(study.number)
+            width = study.plan.report_width
+            pieces[study.number, width].append(as_rows(reports, width).tobytes())
+        taken = _insert(connection, REPORTS, {key: b"".join(body) for key, body in pieces.items()})
+        return [
+            StudyClosedError("the study is closed") if answer is None and number not in taken else answer
+            for answer, number in zip(answers, numbers, strict=True)
+        ]
+
+    def withdraw(self, plan_id: str, ids: NDArray[np.uint8]) -> None:
+        body = checked_ids(ids).tobytes()
+
+        def work(study: StudyRows) -> None:
+            if not _insert(study.connection, WITHDRAWN, {(study.number, ID_BYTES): body}):
+                raise StudyClosedError("the study is closed")
+
+        self._on(plan_id, work)
+
+    def close(self, plan_id: str) -> None:
+        self._on(plan_id, StudyRows.close)
+
+    # ------------------------------------------------------------ reading
+
+    def compact(self, plan_id: str) -> Counts:
+        if self._on(plan_id, StudyRows.compact):
+            self._vacuum()
+        return self.study(plan_id).counts
+
+    def _vacuum(self) -> None:
+        """Free what was deleted; if another server is at it, that one does."""
+        with contextlib.suppress(self._psycopg.Error), self._pool.connection() as connection:
+            connection.autocommit = True
+            try:
+                connection.execute("VACUUM (SKIP_LOCKED) coterie.incoming, coterie.blocks, coterie.batches")
+            finally:
+                connection.autocommit = False
+
+    def reports(self, plan_id: str) -> Iterator[NDArray[np.uint8]]:
+        self._on(plan_id, StudyRows.existing)
+        self.compact(plan_id)
+        return self._read(plan_id)
+
+    def _read(self, plan_id: str) -> Iterator[NDArray[np.uint8]]:
+        """Yield what counts, as one transaction sees it."""
+        try:
+            with self._pool.connection() as connection:
+                yield from self._rows(connection, plan_id).blocks(REPORTS)
+        except self._psycopg.Error as error:
+            raise StoreUnavailableError(f"PostgreSQL stopped answering ({_reason(error)})") from None
+
+    def delete_reports(self, plan_id: str) -> None:
+        self._on(plan_id, StudyRows.delete)
+        self._vacuum()
+
+    # ------------------------------------------------------------ batches
+
+    def stage_batch(self, plan_id: str, mix: Callable[[NDArray[np.uint8]], bytes]) -> Batch:
+        batch = self._on(plan_id, lambda study: study.stage(mix))
+        self._vacuum()
+        return batch
+
+    def staged_batch(self, plan_id: str) -> Batch | None:
+        return self._on(plan_id, StudyRows.staged)
+
+    def acknowledge_batch(self, plan_id: str, digest: str) -> None:
+        self._on(plan_id, lambda study: study.acknowledge(digest))
+
+    def put_batch(self, plan_id: str, digest: str, data: bytes) -> bool:
+        batch = Batch.of(data)
+        check_digest(batch, digest)
+        return self._on(plan_id, lambda study: study.take_batch(batch))
+
+    def batches(self, plan_id: str) -> Iterator[Batch]:
+        def work(study: StudyRows) -> list[str]:
+            study.existing()
+            return study.digests(staged=False)
+
+        return self._each_batch(plan_id, self._on(plan_id, work))
+
+    def _each_batch(self, plan_id: str, digests: list[str]) -> Iterator[Batch]:
+        for digest in digests:
+            yield self._on(plan_id, lambda study, name=digest: study.batch(name))  # type: ignore[misc]
+
+    # ------------------------------------------------------------ documents and invitations
+
+    def put_document(self, plan_id: str, name: str, data: bytes) -> bytes:
+        checked_name(name)
+        self._on(plan_id, lambda study: study.keep_document(name, data))
+        return self.document(plan_id, name) or b""
+
+    def document(self, plan_id: str, name: str) -> bytes | None:
+        checked_name(name)
+        return self._on(plan_id, lambda study: study.document(name))
+
+    def invite(self, plan_id: str, marks: NDArray[np.uint8]) -> None:
+        checked_marks(marks)
+        self._on(plan_id, lambda study: study.invite(marks))
+
+    def invited(self, plan_id: str, marks: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        asked = [mark.tobytes() for mark in checked_marks(marks)]
+        found = self._on(plan_id, lambda study: study.invited(asked))
+        return np.array([mark in found for mark in asked], dtype=bool)
+
+
+def _insert(connection: Connection[Any], kind: int, bodies: dict[tuple[int, int], bytes]) -> set[int]:
+    """Insert what came in, by study and width, for studies that are open; return the numbers of those."""
+    studies, counts, pieces = [], [], []
+    for (study, width), body in bodies.items():
+        size = width * max(1, PIECE_BYTES // width)
+        for start in range(0, max(1, len(body)), size):
+            piece = body[start : start + size]
+            studies.append(study)
+            counts.append(len(piece) // width)
+            pieces.append(piece)
+    if not studies:
+        return set()
+    with connection.pipeline():
+        connection.execute(
+            "SELECT pg_advisory_xact_lock_shared(%s, study)"
+            " FROM (SELECT DISTINCT unnest(%s::integer[]) AS study ORDER BY study) AS locked",
+            [TAKING_LOCK, studies],
+        )
+        done = connection.execute(  # a statement sees what was committed before it began: also a close
+            """WITH opened AS (SELECT number FROM coterie.studies
+                               WHERE state = 'open' AND number = ANY(%s::integer[])),
+            kept AS (INSERT INTO coterie.incoming (study, kind, count, body)
+                     SELECT study, %s, count, body
+                     FROM unnest(%s::integer[], %s::integer[], %b::bytea[]) AS came (study, count, body)
+                     WHERE count > 0 AND study IN (SELECT number FROM opened))
+            SELECT number FROM opened""",
+            [studies, kind, studies, counts, pieces],
+        )
+        return {row[0] for row in done.fetchall()}
+
+
+def _insist_on_disk(connection: Connection[Any]) -> None:
+    """Let a commit be on the disk when it is answered, whatever the database's default is."""
+    connection.execute(
+        "SELECT set_config('synchronous_commit', 'on', false)"
+        " WHERE current_setting('synchronous_commit') = 'off'"
+    )
+    connection.commit()
+
+
+def _reason(error: Exception) -> str:
+    """Return what may be said of an error: its kind, never the database's words, which may quote values."""
+    code = getattr(error, "sqlstate", None)
+    return type(error).__name__ + (f", SQLSTATE {code}" if code else "")

@@ -1,0 +1,297 @@
+"""One study in PostgreSQL, inside one transaction: what the methods of the store do there.
+
+Three locks (PostgreSQL's advisory ones, held until the transaction ends): *taking*, shared by everything that
+takes something in and held alone by a close; *work*, one compaction of a study at a time; and one for the
+schema.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.plan import Plan
+from coterie.store.base import (
+    MARK_BYTES,
+    Batch,
+    Counts,
+    StoreError,
+    Study,
+    StudyClosedError,
+    StudyState,
+    check_deletable,
+    check_digest,
+    joined,
+)
+from coterie.store.merge import Merged, merged
+from coterie.wire.layout import ID_BYTES, as_rows
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+BLOCK_BYTES: Final = 1 << 20  # of sorted reports in one value
+PIECE_BYTES: Final = 1 << 24  # of anything else in one value, at most
+FETCHED_BYTES: Final = 1 << 25  # of what came in, at a time
+
+REPORTS, WITHDRAWN, RELEASED = 1, 2, 3  # kinds of rows
+TAKING_LOCK, WORK_LOCK = 0x636F7432, 0x636F7433
+
+_Chunks = Iterator[NDArray[np.uint8]]
+
+
+class Bounds(TypedDict):
+    """What a merge may take; as for `coterie.collect.Deduplicator`."""
+
+    memory_reports: int | None
+    folder: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class StudyRows:
+    """A study as one transaction sees it."""
+
+    connection: Connection[Any]
+    number: int
+    plan: Plan
+    bounds: Bounds
+
+    def _one(self, query: str, *values: object) -> Any:
+        """Return the one row of a query about this study, whose number is the last value."""
+        return self.connection.execute(query.encode(), [*values, self.number], binary=True).fetchone()
+
+    def _do(self, query: str, *values: object) -> int:
+        """Run a statement on this study, whose number is the last value; return how many rows it met."""
+        return self.connection.execute(query.encode(), [*values, self.number]).rowcount
+
+    # ------------------------------------------------------------ state
+
+    def state(self) -> StudyState:
+        """Return what the study is at."""
+        return StudyState(self._one("SELECT state FROM coterie.studies WHERE number = %s")[0])
+
+    def study(self) -> Study:
+        """Return plan, state and counts."""
+        state, *counts = self._one(
+            """SELECT state,
+            received + coalesce((SELECT sum(count) FROM coterie.incoming
+                                 WHERE study = s.number AND kind = 1), 0)::bigint,
+            counted, duplicates, conflicting, withdrawn, released,
+            (SELECT count(*) FROM coterie.batches WHERE study = s.number AND piece = 0)
+            FROM coterie.studies s WHERE number = %s"""
+        )
+        return Study(self.plan, StudyState(state), Counts(*counts))
+
+    def existing(self) -> None:
+        """Raise StoreError if the reports were deleted."""
+        if self.state() is StudyState.DELETED:
+            raise StoreError("the reports of this study were deleted, as its plan says")
+
+    def close(self) -> None:
+        """Close the study once everything that is being taken in is through."""
+        self._do(f"SELECT pg_advisory_xact_lock({TAKING_LOCK}, %s)")
+        self._do("UPDATE coterie.studies SET state = 'closed' WHERE state = 'open' AND number = %s")
+
+    def delete(self) -> None:
+        """Delete all but plan, counts and documents."""
+        self._work()
+        staged = self.digests(staged=True)
+        check_deletable(self.state(), staged[0] if staged else None)
+        self.compact()
+        for table in ("incoming", "blocks", "batches", "invitations"):
+            self._do(f"DELETE FROM coterie.{table} WHERE study = %s")  # noqa: S608 - one of four words
+        self._do("UPDATE coterie.studies SET state = 'deleted' WHERE number = %s")
+
+    def _work(self) -> None:
+        """Wait until no other transaction compacts the study; others then wait for this one."""
+        self._do(f"SELECT pg_advisory_xact_lock({WORK_LOCK}, %s)")
+
+    # ------------------------------------------------------------ what counts
+
+    def compact(self) -> bool:
+        """Merge what came in with what counted; return whether anything had come."""
+        self._work()
+        rows: list[tuple[int, int, int]] = self.connection.execute(
+            "SELECT number, kind, count FROM coterie.incoming WHERE study = %s", [self.number]
+        ).fetchall()
+        if not rows:
+            return False
+        reports = [row for row in rows if row[1] == REPORTS]
+        if withdrawals := [row for row in rows if row[1] == WITHDRAWN]:
+            self._grow(WITHDRAWN, self._incoming(withdrawals, ID_BYTES))
+        totals, width = Merged(), self.plan.report_width
+        chunks = merged(
+            itertools.chain(self.blocks(REPORTS), self._incoming(reports, width)),
+            width,
+            [self.blocks(WITHDRAWN), self.blocks(RELEASED)],
+            totals=totals,
+            **self.bounds,
+        )
+        self._rewrite(REPORTS, chunks)
+        self._do(
+            "DELETE FROM coterie.incoming WHERE number = ANY(%s) AND study = %s", [row[0] for row in rows]
+        )
+        self._do(
+            """UPDATE coterie.studies SET received = received + %s, counted = %s,
+            duplicates = duplicates + %s, conflicting = conflicting + %s WHERE number = %s""",
+            *(sum(row[2] for row in reports), totals.counted, totals.duplicates, totals.conflicting),
+        )
+        return True
+
+    def _incoming(self, rows: list[tuple[int, int, int]], width: int) -> _Chunks:
+        """Yield what came in, so many values at a time that memory is bounded."""
+        while rows:
+            sizes = itertools.accumulate(row[2] * width for row in rows)
+            few = max(1, sum(1 for _ in itertools.takewhile(FETCHED_BYTES.__ge__, sizes)))
+            found = self.connection.execute(
+                "SELECT body FROM coterie.incoming WHERE study = %s AND number = ANY(%s)",
+                [self.number, [row[0] for row in rows[:few]]],
+                binary=True,
+            )
+            for (body,) in found:
+                yield as_rows(body, width)
+            rows = rows[few:]
+
+    def blocks(self, kind: int) -> _Chunks:
+        """Yield the rows of a kind, sorted, a block at a time."""
+        width = self._width(kind)
+        with self.connection.cursor(f"blocks{kind}", binary=True) as cursor:
+            cursor.itersize = 4
+            cursor.execute(
+                "SELECT body FROM coterie.blocks WHERE study = %s AND kind = %s ORDER BY number",
+                [self.number, kind],
+            )
+            for (body,) in cursor:
+                yield as_rows(body, width)
+
+    def _width(self, kind: int) -> int:
+        return self.plan.report_width if kind == REPORTS else ID_BYTES
+
+    def _rewrite(self, kind: int, chunks: _Chunks) -> int:
+        """Put sorted rows in the place of the blocks of a kind; return how many."""
+        total, size = 0, max(1, BLOCK_BYTES // self._width(kind))
+        blocks = (chunk[start : start + size] for chunk in chunks for start in range(0, len(chunk), size))
+        first = [*itertools.islice(blocks, 1)]  # the merge has read the old blocks by now
+        self._do("DELETE FROM coterie.blocks WHERE kind = %s AND study = %s", kind)
+        for number, block in enumerate(itertools.chain(first, blocks)):
+            self._do(
+                "INSERT INTO coterie.blocks (kind, number, body, study) VALUES (%s, %s, %b, %s)",
+                *(kind, number, block.tobytes()),
+            )
+            total += len(block)
+        return total
+
+    def _grow(self, kind: int, new: Iterable[NDArray[np.uint8]]) -> None:
+        """Add ids to the set of a kind, and keep its count."""
+        total = self._rewrite(kind, merged(itertools.chain(self.blocks(kind), new), ID_BYTES, **self.bounds))
+        column = {WITHDRAWN: "withdrawn", RELEASED: "released"}[kind]
+        self._do(f"UPDATE coterie.studies SET {column} = %s WHERE number = %s", total)  # noqa: S608
+
+    # ------------------------------------------------------------ batches
+
+    def stage(self, mix: Callable[[NDArray[np.uint8]], bytes]) -> Batch:
+        """Make a batch of what counts, or return the one that waits."""
+        self._work()
+        if (waiting := self.staged()) is not None:
+            return waiting
+        self.existing()
+        self.compact()
+        rows = joined(self.blocks(REPORTS), self.plan.report_width)
+        batch = Batch.of(mix(rows))
+        self._keep(batch, staged=True)
+        self._grow(RELEASED, [rows[:, :ID_BYTES]])
+        self._do("DELETE FROM coterie.blocks WHERE kind = %s AND study = %s", REPORTS)
+        self._do("UPDATE coterie.studies SET counted = 0 WHERE number = %s")
+        return batch
+
+    def take_batch(self, batch: Batch) -> bool:
+        """Take a batch in; return False if it is there."""
+        if batch.digest in self.digests(staged=False):
+            return False
+        self._do(f"SELECT pg_advisory_xact_lock_shared({TAKING_LOCK}, %s)")
+        if self.state() is not StudyState.OPEN:
+            raise StudyClosedError("the study is closed")
+        return self._keep(batch, staged=False)
+
+    def _keep(self, batch: Batch, *, staged: bool) -> bool:
+        """Keep a batch, in pieces; return False if it is there."""
+        new = 0
+        for piece, start in enumerate(range(0, max(1, len(batch.data)), PIECE_BYTES)):
+            new += self._do(
+                """INSERT INTO coterie.batches (digest, piece, staged, body, study)
+                VALUES (%s, %s, %s, %b, %s) ON CONFLICT DO NOTHING""",
+                *(batch.digest, piece, staged, batch.data[start : start + PIECE_BYTES]),
+            )
+        return new > 0
+
+    def digests(self, *, staged: bool) -> list[str]:
+        """Return the digests of batches made here, or of batches taken in, sorted."""
+        rows = self.connection.execute(
+            "SELECT digest FROM coterie.batches WHERE study = %s AND staged = %s AND piece = 0",
+            [self.number, staged],
+        ).fetchall()
+        return sorted(row[0] for row in rows)
+
+    def batch(self, digest: str) -> Batch:
+        """Return a batch."""
+        rows = self.connection.execute(
+            "SELECT body FROM coterie.batches WHERE study = %s AND digest = %s ORDER BY piece",
+            [self.number, digest],
+            binary=True,
+        ).fetchall()
+        batch = Batch.of(b"".join(row[0] for row in rows))
+        check_digest(batch, digest)
+        return batch
+
+    def staged(self) -> Batch | None:
+        """Return the batch that waits for its acknowledgement."""
+        rows = self.connection.execute(  # one statement: another server may acknowledge it any moment
+            "SELECT body FROM coterie.batches WHERE study = %s AND staged ORDER BY piece",
+            [self.number],
+            binary=True,
+        ).fetchall()
+        return Batch.of(b"".join(row[0] for row in rows)) if rows else None
+
+    def acknowledge(self, digest: str) -> None:
+        """Forget a batch that was made here."""
+        self._do("DELETE FROM coterie.batches WHERE staged AND digest = %s AND study = %s", digest)
+
+    # ------------------------------------------------------------ documents and invitations
+
+    def keep_document(self, name: str, data: bytes) -> None:
+        """Keep a document if there is none of this name."""
+        self._do(
+            "INSERT INTO coterie.documents (name, body, study) VALUES (%s, %b, %s) ON CONFLICT DO NOTHING",
+            *(name, data),
+        )
+
+    def document(self, name: str) -> bytes | None:
+        """Return a document, or None."""
+        row = self._one("SELECT body FROM coterie.documents WHERE name = %s AND study = %s", name)
+        return None if row is None else row[0]
+
+    def invite(self, marks: NDArray[np.uint8]) -> None:
+        """Keep marks."""
+        self.existing()
+        size = PIECE_BYTES // MARK_BYTES
+        for start in range(0, len(marks), size):
+            self._do(
+                """INSERT INTO coterie.invitations (mark, study)
+                SELECT mark, study FROM unnest(%b::bytea[]) AS mark, (SELECT %s AS study) AS here
+                ON CONFLICT DO NOTHING""",
+                [mark.tobytes() for mark in marks[start : start + size]],
+            )
+
+    def invited(self, marks: list[bytes]) -> set[bytes]:
+        """Return which of these marks are kept."""
+        rows = self.connection.execute(
+            "SELECT mark FROM coterie.invitations WHERE study = %s AND mark = ANY(%b::bytea[])",
+            [self.number, marks],
+            binary=True,
+        ).fetchall()
+        return {row[0] for row in rows}

@@ -1,0 +1,155 @@
+"""Every transcript of docs/cli.md is what the command prints, and the page names every command.
+
+The commands of the page run in order, sections that follow on each other in one folder. Secret coins are
+seeded here, or no two transcripts would be alike; everything else is the real command. A line "…" stands for
+any lines, and what a clock said is not compared. Figures in tables come out of fits, whose last digits are a
+machine's own: they have to agree to 5 % or 0.02.
+"""
+
+import re
+import shlex
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from coterie import Client, Plan
+from coterie.centers import population, repeats
+from coterie.cli.app import app
+from coterie.coins import SimulationCoins, SystemCoins
+from coterie.datasets import gaussian_mixture
+from coterie.encode import client
+
+PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+NUMBERS = {8: "eight", 9: "nine", 10: "ten", 11: "eleven", 12: "twelve", 13: "thirteen", 14: "fourteen"}
+ATOMS, REPEATS = population.ATOMS, repeats.REPEATS  # as they are; the tests' own are smaller
+ANSWERED = datetime(2024, 10, 4, 12, tzinfo=UTC)
+BOXES = ("│", "┃", "┏", "┡", "└")
+
+
+def sections():
+    """Return the page's commands with what they print: {section: [(command, lines), …]}."""
+    found = {}
+    for part in re.split(r"^## `coterie ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+        name = part.partition("`")[0]
+        found[name] = [
+            (lines[0], lines[1:])
+            for block in re.findall(r"^```console\n(.*?)^```", part, flags=re.MULTILINE | re.DOTALL)
+            for lines in (each.splitlines() for each in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:])
+        ]
+    return found
+
+
+def without_figures(line):
+    return re.sub(r"\d[\d,.]*(e-\d+)?", "#", line)
+
+
+def settled(line):
+    """Return a line without what a clock or the last digit of a fit decides."""
+    if line.startswith("seconds "):
+        return without_figures(line)
+    if line.startswith(BOXES):
+        return re.sub(r" +", " ", re.sub(r"[━─]+", "━", re.sub(r"-?#", "#", without_figures(line))))
+    return re.sub(r"\d+(\.\d+)? s\b", "# s", line).rstrip()
+
+
+def figures(lines):
+    """Return all figures in rows of tables."""
+    rows = [line for line in lines if line.startswith("│")]
+    return [float(each) for row in rows for each in re.findall(r"-?\d+\.?\d*", row.replace(",", " "))]
+
+
+def agrees(shown, printed):
+    """Tell whether lines are those shown, where "…" stands for any number of lines."""
+    shown, printed = list(shown), list(printed)
+    lines = [r"(?:.*\n)*?" if line == "…" else re.escape(settled(line)) + r"\n" for line in shown]
+    if not re.fullmatch("".join(lines), "".join(settled(line) + "\n" for line in printed)):
+        return False
+    return "…" in shown or figures(printed) == pytest.approx(figures(shown), rel=0.05, abs=0.02)
+
+
+@pytest.fixture
+def terminal(tmp_path, monkeypatch):
+    """Run a command line in a folder of its own and return the lines that it prints."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(population, "ATOMS", ATOMS)
+    monkeypatch.setattr(repeats, "REPEATS", REPEATS)
+    monkeypatch.setattr(client, "SystemCoins", lambda: SimulationCoins(7))
+    runner = CliRunner(env={"COLUMNS": "120", "TERM": "dumb"})
+
+    def run(line):
+        program, *arguments = shlex.split(line)
+        assert program == "coterie"
+        done = runner.invoke(app, arguments)
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+        return done.output.splitlines()
+
+    return run
+
+
+def follow(terminal, name):
+    """Run a section's commands and compare."""
+    transcript = sections()[name]
+    assert transcript
+    for line, shown in transcript:
+        printed = terminal(line)
+        assert agrees(shown, printed), "\n".join(["$ " + line, *printed])
+
+
+def points(people, clusters):
+    np.save("points.npy", gaussian_mixture(people, 20, clusters, separation=8, random_state=1)[0])
+
+
+def test_the_page_has_a_transcript_of_every_command():
+    commands = [command.name for command in app.registered_commands]
+    assert sorted(sections()) == sorted(commands)
+    assert all(sections().values())
+    assert f"`coterie` has {NUMBERS[len(commands)]} commands." in PAGE.read_text(encoding="utf-8")
+
+
+def test_a_study_from_plan_to_centers(terminal):
+    points(50_000, 4)
+    for name in ("plan", "power", "encode", "aggregate", "decode"):
+        follow(terminal, name)
+    Path("cut.coterie").write_bytes(Path("reports.coterie").read_bytes()[:-20])
+    follow(terminal, "inspect")
+
+
+def test_a_ledger(terminal, monkeypatch):
+    plan = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=1000)
+    with monkeypatch.context() as then:
+        then.setattr("coterie.encode.ledger.time.time", ANSWERED.timestamp)
+        Client(plan, ledger="answers").encode([0.1, 0.2])
+    follow(terminal, "ledger")
+
+
+def test_a_shuffled_study(terminal):
+    points(20_000, 3)
+    follow(terminal, "shuffle")
+
+
+@pytest.mark.nightly
+def test_the_demo(terminal):
+    follow(terminal, "demo")
+
+
+@pytest.mark.nightly
+def test_an_audit(terminal, monkeypatch):
+    monkeypatch.setattr(client, "SystemCoins", SystemCoins)  # what it measures: its figures vary
+    terminal("coterie plan --dimension 20 --clusters 4 --epsilon 1 --users 50000 --out plan.json")
+    ((line, shown),) = sections()["audit"]
+    printed = terminal(line)
+    assert agrees(map(without_figures, shown), map(without_figures, printed)), "\n".join(printed)
+
+
+def test_the_comparison_sees_what_differs():
+    assert agrees(["a 3.1 s", "…", "c"], ["a 4.5 s", "b", "b", "c"])
+    assert not agrees(["a", "c"], ["a", "b", "c"])
+    assert not agrees(["added 5 reports"], ["added 6 reports"])
+    assert not agrees(["a", "…"], ["b"])
+    assert agrees(["│ 0 │ 24.9% │ (0.101, …) │"], ["│ 0 │ 25.1%  │ (0.11, …)  │"])
+    assert not agrees(["│ 0 │ 24.9% │ (0.101, …) │"], ["│ 0 │ 24.9% │ (0.201, …) │"])
+    assert not agrees(["│ 0 │ a │"], ["│ 0 │ b │"])
