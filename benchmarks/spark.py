@@ -106,7 +106,9 @@ def killing(after_tasks: int) -> Iterator[Killed]:
         watcher.join()
 
 
-def write_files(folder: Path, plan: Plan, reports: int, files: int, duplicates: float, seed: int) -> list[Path]:
+def write_files(
+    folder: Path, plan: Plan, reports: int, files: int, duplicates: float, seed: int
+) -> list[Path]:
     """Write report files of random reports, a share of them repeated from another file, a few conflicting."""
     rng = np.random.default_rng(seed)
     each = reports // files
@@ -166,7 +168,9 @@ def main() -> None:
         "same_counts": found.counts == expected.counts,
     }
     print(json.dumps(facts, indent=1))
-    assert same and found.counts == expected.counts and killed.process is not None
+    assert same
+    assert found.counts == expected.counts
+    assert killed.process is not None
 
 
 if __name__ == "__main__":

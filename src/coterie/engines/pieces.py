@@ -69,7 +69,7 @@ class FilePiece:
 
     def place(self, number: int) -> str:
         """Say where a report stands."""
-        width = (os.path.getsize(self.path) - HEADER.size - DIGEST_BYTES) // self.count
+        width = (Path(self.path).stat().st_size - HEADER.size - DIGEST_BYTES) // self.count
         return f"{self.path}, report {number} (byte {HEADER.size + number * width})"
 
 
@@ -177,7 +177,7 @@ def _parquet_pieces(plan: Plan, path: str) -> Iterator[Piece]:
         import pyarrow as arrow
 
         kind = schema.field(COLUMN).type if COLUMN in schema.names else None
-        if kind != arrow.binary() and kind != arrow.large_binary() and kind != arrow.binary(plan.report_width):
+        if kind not in (arrow.binary(), arrow.large_binary(), arrow.binary(plan.report_width)):
             raise FileError(
                 path, 0, f"a column {COLUMN!r} of binary values of {plan.report_width} bytes", f"{kind}"
             )
@@ -202,9 +202,7 @@ def _parquet(path: str) -> Any:
     try:
         if "://" in path:
             system, inside = fs.FileSystem.from_uri(path)
-            return parquet.ParquetFile(
-                system.open_input_file(inside), page_checksum_verification=True
-            )
+            return parquet.ParquetFile(system.open_input_file(inside), page_checksum_verification=True)
         return parquet.ParquetFile(path, page_checksum_verification=True)
     except arrow.ArrowInvalid:
         raise FileError(path, 0, "a Parquet file", "something else, or a damaged one") from None

@@ -44,17 +44,16 @@ from coterie.errors import (
     SettingError,
 )
 from coterie.plan import Plan
-from coterie.store import StoreError, StoreUnavailableError
+from coterie.store import StoreError, StoreUnavailableError, Study, open_store
 from coterie.wire.forms import report_form
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from coterie.store import Study
-
 FAN_IN: Final = 8  # tables that one task of the tree adds up
 MOST_SLOTS: Final = 4096
 MOST_BITS: Final = 16
+PART_REPORTS: Final = 1 << 21  # that a part should have
 
 _ROWS_PER_BATCH: Final = 64  # of up to a mebibyte each, from the JVM to Python
 _SENT_BYTES: Final = 1 << 28  # of reports in memory that are sent to the cluster at a time
@@ -98,8 +97,7 @@ class Spark(Inline):
         settings: dict[str, str] | None = None,
         part_reports: int | None = None,
     ) -> None:
-        from coterie.engines.spark_tasks import PART_REPORTS
-
+        _pyspark()
         self._master = master
         self._given = session
         self._settings = {} if settings is None else dict(settings)
@@ -162,13 +160,14 @@ class Spark(Inline):
         """Return the table of what counts in a collector's store, read by the executors, and the study.
 
         A store in PostgreSQL is read by ranges of ids, all as one snapshot sees it; a folder must lie where
-        executors can read it.
+        executors can read it. Batches of a shuffle plan, which the store keeps whole, are added up here.
         """
-        from coterie.store import open_store
-
-        with open_store(address) as store, store.in_pieces(plan_id) as (study, pieces):
-            table, _ = self._summed(study.plan, pieces, tell)
-        return table, study
+        with open_store(address) as store:
+            if store.study(plan_id).plan.model != "shuffle":
+                with store.in_pieces(plan_id) as (study, pieces):
+                    table, _ = self._summed(study.plan, pieces, tell)
+                return table, study
+        return super().count_store(address, plan_id, tell)
 
     def aggregate(self, plan: Plan, partitions: Iterable[NDArray[np.uint8]]) -> Aggregate:
         """Return the table of all reports, sent to the cluster a few hundred megabytes at a time."""
@@ -238,8 +237,8 @@ class Spark(Inline):
     def _start(self, spark_session: Any) -> SparkSession:
         if not os.environ.get("JAVA_HOME") and shutil.which("java") is None:
             raise SettingError(
-                "Spark needs Java 17 or newer, and there is none: install it (Debian: openjdk-17-jre-headless)"
-                " or set JAVA_HOME"
+                "Spark needs Java 17 or newer, and there is none: install it (Debian: "
+                "openjdk-17-jre-headless), or set JAVA_HOME"
             )
         builder = spark_session.builder.appName("coterie")
         if self._master is not None:

@@ -37,15 +37,14 @@ from coterie.wire.layout import as_rows
 from coterie.wire.workers import become_share
 
 PACKET_BYTES: Final = 1 << 20  # of reports in one row that travels
+MOST_IN_MEMORY: Final = 1 << 23  # reports of one part; a part that somebody made larger goes to disk
 STRETCH_BYTES: Final = 1 << 25  # of reports cut into packets at a time
-PART_REPORTS: Final = 1 << 21  # that a part should have
 TROUBLE: Final = "coterie-trouble "  # opens what an executor's error says in JSON
 
 PACKETS: Final = "slot int, part int, body binary"
 RESULTS: Final = "slot int, facts string, body binary"
 
 _FACTS: Final = -1  # the part of a packet that holds facts
-_TOO_LARGE: Final = 4  # times what a part should have
 _BATCH_BYTES: Final = 1 << 24
 
 _Batches = Iterator[arrow.RecordBatch]
@@ -82,9 +81,7 @@ class Facts:
         return cls(**json.loads(text))
 
 
-def split(
-    batches: _Batches, plan: str, pieces: Sequence[Piece], bits: int, parts_per_slot: int
-) -> _Batches:
+def split(batches: _Batches, plan: str, pieces: Sequence[Piece], bits: int, parts_per_slot: int) -> _Batches:
     """Cut pieces, named by their numbers, into packets by the first bits of the id."""
     contract = _plan(plan)
     form, width = report_form(contract), contract.report_width
@@ -153,9 +150,7 @@ def added(batches: _Batches, plan: str) -> _Batches:
     """Add up reports, or messages, that come themselves, back to back in each row."""
     contract = _plan(plan)
     width, facts = contract.message_width, Facts()
-    rows = (
-        as_rows(body.as_buffer().to_pybytes(), width) for batch in batches for body in batch.column(0)
-    )
+    rows = (as_rows(body.as_buffer().to_pybytes(), width) for batch in batches for body in batch.column(0))
     yield from _table_of(contract, rows, facts)
 
 
@@ -224,7 +219,7 @@ class _Part:
         """Take the reports of a packet."""
         rows = as_rows(body, self._width)
         self._count += len(rows)
-        if self._on_disk is None and self._count > _TOO_LARGE * PART_REPORTS:
+        if self._on_disk is None and self._count > MOST_IN_MEMORY:
             self._on_disk = Deduplicator(self._width)
             for held in self._held:
                 self._on_disk.add(held)

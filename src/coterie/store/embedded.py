@@ -60,6 +60,7 @@ from coterie.store.base import (
 )
 from coterie.store.merge import Merged, merged
 from coterie.store.parquet import SortedFile, read_sorted, write_sorted
+from coterie.store.pieces import FolderPiece, StoreInPieces
 from coterie.store.segments import (
     REPORTS,
     WITHDRAWN,
@@ -417,6 +418,16 @@ class EmbeddedStore(Store):
             chunks = read_sorted(study.folder, study.state.reports, study.plan.report_width)
             first = [*itertools.islice(chunks, 1)]  # it is open now, and stays so if it is replaced
         return itertools.chain(first, chunks)
+
+    @contextlib.contextmanager
+    def in_pieces(self, plan_id: str) -> Iterator[StoreInPieces]:
+        with self._work:  # nothing is compacted, so no file is replaced
+            study = self._existing(plan_id)
+            with room_on_disk():
+                self._compact(plan_id)
+            found = study.state.reports
+            pieces = [] if found is None else [FolderPiece(str(study.folder.resolve()), found)]
+            yield StoreInPieces(self.study(plan_id), pieces)
 
     def _existing(self, plan_id: str) -> _Open:
         """Return a study whose reports were not deleted."""
