@@ -1,4 +1,5 @@
-# `make` alone lists what there is. Needs Python 3.11+, pip and make; everything else goes into .venv.
+# `make` alone lists what there is. Needs Python 3.11+, pip and make; everything else goes into .venv, and for the browser client
+# (make web, make test) into clients/web/node_modules, with Node 20+ and Chromium from Debian's packages where they are absent.
 
 PYTHON ?= python3
 VENV := .venv
@@ -7,13 +8,15 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 EXTRAS := analyst,fast,frames,parquet,service,plot,docs,dev
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1  # processes share the cores by tests, not by matrix products
+WEB := clients/web
+NPM := npm --prefix $(WEB) --no-fund --no-audit
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup locked lock sbom demo test lint format types contract docs check bench reproduce nightly mutants clean
+.PHONY: help setup locked lock sbom demo serve-demo web test lint format types contract docs check bench reproduce nightly mutants clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 setup: $(STAMP) ## build .venv with the pinned versions
 
@@ -40,8 +43,26 @@ sbom: setup ## write the bill of materials, sbom.cdx.json (CycloneDX)
 demo: setup ## cluster 200,000 simulated people privately and write a page about it
 	$(BIN)/coterie demo
 
-test: setup ## run the tests, WORKERS at a time
-	$(ONE_THREAD) $(BIN)/pytest -n $(WORKERS) --dist worksteal
+serve-demo: setup ## run a collector, send it 50,000 simulated people through HTTP, decode
+	$(BIN)/python -m coterie.service.demo
+
+# npm writes the first file when it has installed what the lock file says.
+$(WEB)/node_modules/.package-lock.json: $(WEB)/package-lock.json
+	tools/node_and_chromium.sh
+	$(NPM) ci
+	@touch $@
+
+$(WEB)/build/internal.js: $(WEB)/node_modules/.package-lock.json $(wildcard $(WEB)/src/*.ts $(WEB)/*.mjs)
+	$(NPM) run build
+
+web: $(WEB)/node_modules/.package-lock.json ## the browser client: types, tests, bundle and its size
+	$(NPM) test
+	$(NPM) run build
+	$(NPM) run size
+
+test: setup $(WEB)/build/internal.js ## run the tests, WORKERS at a time
+	tools/node_and_chromium.sh
+	COTERIE_BROWSER=required $(ONE_THREAD) $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 lint: setup ## style of the code
 	$(BIN)/ruff check .
@@ -60,7 +81,7 @@ contract: setup ## which room may import which
 docs: setup ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-check: lint types contract docs ## everything a change must pass; the tests come last
+check: lint types contract docs web ## everything a change must pass; the tests come last
 	@$(MAKE) --no-print-directory test
 
 bench: setup ## every promised figure, results under benchmarks/results (hours; resumes); WORKERS=processes
@@ -69,13 +90,14 @@ bench: setup ## every promised figure, results under benchmarks/results (hours; 
 reproduce: setup ## the paper's experiments into docs/reproduction (resumes); WORKERS=processes
 	$(BIN)/python -m benchmarks reproduction --workers $(WORKERS)
 
-nightly: setup ## the tests that are too long for every change, too
-	$(ONE_THREAD) $(BIN)/pytest -m '' -n $(WORKERS) --dist worksteal
+nightly: setup $(WEB)/build/internal.js ## the tests that are too long for every change, too
+	tools/node_and_chromium.sh
+	COTERIE_BROWSER=required $(ONE_THREAD) $(BIN)/pytest -m '' -n $(WORKERS) --dist worksteal
 
 mutants: setup ## small wrong changes of the source that tests must notice (hours; resumes); ROOM=, SAMPLE=
 	$(BIN)/python -m tools.mutants named --workers $(WORKERS)
 	$(BIN)/python -m tools.mutants run --workers $(WORKERS) $(addprefix --room ,$(ROOM)) $(addprefix --sample ,$(SAMPLE))
 
 clean: ## remove what make built
-	rm -rf $(VENV) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist site $(WEB)/node_modules $(WEB)/build $(WEB)/dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

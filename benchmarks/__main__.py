@@ -28,9 +28,10 @@ GRIDS = (
     "forecast",
     "records",
     "tuning",
+    "embeddings",
     "reproduction",
 )
-ALONE = ("speed", "audit_time", "net_tree", "theorem_2", "poisoning", "cramer_rao")
+ALONE = ("speed", "audit_time", "service_load", "net_tree", "theorem_2", "poisoning", "cramer_rao")
 NAMES = ("real_data", *ALONE, *GRIDS)
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from coterie.aggregate import Aggregate
     from coterie.centers import Population, Result, decode
     from coterie.encode import Client
+    from coterie.engines import simulate
     from coterie.errors import CoterieError
     from coterie.estimators import (
         ClippedPointsWarning,
@@ -25,10 +26,12 @@ if TYPE_CHECKING:
         LocalKMeans,
         SeededFitWarning,
         ShuffleKMeans,
+        UnreadColumnsWarning,
         UnsupportedCentersWarning,
     )
     from coterie.plan import Plan
     from coterie.privacy import Policy
+    from coterie.remote import RemoteCollector
     from coterie.wire.report_file import write_reports
 
 __version__ = "0.1.0"
@@ -44,13 +47,16 @@ __all__ = [
     "Plan",
     "Policy",
     "Population",
+    "RemoteCollector",
     "Result",
     "SeededFitWarning",
     "ShuffleKMeans",
+    "UnreadColumnsWarning",
     "UnsupportedCentersWarning",
     "__version__",
     "decode",
     "errors",
+    "simulate",
     "write_reports",
 ]
 
@@ -65,11 +71,14 @@ _ROOM_OF = {
     "Plan": "coterie.plan",
     "Policy": "coterie.privacy",
     "Population": "coterie.centers",
+    "RemoteCollector": "coterie.remote",
     "Result": "coterie.centers",
     "SeededFitWarning": "coterie.estimators",
     "ShuffleKMeans": "coterie.estimators",
+    "UnreadColumnsWarning": "coterie.estimators",
     "UnsupportedCentersWarning": "coterie.estimators",
     "decode": "coterie.centers",
+    "simulate": "coterie.engines",
     "write_reports": "coterie.wire.report_file",
 }
 

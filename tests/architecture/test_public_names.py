@@ -17,13 +17,16 @@ PUBLIC = [
     "Plan",
     "Policy",
     "Population",
+    "RemoteCollector",
     "Result",
     "SeededFitWarning",
     "ShuffleKMeans",
+    "UnreadColumnsWarning",
     "UnsupportedCentersWarning",
     "__version__",
     "decode",
     "errors",
+    "simulate",
     "write_reports",
 ]
 

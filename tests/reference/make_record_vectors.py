@@ -127,6 +127,17 @@ GOOD = {
             ("[0.1,-0.2,0.3]", "[9007199254740993,1]"))]
         + ["{}"],
     ),
+    "vectors that are projected": (
+        schema(embedding("text", 20, 1, projected=6), embedding("one", 1, 2, projected=1),
+               embedding("all", 8, 1, weight=0.5, projected=8)),
+        [f'{{"text":{t},"one":{o},"all":{a}}}' for t, o, a in (
+            (json.dumps([0.1 * (-1) ** i for i in range(20)]), "[1]", json.dumps([1, 0, 0, 0, 0, 0, 0, 0])),
+            (json.dumps([((7 * i) % 11 - 5) / 30 for i in range(20)]), "[-2]", json.dumps([0.25] * 8)),
+            (json.dumps([1] + [0] * 19), "[1e400]", json.dumps([0, 0, 0, 0, 0, 0, 0, -3])),
+            (json.dumps([0] * 20), "[0.3]", json.dumps([0.1, -0.2, 0.3, -0.4, 0.3, -0.2, 0.1, 0])),
+            (json.dumps([0.5] * 19), "null", "[]"))]
+        + ["{}"],
+    ),
     "everything, of which the ball covers a part": (
         schema(AGE, category("plan", "free", "paid", "team", unknown="own", weight=1.5), flag("member"),
                cycle("hour", 24), ordinal("size", "S", "M", "L"), number("spend", 1, 1000, "log", unit="€"),
@@ -252,6 +263,11 @@ def bad_vectors():
         "embedding without coordinates": edited(text, dimension=0),
         "embedding of a broken dimension": edited(text, (":2,", ":2.0,"), dimension=2),
         "norm zero": edited(text, norm=0),
+        "projected to nothing": edited(text, projected=0),
+        "projected to more than there is": edited(text, projected=3),
+        "projected null": edited(text, projected=None),
+        "projected to a fraction": edited(text, (":1.5", ":1.0"), projected=1.5),
+        "a number that is projected": edited(AGE, projected=1),
         "a key twice": (
             "coverage",
             canonical(good).replace('"coverage":null', '"coverage":null,"coverage":null'),

@@ -42,6 +42,10 @@ TEXT_RECORDS = [
     json.dumps({"text": [1e300 * (-1) ** i for i in range(120)], "length": 0, "language": "日本語"}),
     json.dumps({"text": [0.5] * 119, "length": 10**6, "language": "fr"}),
 ]
+SEEN = schema(embedding("text", 24, 1, projected=7), flag("read", weight=0.25))
+SEEN_RECORDS = [
+    json.dumps({"text": [((5 * i + j) % 17 - 8) / 40 for i in range(24)], "read": j < 2}) for j in range(3)
+]
 SHRUNK = schema(number("x", -1, 1), number("y", -1, 1), flag("z"), coverage=0.5, source="public sample")
 SHRUNK_RECORDS = ['{"x":1,"y":-1,"z":true}', '{"x":0.25,"y":0,"z":0}', '{"x":0.1}']
 
@@ -54,6 +58,10 @@ STUDIES = {
         APP_RECORDS,
     ),
     "texts": (with_features(plan(3, [cross_polytope(64)], epsilon=4, cap=20), TEXT), TEXT_RECORDS),
+    "texts from a few directions": (
+        with_features(plan(3, [cross_polytope(8)], epsilon=2, cap=55), SEEN),
+        SEEN_RECORDS,
+    ),
     "a part of the ball": (
         with_features(plan(3, [net((0, 0, 0), (half, half, half))], epsilon=2, cap=55), SHRUNK),
         SHRUNK_RECORDS,

@@ -125,6 +125,12 @@ GOOD = {
         ),
         [[((37 * i + 11 * j) % 101 - 50) / 400 for i in range(100)] for j in range(8)],
     ),
+    "how it is collected": (
+        plan(3, [cross_polytope(4)], collection={
+            "opens": 1798761600, "closes": None, "time_precision": 3600, "minimum": 500, "retention": 7776000,
+        }),
+        [[0.1, -0.2, 0.3]],
+    ),
     "one halfspace that holds everything, one that holds nothing": (
         plan(200, [halfspaces(-256 * SCALE), halfspaces(256 * SCALE)], codewords=16, cap=6, embedding=256),
         [[(-1) ** i / 15 for i in range(200)], [0.01] * 200, [0] * 200, [1.0 * (i == 7) for i in range(200)]],
@@ -175,6 +181,12 @@ def bad_vectors():
     def edited(**changes):
         parameters = {**base["parameters"], **changes.pop("parameters", {})}
         return canonical({**base, "parameters": parameters, **changes})
+
+    def collected(**changes):
+        fields = {"opens": None, "closes": None, "time_precision": 3600, "minimum": 1, "retention": None}
+        return edited(
+            collection={name: value for name, value in {**fields, **changes}.items() if value != ...}
+        )
 
     def without(field):
         return canonical({key: value for key, value in base.items() if key != field})
@@ -227,6 +239,20 @@ def bad_vectors():
         "a plan designed after the same plan twice": edited(after=["0" * 64] * 2),
         "ids from nowhere": edited(ids="fresh"),
         "tokens outside the local model": edited(ids="token", model="shuffle"),
+        "a collection that is null": edited(collection=None),
+        "a collection without a minimum": collected(minimum=...),
+        "a collection with an unknown field": collected(note=1),
+        "a minimum of nobody": collected(minimum=0),
+        "a minimum above the expected users": collected(minimum=1001),
+        "a minimum that is no integer": collected(minimum=1.5),
+        "an opening that is no multiple of the precision": collected(opens=3601),
+        "a closing that is no multiple of the precision": collected(closes=7201),
+        "a closing at the opening": collected(opens=7200, closes=7200),
+        "a time as text": collected(opens="2027-01-01T00:00:00Z"),
+        "a time before 1970": collected(opens=-3600),
+        "a time after the year 9999": collected(closes=253402304400),
+        "no time precision": collected(time_precision=0),
+        "a negative retention": collected(retention=-1),
         "not JSON": text[:-1],
         "the same key twice": text[:-1] + ',"seed":1}',
         "a number that is not finite": text.replace('"radius":1', '"radius":NaN'),

@@ -1,11 +1,15 @@
 """From a record to integers on one page of plain Python, straight from docs/wire-format.md.
 
 For reading beside the page and for checking other implementations; independent of the package. Every
-operation on floats is a single one of +, -, ×, ÷, √, fmod or floor, which all languages round alike.
+operation on floats is a single one of +, -, ×, ÷, √, fmod or floor, which all languages round alike. AES-128
+and SHA-256 are taken from elsewhere.
 """
 
+import hashlib
 import json
 import math
+
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 STEPS = 1 << 20  # of the ball's radius
 TURN = 1 << 24
@@ -148,11 +152,29 @@ def cycle(f: dict, value: object) -> list[float]:
     return [f["weight"] * 0.5 * part for part in circle(n)]
 
 
+def rotated(q: list[int]) -> list[int]:
+    """`rotate` of the wire page, with the key of all projections of this dimension."""
+    size = 1 << (len(q) - 1).bit_length()
+    key = hashlib.sha256(f"coterie/1/projection/{len(q)}".encode()).digest()[:16]
+    cipher = Cipher(algorithms.AES(key), modes.ECB()).encryptor()  # noqa: S305
+    bits = b"".join(cipher.update(j.to_bytes(16, "big")) for j in range(-(-2 * size // 128)))
+    y = q + [0] * (size - len(q))
+    for turn in range(2):
+        signs = [bits[j // 8] >> (7 - j % 8) & 1 for j in range(turn * size, (turn + 1) * size)]
+        y = [-v if sign else v for v, sign in zip(y, signs, strict=True)]
+        y = [sum(-v if (i & j).bit_count() & 1 else v for j, v in enumerate(y)) for i in range(size)]
+    return y
+
+
 def embedding(f: dict, value: object) -> list[float]:
     vector = [as_double(v) for v in value] if isinstance(value, list) else []
     if len(vector) != f["dimension"] or not all(map(math.isfinite, vector)):
         vector = [0.0] * f["dimension"]
-    return [q * (f["weight"] * 0.5 / STEPS) for q in ball(vector, f["norm"])]
+    q = ball(vector, f["norm"])
+    if "projected" in f:
+        turned, m = rotated(q), f["projected"]
+        q = ball([y / math.sqrt(len(turned) * m) for y in turned[:m]], STEPS)
+    return [v * (f["weight"] * 0.5 / STEPS) for v in q]
 
 
 def squared_radius(f: dict) -> float:

@@ -220,14 +220,30 @@ def steps(operation, folder, torn):
 
     before, after = after_calls(), after_calls(act)
     between = after_calls(OPERATIONS["close"]) if operation == "delete_reports" else before
+    walk(operation, fresh, act, warm, torn, before, between, after)
+
+
+def create(folder, torn):
+    """Stop the making of a store before each of its file operations."""
+    work = folder / "new"
+
+    def fresh():
+        shutil.rmtree(work, ignore_errors=True)
+        return work
+
+    walk("create", fresh, lambda _: open_store(work).shut(), None, torn, {}, {}, {})
+
+
+def walk(operation, fresh, act, warm, torn, before, between, after):
     step = 0
     while True:
-        fresh()
+        work = fresh()
         if (child := os.fork()) == 0:
             status = 1
             try:
-                store = open_store(work)
-                warm(store)
+                store = open_store(work) if warm else None
+                if warm:
+                    warm(store)
                 stop_before(step, torn)
                 act(store)
                 status = 0
@@ -264,6 +280,8 @@ def main(words):
         address, plan, reports, size, kills, count, seed, delivered = words[1:]
         delivered = Path(delivered) if delivered else None
         writers(address, plan, reports, int(size), int(kills), int(count), int(seed), delivered)
+    elif words[1] == "create":
+        create(Path(words[2]), words[3] == "torn")
     else:
         steps(words[1], Path(words[2]), words[3] == "torn")
 

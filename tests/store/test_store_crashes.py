@@ -16,6 +16,7 @@ import pytest
 from coterie.aggregate import Aggregate
 from coterie.collect import take_in
 from coterie.store import (
+    Batch,
     StoreError,
     StoreFullError,
     StoreUnavailableError,
@@ -23,6 +24,7 @@ from coterie.store import (
     open_store,
 )
 from coterie.store import segments as segments_module
+from coterie.store.study_rows import TAKING_LOCK
 from coterie.wire.report_file import write_reports
 
 from .conftest import found, rows
@@ -46,7 +48,7 @@ def crashes(*words):
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("operation", sorted(OPERATIONS))
+@pytest.mark.parametrize("operation", [*sorted(OPERATIONS), "create"])
 def test_a_crash_between_any_two_file_operations_leaves_all_or_nothing(operation, tmp_path):
     assert crashes("steps", operation, tmp_path, "torn")["steps"] >= 1
 
@@ -310,3 +312,99 @@ def test_a_full_database_says_so(database, plan):
             connection.execute("DROP TRIGGER full_disk ON coterie.incoming")
         store.append([(plan.id, rows((3, 3)))])
         assert found(store, plan) == [(1, 1), (3, 3)]
+
+
+# ---------------------------------------------------------------- what only a loss of power would show
+
+
+def test_an_answer_comes_after_the_flush(tmp_path, plan, monkeypatch):
+    """Every byte of a segment, and its name, is on the disk when `append` returns."""
+    flushed = {}
+
+    def noting(real):
+        def flush(handle):
+            real(handle)
+            found = os.fstat(handle)
+            folder = Path(f"/proc/self/fd/{handle}")
+            names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+            flushed[found.st_ino] = names or found.st_size
+
+        return flush
+
+    monkeypatch.setattr(os, "fsync", noting(os.fsync))
+    monkeypatch.setattr(os, "fdatasync", noting(os.fdatasync))
+    log = tmp_path / "store/log"
+    with open_store(tmp_path / "store") as store:
+        store.put_plan(plan)
+        for number in range(5):
+            store.append([(plan.id, rows((number, 1)))])
+            (segment,) = log.iterdir()
+            assert flushed[segment.stat().st_ino] == segment.stat().st_size
+            assert segment.name in flushed[log.stat().st_ino]
+            if number == 2:
+                store.compact(plan.id)
+                folder = tmp_path / "store/studies" / plan.id
+                for path in (folder / "state", next(folder.glob("*.parquet"))):
+                    assert flushed[path.stat().st_ino] == path.stat().st_size
+                    assert path.name in flushed[folder.stat().st_ino]
+
+
+def holding(database, *statements):
+    """A transaction of another server that has not ended yet."""
+    import psycopg
+
+    connection = psycopg.connect(database)
+    for statement in statements:
+        connection.execute(statement)
+    return connection
+
+
+def in_thread(work):
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(work()))
+    thread.start()
+    thread.join(0.5)
+    return thread, answers
+
+
+def test_a_close_waits_for_what_is_being_taken_in(database, plan):
+    with open_store(database) as store:
+        store.put_plan(plan)
+        number = store._on(plan.id, lambda study: study.number)
+        taking = holding(database, f"SELECT pg_advisory_xact_lock_shared({TAKING_LOCK}, {number})")
+        thread, _ = in_thread(lambda: store.close(plan.id))
+        assert thread.is_alive()
+        taking.close()
+        thread.join()
+        assert store.study(plan.id).state == "closed"
+
+
+@pytest.mark.parametrize("call", ["append", "withdraw", "put_batch"])
+def test_what_is_taken_in_waits_for_a_close_and_is_refused(database, plan, call):
+    with open_store(database) as store:
+        store.put_plan(plan)
+        number = store._on(plan.id, lambda study: study.number)
+        closing = holding(
+            database,
+            f"SELECT pg_advisory_xact_lock({TAKING_LOCK}, {number})",
+            "UPDATE coterie.studies SET state = 'closed'",
+        )
+
+        def take():
+            try:
+                if call == "append":
+                    return store.append([(plan.id, rows((1, 1)))])[0]
+                if call == "withdraw":
+                    return store.withdraw(plan.id, rows((1, 1))[:, :12])
+                return store.put_batch(plan.id, Batch.of(b"x").digest, b"x")
+            except StudyClosedError as error:
+                return error
+
+        thread, answers = in_thread(take)
+        assert thread.is_alive()
+        closing.commit()
+        thread.join()
+        closing.close()
+        assert isinstance(answers[0], StudyClosedError)
+        assert found(store, plan) == []
+        assert store.study(plan.id).counts.received == 0

@@ -235,8 +235,8 @@ NAMED = (
     Named(
         "a spread is chosen with the centers integrated out",
         "centers",
-        "return chi + float(centers.shape[1] * volume)",
-        "return chi",
+        "return float(self.weights @ squares + dimension * volume)",
+        "return float(self.weights @ squares)",
         _EXPLAIN,
     ),
     Named(

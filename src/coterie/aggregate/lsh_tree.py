@@ -19,10 +19,9 @@ from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from coterie.aggregate.arrays import MAX_COUNT, FixedShapes, check_same_plan, fill
-from coterie.errors import AggregateError
+from coterie.errors import AggregateError, bringing
 from coterie.plan import Plan
 from coterie.plan.lsh_tree import LshTreeParameters
 from coterie.wire.layout import ID_BYTES
@@ -118,6 +117,9 @@ class LshTreeTable(FixedShapes):
             raise AggregateError("every report answers for all levels, but the levels have unequal numbers")
 
     def _add_piece(self, reports: NDArray[np.uint8], stream: LshTreeStream) -> None:
+        with bringing("analyst"):
+            from scipy.sparse import csr_array
+
         parameters, people = self.parameters, len(reports)
         ids = np.ascontiguousarray(reports[:, :ID_BYTES])
         bits = unpack_bits(reports, parameters)

@@ -10,8 +10,10 @@ partition would: leaving the sign's derivative out diverges, because errors alon
 with gain about 1. What is not known yet about μ widens s, so that far-off starts see smooth signs first; the
 inverse of the same matrix says how much that is, and at the end how wrong the centers are.
 
-The steps are solved by conjugate gradients: a product with the matrix costs O(rows·k·d). Traces of the
-inverse come from random signs v, E[v·M⁻¹v] = trace.
+The steps are solved by conjugate gradients. What k groups predict has rank 2k over rows and coordinates, so a
+product with the matrix needs two products of the normals, O(rows·k·d), and no array of all rows and
+coordinates; likewise chi-square for another spread. Traces of the inverse come from random signs v,
+E[v·M⁻¹v] = trace.
 """
 
 from __future__ import annotations
@@ -76,6 +78,14 @@ class Blobs:
         return points, np.repeat(self.shares / each, each)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Known:
+    """What chi-square needs of k centers, whatever their spreads."""
+
+    heights: NDArray[np.float64]  # (M, k), over the hyperplanes
+    seen: NDArray[np.float64]  # (M, k), along the rows
+
+
 class BlobFit:
     """Fits blobs to one view of halfspaces, in the coordinates of that view's ball."""
 
@@ -88,6 +98,8 @@ class BlobFit:
         self.offsets = view.geometry.offsets[view.kept]
         self.lengths = np.maximum(np.einsum("ij,ij->i", self.normals, self.normals), 1e-12)
         self.weights = 1 / view.deviations**2
+        self._squares = np.einsum("ij,ij->i", self.rows, self.rows)
+        self._along = np.einsum("ij,ij->i", self.rows[:, : len(middle)], self.normals)
 
     def predicted(
         self,
@@ -97,18 +109,26 @@ class BlobFit:
         unsure: NDArray[np.float64],
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Return the rows of k groups, (M, D), their signs and slopes, (M, k), and lifted centers, (k, D)."""
-        lift = self.view.lift
-        dimension = lift.dimension
-        wide = np.sqrt(self.lengths[:, None] * np.maximum(sigma**2, unsure**2))
-        z = (self.normals @ centers.T - self.offsets[:, None]) / wide
-        signs = erf(z / math.sqrt(2))
-        slopes = _SLOPE * np.exp(-z * z / 2) / wide
-        squares = np.einsum("ij,ij->i", centers, centers) + dimension * sigma**2
-        rest = np.sqrt(np.maximum(1 - lift.count**2 - lift.point**2 * squares, _LEAST_REST))
-        lifted = np.column_stack([lift.point * centers, np.full(len(centers), lift.count), rest])
+        signs, slopes = self._sides(self.normals @ centers.T, sigma, unsure)
+        lifted, point = self._lifted(centers, sigma), self.view.lift.point
         rows = (signs * shares) @ lifted
-        rows[:, :dimension] += lift.point * (slopes @ (shares * sigma**2))[:, None] * self.normals
+        rows[:, : centers.shape[1]] += point * (slopes @ (shares * sigma**2))[:, None] * self.normals
         return rows, signs, slopes, lifted
+
+    def _sides(
+        self, heights: NDArray[np.float64], sigma: NDArray[np.float64], unsure: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the signs and slopes of groups at these heights over the hyperplanes, (M, k) each."""
+        wide = np.sqrt(self.lengths[:, None] * np.maximum(sigma**2, unsure**2))
+        z = (heights - self.offsets[:, None]) / wide
+        return erf(z / math.sqrt(2)), _SLOPE * np.exp(-z * z / 2) / wide
+
+    def _lifted(self, centers: NDArray[np.float64], sigma: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what people of each group are on average, lifted: (k, d), (k,) -> (k, D)."""
+        lift = self.view.lift
+        squares = np.einsum("ij,ij->i", centers, centers) + lift.dimension * sigma**2
+        rest = np.sqrt(np.maximum(1 - lift.count**2 - lift.point**2 * squares, _LEAST_REST))
+        return np.column_stack([lift.point * centers, np.full(len(centers), lift.count), rest])
 
     def fit(
         self,
@@ -172,30 +192,40 @@ class BlobFit:
         self, centers: NDArray[np.float64], shares: NDArray[np.float64], sigma: NDArray[np.float64], own: bool
     ) -> NDArray[np.float64]:
         """Return likelier spreads, (k,): all of them wider or narrower and then, if asked, each."""
-        best = self._surprise(centers, shares, sigma)
+        known = _Known(self.normals @ centers.T, self.rows[:, : centers.shape[1]] @ centers.T)
+        best = self._surprise(centers, shares, sigma, known)
         for chosen in (slice(None), *(range(len(shares)) if own else ())):
             tried = sigma
             for factor in _SIGMA_FACTORS:
                 other = sigma.copy()
                 other[chosen] *= factor
-                surprise = self._surprise(centers, shares, other)
+                surprise = self._surprise(centers, shares, other, known)
                 if surprise < best:
                     best, tried = surprise, other
             sigma = tried
         return sigma
 
     def _surprise(
-        self, centers: NDArray[np.float64], shares: NDArray[np.float64], sigma: NDArray[np.float64]
+        self,
+        centers: NDArray[np.float64],
+        shares: NDArray[np.float64],
+        sigma: NDArray[np.float64],
+        known: _Known,
     ) -> float:
         """Return -2 times the logarithm of the likelihood of a spread, the centers integrated out (Laplace).
 
         Chi-square alone prefers too small a spread: sharper signs leave the centers more room to fit noise.
         """
-        rows, signs, slopes, _ = self.predicted(centers, shares, sigma, np.zeros(len(centers)))
-        miss = self.rows - rows
-        chi = float(np.einsum("ij,ij,i->", miss, miss, self.weights))
+        point, dimension = self.view.lift.point, centers.shape[1]
+        signs, slopes = self._sides(known.heights, sigma, np.zeros(len(centers)))
+        lifted = self._lifted(centers, sigma)
+        sides, bulge = signs * shares, point * (slopes @ (shares * sigma**2))
+        seen = point * known.seen + self.rows[:, dimension:] @ lifted[:, dimension:].T  # rows · lifted
+        squares = self._squares + bulge * (bulge * self.lengths - 2 * self._along)
+        squares += np.einsum("mk,mk->m", sides, sides @ (lifted @ lifted.T) - 2 * seen)
+        squares += 2 * point * bulge * np.einsum("mk,mk->m", sides, known.heights)
         volume = float(np.log(self._curvature(shares, signs, slopes)).sum())
-        return chi + float(centers.shape[1] * volume)
+        return float(self.weights @ squares + dimension * volume)
 
     def _curvature(
         self, shares: NDArray[np.float64], signs: NDArray[np.float64], slopes: NDArray[np.float64]
@@ -231,28 +261,33 @@ class BlobFit:
         falling = -(point**2) * centers / lifted[:, -1:]  # slope of the last coordinate
         prior = self.prior
 
-        def forward(moves: NDArray[np.float64]) -> NDArray[np.float64]:  # (c, k, d) -> (c, M, D)
-            last = np.einsum("ckd,kd->ck", moves, falling)[:, :, None]
-            moved = np.concatenate([point * moves, np.zeros_like(last), last], axis=2)
-            heights = np.matmul(self.normals, moves.transpose(0, 2, 1))
-            result: NDArray[np.float64] = np.matmul(sides, moved) + np.matmul(turns * heights, lifted)
-            return result
+        gram, between = lifted @ lifted.T, (sides.T * self.weights) @ sides  # (k, k) each
 
-        def backward(misses: NDArray[np.float64]) -> NDArray[np.float64]:  # (c, M, D) -> (c, k, d)
-            sums = np.matmul(sides.T, misses)
-            along = turns * np.matmul(misses, lifted.T)
+        def backward(sums: NDArray[np.float64], along: NDArray[np.float64]) -> NDArray[np.float64]:
+            """Return what rows tell of the centers: (c, k, D) by sides, (M, c, k) by slopes -> (c, k, d)."""
+            turned = np.matmul((turns[:, None] * along).reshape(len(turns), -1).T, self.normals)
             result: NDArray[np.float64] = (
                 point * sums[:, :, :dimension]
                 + falling * sums[:, :, -1:]
-                + np.matmul(along.transpose(0, 2, 1), self.normals)
+                + turned.reshape(len(sums), -1, dimension)
             )
             return result
 
-        def matrix(moves: NDArray[np.float64]) -> NDArray[np.float64]:
-            return backward(forward(moves) * self.weights[:, None]) + prior * moves
+        def matrix(moves: NDArray[np.float64]) -> NDArray[np.float64]:  # (c, k, d) -> (c, k, d)
+            count, clusters = moves.shape[:2]
+            last = np.einsum("ckd,kd->ck", moves, falling)[:, :, None]
+            moved = np.concatenate([point * moves, np.zeros_like(last), last], axis=2)  # (c, k, D)
+            heights = (self.normals @ moves.reshape(-1, dimension).T).reshape(-1, count, clusters)
+            turned = turns[:, None] * heights  # (M, c, k)
+            weighted = (turned * self.weights[:, None, None]).reshape(len(turns), -1)
+            mixed = (sides.T @ weighted).reshape(clusters, count, clusters).transpose(1, 0, 2)
+            sums = np.matmul(between, moved) + np.matmul(mixed, lifted)
+            along = np.tensordot(sides, np.matmul(moved, lifted.T), axes=(1, 1)) + turned @ gram
+            return backward(sums, along * self.weights[:, None, None]) + prior * moves
 
         scale = 1 / self._curvature(shares, signs, slopes)
-        right = np.concatenate([backward(miss[None]) - prior * (centers - self.middle), probes])
+        told = backward((sides.T @ miss)[None], (miss @ lifted.T)[:, None])
+        right = np.concatenate([told - prior * (centers - self.middle), probes])
         solved = _conjugate_gradients(matrix, right, scale[:, None])
         errors = np.maximum(np.einsum("ckd,ckd->k", probes, solved[1:]) / len(probes), 1e-9)
         return solved[0], errors, signs, lifted

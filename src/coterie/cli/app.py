@@ -17,10 +17,16 @@ from coterie.cli import (
     demo,
     encode,
     inspect,
+    invite,
     ledger,
     plan,
     power,
+    send,
+    serve,
     shuffle,
+    simulate,
+    verify,
+    withdraw,
 )
 from coterie.cli.screen import show_error
 from coterie.errors import CoterieError
@@ -49,7 +55,10 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,  # a traceback must not print anyone's points
 )
-for _module in (demo, power, plan, encode, shuffle, aggregate, decode, inspect, ledger, audit):
+for _module in (
+    *(demo, power, plan, encode, shuffle, aggregate, decode, simulate, inspect, ledger, audit),
+    *(serve, invite, send, withdraw, verify),
+):
     app.command(name=_module.__name__.rpartition(".")[2])(_module.run)
 
 

@@ -42,6 +42,7 @@ def _plan_rows(plan: Plan) -> list[tuple[str, str]]:
         ("ball", f"radius {plan.radius:g} around {_center_words(plan)}; points outside are clipped to it"),
         ("seed", f"{plan.seed} (public)"),
         *([("ids", "from tokens that the collector issues")] if plan.ids == "token" else []),
+        *([("collected", plan.collection.words)] if plan.collection is not None else []),
         *([("study", f"{plan.study}; for people who answered no other plan of it")] if plan.study else []),
         *([("after", ", ".join(plan.after))] if plan.after else []),
     ]
@@ -115,5 +116,6 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "expected": [{**asdict(found), "hopeless": found.hopeless} for found in expectations(plan)],
         "minimum_batch": plan.minimum_batch,
         **({} if plan.features is None else {"features": plan.features.to_dict()}),
+        **({} if plan.collection is None else {"collection": plan.collection.to_dict()}),
         "promise": str(plan.guarantee),
     }

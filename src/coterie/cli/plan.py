@@ -15,6 +15,7 @@ from coterie.cli.screen import out as screen
 from coterie.errors import PlanError
 from coterie.features import Schema
 from coterie.plan import Plan
+from coterie.plan.collection import Collection, read_duration, read_time
 
 if TYPE_CHECKING:
     from coterie.centers import Population
@@ -26,6 +27,10 @@ _NOT_OF_A_DESIGN = {
     "result": "what the plan follows up is given as --after",
     "cls": "there is none of this name",
     "self": "there is none of this name",
+    **dict.fromkeys(
+        ("collection", "opens", "closes", "minimum", "retention", "time_precision"),
+        "how reports are collected is given as --opens, --closes, --minimum, --retention, --time-precision",
+    ),
 }
 
 
@@ -83,6 +88,19 @@ def run(
             "--population` wrote. Gives the ball where none is given."
         ),
     ] = None,
+    opens: Annotated[
+        str | None,
+        typer.Option(help="When a collector starts to take reports in: 2027-01-31 or 2027-01-31T18:00Z."),
+    ] = None,
+    closes: Annotated[str | None, typer.Option(help="When it stops to, written alike.")] = None,
+    minimum: Annotated[int | None, typer.Option(help="People without whom nothing is decoded.")] = None,
+    retention: Annotated[
+        str | None,
+        typer.Option(help="How long reports are kept after the close: 90d, 12h. Default: until deleted."),
+    ] = None,
+    time_precision: Annotated[
+        str | None, typer.Option(help="The steps in which a collector keeps time. Default: 1h.")
+    ] = None,
     random_state: Annotated[
         int | None, typer.Option(min=0, help="With --after TABLE: seed of decoding it.")
     ] = None,
@@ -109,13 +127,14 @@ def run(
         "layout": layout,
         "radius": radius,
         "center": None if center is None else _coordinates(center),
+        "collection": _collection(opens, closes, minimum, retention, time_precision),
     }
     options = read_options(option, PlanError)
     for name in options:
-        if name in given or name in ("seed", "after"):
-            raise PlanError(f"the option {name} is given as --{name.replace('_', '-')}")
         if name in _NOT_OF_A_DESIGN:
             raise PlanError(f"--option is for a protocol's own settings; {_NOT_OF_A_DESIGN[name]}")
+        if name in given or name in ("seed", "after"):
+            raise PlanError(f"the option {name} is given as --{name.replace('_', '-')}")
     changes = {**{name: value for name, value in given.items() if value is not None}, **options}
     first, found = (None, None) if after is None else _found(after, random_state)
     if first is not None:
@@ -152,6 +171,21 @@ def _found(path: Path, random_state: int | None) -> tuple[Plan | None, Populatio
     table = Aggregate.load(path)
     with progress("decoding", None):
         return table.plan, decode(table, random_state=random_state).population
+
+
+def _collection(
+    opens: str | None, closes: str | None, minimum: int | None, retention: str | None, precision: str | None
+) -> Collection | None:
+    """Return how the reports are collected, None where nothing is said about it."""
+    given: dict[str, Any] = {
+        "opens": None if opens is None else read_time(opens),
+        "closes": None if closes is None else read_time(closes),
+        "minimum": minimum,
+        "retention": None if retention is None else read_duration(retention),
+        "time_precision": None if precision is None else read_duration(precision),
+    }
+    said = {name: value for name, value in given.items() if value is not None}
+    return Collection(**said) if said else None
 
 
 def _coordinates(text: str) -> list[float]:

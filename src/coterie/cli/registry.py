@@ -44,6 +44,7 @@ def registry_entry(plan: Plan) -> dict[str, Any]:
             "reports_per_person": 1,
             "ball": {"center": None if plan.center is None else list(plan.center), "radius": plan.radius},
             "designed_from": list(plan.after),
+            **({} if plan.collection is None else plan.collection.to_dict()),
         },
         "conditions": list(promise.conditions),
     }

@@ -5,6 +5,7 @@ from coterie.estimators.caveats import (
     DataDependentBallWarning,
     DataDependentScaleWarning,
     SeededFitWarning,
+    UnreadColumnsWarning,
     UnsupportedCentersWarning,
 )
 from coterie.estimators.local import LocalKMeans
@@ -17,5 +18,6 @@ __all__ = [
     "LocalKMeans",
     "SeededFitWarning",
     "ShuffleKMeans",
+    "UnreadColumnsWarning",
     "UnsupportedCentersWarning",
 ]

@@ -51,11 +51,13 @@ from coterie.estimators.caveats import (
     CLIPPED,
     SCALED_BY_DATA,
     SEEDED,
+    UNREAD,
     UNSUPPORTED,
     ClippedPointsWarning,
     DataDependentBallWarning,
     DataDependentScaleWarning,
     SeededFitWarning,
+    UnreadColumnsWarning,
     UnsupportedCentersWarning,
     scaled_by,
 )
@@ -72,6 +74,8 @@ from coterie.privacy import MAX_EPSILON
 
 _FLOATS: Final = (np.float64, np.float32)  # taken as they are; everything else becomes float64
 _SEEDS: Final = 1 << 32
+_LOOKED_AT: Final = 2000  # rows, for values that say nothing
+_MOST_UNREAD: Final = 0.5  # of a column's values, before a warning
 _PLANNED: Final = 8  # clusters of a plan whose number is to be chosen
 _SAID_TO_A_PLAN: Final = frozenset(signature(Plan.design).parameters)
 
@@ -170,6 +174,7 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self.cluster_centers_ = self.result_.centers
         self.labels_ = nearest(points, self.cluster_centers_)[0]
         self._warn_if_unusable(len(points))
+        self._warn_of_unread(X)
         return self
 
     @property
@@ -218,6 +223,17 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             warnings.warn(words, UnsupportedCentersWarning, stacklevel=3)
         if 2 * self.n_clipped_ > people:
             warnings.warn(CLIPPED, ClippedPointsWarning, stacklevel=3)
+
+    def _warn_of_unread(self, X: Any) -> None:
+        """Warn of columns whose values mostly say nothing to their features: texts for numbers, say."""
+        if self._schema is None:
+            return
+        columns, count = columns_of(X, [feature.name for feature in self._schema.features])
+        step = max(1, count // _LOOKED_AT)
+        unread = [f for f in self._schema.features if f.unread(columns[f.name][::step]) > _MOST_UNREAD]
+        if unread:
+            names = ", ".join(repr(feature.name) for feature in unread)
+            warnings.warn(UNREAD.format(names=names), UnreadColumnsWarning, stacklevel=3)
 
     def _exceptions(self, X: Any, points: NDArray[Any]) -> tuple[str, ...]:
         """Return what this fit does that the promise does not cover; warn of what was not warned of yet."""

@@ -32,6 +32,11 @@ CLIPPED: Final = (
     "More than half of the rows lie outside the ball and were drawn back to its surface: the centers are "
     "those of the clipped rows. Choose a center and a radius that hold the data, without looking at it."
 )
+UNREAD: Final = (
+    "Most values of {names} are none that the feature declares (a text where a number is wanted, another "
+    "spelling of a category, yes and no instead of true and false), and count as missing: convert the "
+    "column, or declare what stands in it."
+)
 
 _CLOSE: Final = 1e-9  # how closely a scaler meets its aim
 _SOME: Final = 2000  # rows that are looked at first
@@ -57,6 +62,10 @@ class UnsupportedCentersWarning(UserWarning):
 
 class ClippedPointsWarning(UserWarning):
     """Most rows lie outside the ball, so that the centers are not those of the data."""
+
+
+class UnreadColumnsWarning(UserWarning):
+    """Most values of a column are none that its feature declares, so that they all lie at one place."""
 
 
 def scaled_by(points: NDArray[Any]) -> str | None:

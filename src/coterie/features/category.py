@@ -90,6 +90,11 @@ class Category(Feature):
         missing = corner[MISSING] if self.missing == "own" else _MIDDLE
         return places(column, keys(self.values), unknown, missing)
 
+    def understood(self, column: Column) -> NDArray[np.bool_]:
+        """Tell which values are declared; all, if the others have a corner of their own."""
+        found = places(column, keys(self.values), _MIDDLE, _MIDDLE) != _MIDDLE
+        return np.asarray(found | (self.unknown == "own"))
+
     def place(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return where corners lie: (n,) -> (n, m-1)."""
         steps = np.arange(1, len(self.corners))  # j

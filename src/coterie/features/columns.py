@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from coterie.errors import MissingExtraError, PointError
+from coterie.plain.canonical import shown
 
 if TYPE_CHECKING:
     from coterie.features.feature import Column
@@ -51,7 +53,7 @@ def holds_records(table: Any) -> bool:
 
 
 def _of_mapping(table: Mapping[str, Any], names: Iterable[str]) -> dict[str, Column]:
-    return {name: _column(table[name] if name in table else _lacking(name)) for name in names}
+    return {name: _column(table[name] if name in table else _lacking(name, table)) for name in names}
 
 
 def _of_records(records: Sequence[Any], names: Sequence[str] | None) -> dict[str, Column]:
@@ -74,7 +76,7 @@ def _of_frame(table: Any, names: Sequence[str] | None) -> dict[str, Column]:
         frame = frame.collect()
     known = set(frame.columns)
     return {
-        name: _series(frame[name]) if name in known else _lacking(name)
+        name: _series(frame[name]) if name in known else _lacking(name, frame.columns)
         for name in (frame.columns if names is None else names)
     }
 
@@ -91,8 +93,13 @@ def _column(column: Any) -> Column:
 
 
 def _series(series: Any) -> Column:
-    """Return a narwhals series as an array if it is one of numbers, else as Python values."""
+    """Return a narwhals series as an array if it is one of numbers or of vectors, else as Python values."""
     kind = series.dtype
+    if type(kind).__name__ == "Array":
+        vectors = series.to_numpy()  # where a vector is missing, NaN; object arrays of some libraries
+        if vectors.ndim == 2 and vectors.dtype.kind in "fiu":
+            whole: Column = vectors
+            return whole
     if kind.is_float() or kind.is_integer():
         found: Column = series.to_numpy()  # where a number is missing, NaN
         return found
@@ -100,8 +107,19 @@ def _series(series: Any) -> Column:
     return values
 
 
-def _lacking(name: str) -> Any:
-    raise PointError(f"the table has no column {name!r}, which the schema declares")
+def _lacking(name: str, known: Iterable[Any]) -> Any:
+    """Refuse, and name the columns that are most like it: names are the table's, not people's."""
+    names = {str(one).strip().casefold(): str(one) for one in known}
+    near = get_close_matches(name.strip().casefold(), names, 3)
+    there = (
+        " or ".join(shown(names[one]) for one in near)
+        if near
+        else ", ".join(map(shown, [*names.values()][:8]))
+    )
+    raise PointError(
+        f"the table has no column {name!r}, which the schema declares; it has {there or 'no columns'}: "
+        "rename it, or declare the feature by that name"
+    )
 
 
 def _narwhals() -> Any:

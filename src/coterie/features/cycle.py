@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from coterie.features.arithmetic import TURN, on_circle
 from coterie.features.feature import Column, Feature
 from coterie.features.number import LARGEST, SMALLEST
-from coterie.features.reading import CONCENTRATION, VALUE, Block, Estimate, fraction
+from coterie.features.reading import CONCENTRATION, VALUE, Block, Estimate, along, fraction
 from coterie.features.values import numbers
 from coterie.plain.checks import checked_real
 
@@ -58,6 +58,10 @@ class Cycle(Feature):
         found = numbers(column)
         return np.where(np.isfinite(found), found, np.nan)
 
+    def understood(self, column: Column) -> NDArray[np.bool_]:
+        """Tell which values are numbers."""
+        return ~np.isnan(numbers(column))
+
     def place(self, codes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return where numbers lie: (n,) -> (n, 2)."""
         gone = np.isnan(codes)
@@ -85,9 +89,9 @@ class Cycle(Feature):
     def estimates(self, block: Block) -> tuple[Estimate, ...]:
         """Return the usual time with its interval, and how much people agree."""
         time, length = self._at(block.place)
-        along = block.place / max(length * self.weight * 0.5, 1e-300)
-        across = np.array([-along[1], along[0]])
-        reach, radial = block.reach(across), block.reach(along)
+        outward = along(block.place)
+        across = np.array([-outward[1], outward[0]])
+        reach, radial = block.reach(across), block.reach(outward)
         distance = length * self.weight * 0.5
         if reach < distance:
             angle, turn = math.atan2(block.place[1], block.place[0]), math.asin(reach / distance)

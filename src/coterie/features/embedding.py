@@ -4,22 +4,40 @@
     coordinates = q·(weight·2⁻²¹)
 
 A vector that is longer is shortened to length norm.
+
+With `projected`, m of its directions, drawn once for all plans, stand for the whole vector: with R the public
+rotation of the wire page, of size S,
+
+    q' = the integers of (R·q)_1 … (R·q)_m divided by √(S·m), in the ball of radius 2²⁰
+    coordinates = q'·(weight·2⁻²¹)
+
+Squared distances are kept within about √(2/m) of themselves, whatever the dimension; noise is that of m
+coordinates. The way back is the shortest vector that is projected there: it tells which of several centers a
+vector is nearest to, and has m of `dimension` parts of the center's own square.
 """
 
 from __future__ import annotations
 
+import hashlib
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from functools import lru_cache
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.errors import PlanError
 from coterie.features.feature import MOST_COORDINATES, Column, Feature
 from coterie.features.number import LARGEST, SMALLEST
-from coterie.features.reading import CONCENTRATION, Block, Estimate, fraction
+from coterie.features.reading import CONCENTRATION, Block, Estimate, along, fraction
 from coterie.features.values import as_vector, listed
 from coterie.geometry.ball import SCALE, quantize
-from coterie.plain.checks import checked_integer, checked_real
+from coterie.geometry.rotation import Rotation
+from coterie.plain.checks import checked_fields, checked_integer, checked_real
+
+_NUMBERS_AT_A_TIME: Final = 1 << 20  # 8 MB of them, and a few copies
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +52,9 @@ class Embedding(Feature):
         The largest length that counts; two opposite vectors of this length are `weight` apart.
     missing : {"middle"}
         A record without `dimension` finite numbers lies at 0.
+    projected : int, optional
+        Of how many public random directions the vector is seen, at most `dimension`; all of it if None. In a
+        study of many dimensions, 64 to 128 find groups that the whole vector's noise would hide.
 
     Examples
     --------
@@ -45,16 +66,38 @@ class Embedding(Feature):
     dimension: int
     norm: float
     missing: str = field(default="middle", kw_only=True)
+    projected: int | None = field(default=None, kw_only=True)
 
     def _check(self) -> None:
         self._set("dimension", checked_integer("dimension", self.dimension, 1, MOST_COORDINATES))
         self._set("norm", checked_real("norm", self.norm, SMALLEST, LARGEST))
         self._set_choice("missing", "middle")
+        if self.projected is not None:
+            self._set("projected", checked_integer("projected", self.projected, 1, self.dimension))
 
     @property
     def coordinates(self) -> int:
-        """As many as the vector has numbers."""
-        return self.dimension
+        """As many as the vector has numbers, or as many as it is projected to."""
+        return self.projected or self.dimension
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form, with `projected` only where it is declared."""
+        plain = Feature.to_dict(self)
+        return {name: value for name, value in plain.items() if (name, value) != ("projected", None)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Read the JSON form: the fields of this kind, `projected` only where it is declared."""
+        fields = {*cls.defaults(), "name", "dimension", "norm"} | ({"projected"} & data.keys())
+        checked_fields(cls.kind, data, {"kind", *fields})
+        if "projected" in data and data["projected"] is None:
+            raise PlanError("projected must be an integer, or not be there, got None")
+        return cls(**{name: data[name] for name in fields})
+
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        """Return the fields that a declaration may leave out, as they then are; `projected` stays out."""
+        return {name: value for name, value in super(cls, cls).defaults().items() if name != "projected"}
 
     def codes(self, column: Column) -> NDArray[np.float64]:
         """Return the vectors of a column, zeros where there is none: n values -> (n, dimension)."""
@@ -69,18 +112,54 @@ class Embedding(Feature):
             found = np.array(rows, dtype=np.float64).reshape(-1, self.dimension)
         return np.where(np.isfinite(found).all(axis=1, keepdims=True), found, 0.0)
 
+    def understood(self, column: Column) -> NDArray[np.bool_]:
+        """Tell which values are vectors of this dimension."""
+        rows = [as_vector(value, self.dimension) for value in listed(column)]
+        return np.array([bool(np.isfinite(row).all()) for row in rows], dtype=np.bool_)
+
+    def points(self, column: Column) -> NDArray[np.float64]:
+        """Return the coordinates of a column's vectors, few at a time: n values -> (n, coordinates)."""
+        found = np.empty((len(column), self.coordinates))
+        step = max(1, _NUMBERS_AT_A_TIME // self.dimension)
+        for start in range(0, len(column), step):
+            found[start : start + step] = self.place(self.codes(column[start : start + step]))
+        return found
+
     def place(self, codes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return where vectors lie: (n, dimension) -> (n, dimension)."""
+        """Return where vectors lie: (n, dimension) -> (n, coordinates)."""
         quantized, _ = quantize(codes, None, self.norm)
+        if self.projected is not None:
+            rotation = _rotation(self.dimension)
+            seen = rotation.apply(quantized)[:, : self.projected]
+            quantized, _ = quantize(seen / math.sqrt(rotation.size * self.projected), None, SCALE)
         return quantized * (self.weight * 0.5 / SCALE)
 
     def value(self, place: NDArray[np.float64]) -> list[float]:
-        """Return the vector at a place, in its own units."""
-        return [float(each) for each in place * (2.0 / self.weight) * self.norm]
+        """Return the vector at a place, in its own units; the shortest where the vector was projected."""
+        vector = place * (2.0 / self.weight) * self.norm
+        if self.projected is not None:
+            vector = _lift(self.dimension, self.projected) @ vector
+        return [float(each) for each in vector]
 
     def estimates(self, block: Block) -> tuple[Estimate, ...]:
         """Return how long the mean vector is, as a share of the largest length."""
         half = self.weight * 0.5
         distance = float(np.linalg.norm(block.place))
-        reach = block.reach(block.place / max(distance, 1e-300))
+        reach = block.reach(along(block.place))
         return (fraction(self.name, CONCENTRATION, None, distance / half, reach / half),)
+
+
+@lru_cache(maxsize=4)
+def _rotation(dimension: int) -> Rotation:
+    """Return the public rotation of vectors of this dimension, the same for every plan."""
+    key = hashlib.sha256(f"coterie/1/projection/{dimension}".encode()).digest()[:16]
+    return Rotation.from_key(key, 1 << (dimension - 1).bit_length())
+
+
+@lru_cache(maxsize=4)
+def _lift(dimension: int, projected: int) -> NDArray[np.float64]:
+    """Return the pseudo-inverse of the projection: (dimension, projected)."""
+    rotation = _rotation(dimension)
+    projection = rotation.matrix(dimension)[:projected] / math.sqrt(rotation.size * projected)
+    inverse: NDArray[np.float64] = np.linalg.pinv(projection).astype(np.float64)
+    return inverse

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from coterie.errors import PlanError
 from coterie.features.reading import Block, Estimate
+from coterie.features.values import absent, listed
 from coterie.plain.canonical import SAFE_INTEGER, shown
 from coterie.plain.checks import checked_choice, checked_fields, checked_integer, checked_list, checked_real
 
@@ -104,6 +105,15 @@ class Feature(ABC):
     def points(self, column: Column) -> NDArray[np.float64]:
         """Return the coordinates of a column's values: n values -> (n, coordinates)."""
         return self.place(self.codes(column))
+
+    @abstractmethod
+    def understood(self, column: Column) -> NDArray[np.bool_]:
+        """Tell which values of a column say something to this feature: n values -> (n,). Not private."""
+
+    def unread(self, column: Column) -> float:
+        """Return the part of the values that are there of which the feature makes nothing. Not private."""
+        there = np.array([not absent(value) for value in listed(column)], dtype=np.bool_)
+        return float((there & ~self.understood(column)).sum() / max(1, there.sum()))
 
     @abstractmethod
     def value(self, place: NDArray[np.float64]) -> Any:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from coterie.errors import PlanError
 from coterie.features.arithmetic import binary_log
 from coterie.features.feature import Column, Feature
-from coterie.features.reading import VALUE, Block, Estimate
+from coterie.features.reading import VALUE, Block, Estimate, within
 from coterie.features.values import MISSING, numbers
 from coterie.plain.checks import checked_real
 
@@ -77,6 +77,10 @@ class Number(Feature):
             return np.where((found >= self.low) & (found <= self.high), found, MISSING)
         return np.clip(found, self.low, self.high)  # NaN stays
 
+    def understood(self, column: Column) -> NDArray[np.bool_]:
+        """Tell which values are numbers, inside the bounds or outside."""
+        return ~np.isnan(numbers(column))
+
     def place(self, codes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return where numbers lie: (n,) -> (n, 1)."""
         gone = np.isnan(codes)
@@ -102,6 +106,6 @@ class Number(Feature):
 
     def estimates(self, block: Block) -> tuple[Estimate, ...]:
         """Return the number with its interval, in its unit."""
-        middle, reach = float(block.place[0]), block.reach(np.ones(1))
-        low, high = self._at(middle - reach), self._at(middle + reach)
-        return (Estimate(self.name, VALUE, None, self._at(middle), low, high, self.unit),)
+        end = 0.5 * self.weight
+        value, low, high = map(self._at, within(float(block.place[0]), block.reach(np.ones(1)), -end, end))
+        return (Estimate(self.name, VALUE, None, value, low, high, self.unit),)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.features.feature import MOST_COORDINATES, Column, Feature, checked_values, keys
-from coterie.features.reading import VALUE, Block, Estimate
+from coterie.features.reading import VALUE, Block, Estimate, within
 from coterie.features.values import places
 
 _ENDS: Final = {"low": -0.5, "middle": 0.0, "high": 0.5}
@@ -45,6 +45,10 @@ class Ordinal(Feature):
         """Return the places of a column's levels, -1 where there is none: n values -> (n,)."""
         return places(column, keys(self.levels), _GONE, _GONE)
 
+    def understood(self, column: Column) -> NDArray[np.bool_]:
+        """Tell which values are levels."""
+        return np.asarray(self.codes(column) != _GONE)
+
     def place(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return where levels lie: (n,) -> (n, 1)."""
         share = np.where(codes == _GONE, _ENDS[self.missing], codes / (len(self.levels) - 1) - 0.5)
@@ -61,6 +65,6 @@ class Ordinal(Feature):
 
     def estimates(self, block: Block) -> tuple[Estimate, ...]:
         """Return the mean level, counted from 1, with its interval and the nearest level's name."""
-        middle, reach = float(block.place[0]), block.reach(np.ones(1))
-        low, high = self._at(middle - reach), self._at(middle + reach)
-        return (Estimate(self.name, VALUE, self.value(block.place), self._at(middle), low, high, self.unit),)
+        end = 0.5 * self.weight
+        value, low, high = map(self._at, within(float(block.place[0]), block.reach(np.ones(1)), -end, end))
+        return (Estimate(self.name, VALUE, self.value(block.place), value, low, high, self.unit),)

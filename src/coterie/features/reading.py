@@ -3,6 +3,11 @@
 A center is a mean of many people's points, with an error. Each feature turns its own coordinates into figures
 that people know, and the error's covariance into an interval for each of them: a figure that is linear in the
 coordinates, aᵀx, has variance aᵀCa.
+
+Noise may carry a center out of the range that means can have. What was found is then drawn to the nearest end
+first, and the interval spans z·√(aᵀCa) to either side of that, cut at the ends. Nothing in the range is
+farther from the end than from what lay beyond it, so the interval holds what the uncut one holds, and it is
+never narrower than one side of it.
 """
 
 from __future__ import annotations
@@ -73,12 +78,36 @@ class Block:
         return self.deviations * math.sqrt(max(variance, 0.0))
 
 
+def along(place: NDArray[np.float64]) -> NDArray[np.float64]:  # (d,) -> (d,)
+    """Return the direction of a place from the middle, any where it is the middle: of length 1.
+
+    Examples
+    --------
+    >>> along(np.array([0.0, -2.0])).tolist(), along(np.zeros(2)).tolist()
+    ([0.0, -1.0], [1.0, 0.0])
+    """
+    length = float(np.linalg.norm(place))
+    return place / length if length > 0 else np.eye(1, len(place))[0]
+
+
+def within(found: float, reach: float, low: float, high: float) -> tuple[float, float, float]:
+    """Return what was found, drawn into a range, and the ends of its interval there.
+
+    Examples
+    --------
+    >>> within(-0.5, 0.25, 0.0, 1.0)
+    (0.0, 0.0, 0.25)
+    """
+    middle = min(max(found, low), high)
+    return middle, max(middle - reach, low), min(middle + reach, high)
+
+
 def fraction(
     feature: str, what: str, label: str | int | None, value: float, reach: float, raw: float | None = None
 ) -> Estimate:
     """Return a figure from 0 to 1 with its interval, which is around `raw` where that is given."""
-    middle = value if raw is None else raw
-    value, low, high = (min(max(each, 0.0), 1.0) for each in (value, middle - reach, middle + reach))
+    _, low, high = within(value if raw is None else raw, reach, 0.0, 1.0)
+    value = min(max(value, 0.0), 1.0)
     return Estimate(feature, what, label, value, min(low, value), max(high, value))
 
 

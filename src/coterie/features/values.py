@@ -57,6 +57,24 @@ def as_key(value: object) -> str | float | None:
     return None if math.isnan(number) else number
 
 
+def absent(value: object) -> bool:
+    """Tell whether nothing is there: None, NaN, an empty text, or what data frames put in their place.
+
+    Examples
+    --------
+    >>> [absent(value) for value in (None, float("nan"), "", "n/a", 0)]
+    [True, True, True, False, False]
+    """
+    if isinstance(value, str):
+        return value == ""
+    return (
+        value is None
+        or type(value).__name__ in ("NAType", "NaTType")
+        or value is np.ma.masked
+        or (isinstance(value, float | np.floating) and bool(np.isnan(value)))
+    )
+
+
 def as_truth(value: object) -> float:
     """Return 1 for true and the number 1, 0 for false and the number 0, NaN for everything else.
 

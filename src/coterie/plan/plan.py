@@ -29,6 +29,7 @@ from coterie.plan.questions import Questions
 
 if TYPE_CHECKING:
     from coterie.features import Feature, Schema
+    from coterie.plan.collection import Collection
 
 FORMAT: Final = "coterie-plan"
 VERSION: Final = 1
@@ -50,6 +51,7 @@ _FIELDS: Final = (
     "after",
     "parameters",
 )
+_WHERE_DECLARED: Final = ("features", "collection")  # they stand in the JSON only where there are any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +94,9 @@ class Plan(Questions):
     features : Schema or None
         The declared features of people's records; dimension and ball follow from them (in a follow-up plan
         the ball may be another). None where people have points. It stands in the JSON where there is one.
+    collection : Collection or None
+        When reports are taken in, from how many people on they are decoded and how long they are kept. None
+        leaves it to the collector. It stands in the JSON where there is one.
     parameters : Parameters
         What the protocol adds, here `CodewordParameters`.
 
@@ -119,6 +124,7 @@ class Plan(Questions):
     study: str | None = None
     after: tuple[str, ...] = ()
     features: Schema | None = None
+    collection: Collection | None = None
     id_bytes: bytes = field(init=False, repr=False, compare=False)  # the id as 32 bytes
 
     def __post_init__(self) -> None:
@@ -151,6 +157,7 @@ class Plan(Questions):
                 f"minimum_batch {self.minimum_batch} must not exceed expected_users {self.expected_users}: "
                 "no batch could be released"
             )
+        self._check_collection()
         self.check_promise()
         object.__setattr__(self, "id_bytes", hashlib.sha256(canonical_bytes(self.to_dict())).digest())
 
@@ -173,6 +180,20 @@ class Plan(Questions):
                 f"got radius {self.radius!r}; only a follow-up plan may have another ball"
             )
 
+    def _check_collection(self) -> None:
+        """Refuse a minimum that nobody can reach, or below which a shuffler releases nothing."""
+        if self.collection is None:
+            return
+        from coterie.plan.collection import Collection
+
+        if not isinstance(self.collection, Collection):
+            raise PlanError(f"collection must be a Collection, got {shown(self.collection)}")
+        if not self.minimum_batch <= self.collection.minimum <= self.expected_users:
+            raise PlanError(
+                f"collection.minimum must be in [{self.minimum_batch}, {self.expected_users}], from the "
+                f"smallest batch to expected_users, got {self.collection.minimum}"
+            )
+
     @classmethod
     def design(
         cls,
@@ -191,6 +212,7 @@ class Plan(Questions):
         ids: str = "random",
         study: str | None = None,
         after: Any = (),
+        collection: Collection | Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Self:
         """Choose the protocol's parameters from the public facts of a study and freeze the plan.
@@ -226,6 +248,8 @@ class Plan(Questions):
             What the plan follows up, for *other* people: the result (or its population) of a first study,
             whose ball and `study` it then takes where they are not given. Or only the ids of the plans whose
             results it is designed from.
+        collection : Collection or mapping, optional
+            When reports are taken in, from how many people on they are decoded and how long they are kept.
         **options
             What the protocol's design takes besides; see its function in `coterie.plan.protocols`.
 
@@ -279,7 +303,12 @@ class Plan(Questions):
         parameters_class(protocol, model)  # before δ: a protocol that does not run there says so
         facts = Facts(**{name: public[name] for name in names}, delta=checked_delta(model, delta))
         parameters = design_parameters(protocol, facts, options)
-        return cls(**public, features=schema, delta=delta, parameters=parameters)
+        how = None
+        if collection is not None:
+            from coterie.plan.collection import as_collection
+
+            how = as_collection(collection)
+        return cls(**public, features=schema, collection=how, delta=delta, parameters=parameters)
 
     def follow_up(self, result: Any, expected_users: int, **changes: Any) -> Self:
         """Design a plan for other people from what this one's people told: a ball where people are.
@@ -376,7 +405,11 @@ class Plan(Questions):
             "center": None if self.center is None else list(self.center),
             "after": list(self.after),
             "parameters": self.parameters.to_dict(),
-            **({} if self.features is None else {"features": self.features.to_dict()}),
+            **{
+                name: value.to_dict()
+                for name in _WHERE_DECLARED
+                if (value := getattr(self, name)) is not None
+            },
         }
 
     def to_json(self) -> str:
@@ -402,16 +435,20 @@ class Plan(Questions):
             raise PlanError(
                 f"version must be the integer {VERSION}, got {shown(version)}; later coteries read later ones"
             )
-        own = ("features",) if "features" in data else ()  # it stands there only where it is declared
+        own = tuple(name for name in _WHERE_DECLARED if name in data)
         fields = checked_fields("plan", data, ("format", "version", *_FIELDS, *own))
         known = {name: fields[name] for name in _FIELDS}
         known["parameters"] = parameters_class(fields["protocol"], fields["model"]).from_dict(
             fields["parameters"]
         )
-        if own:
+        if "features" in own:
             from coterie.features import Schema
 
             known["features"] = Schema.from_dict(fields["features"])
+        if "collection" in own:
+            from coterie.plan.collection import Collection
+
+            known["collection"] = Collection.from_dict(fields["collection"])
         return cls(**known)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:

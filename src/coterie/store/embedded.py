@@ -2,12 +2,7 @@
 
     FOLDER/store                      format and version
            log/00000001.segment       what came in since the last compaction, of all plans (`segments`)
-           studies/PLAN/plan          canonical JSON
-                        state         open or closed, counts, and which of the files below count (`state`)
-                        *.parquet     what counts, withdrawn ids, released ids: sorted (`parquet`)
-                        batches/      named by their digests
-                        documents/
-                        invitations   marks of tokens, sorted
+           studies/PLAN/              a plan, its state and what counts (`study_folder`)
            work/                      temporary files of a compaction
 
 A commit is one write and one `fdatasync`, however many requests it serves. A compaction completes the
@@ -31,18 +26,17 @@ import shutil
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Final, TypedDict
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import FileError
-from coterie.plain.files import replacing, sync_folder
+from coterie.plain.files import sync_folder
 from coterie.plan import Plan
 from coterie.store.base import (
-    MARK_BYTES,
     Batch,
     Counts,
     Store,
@@ -56,10 +50,8 @@ from coterie.store.base import (
     checked_ids,
     checked_marks,
     checked_name,
-    joined,
 )
-from coterie.store.merge import Merged, merged
-from coterie.store.parquet import SortedFile, read_sorted, write_sorted
+from coterie.store.merge import Bounds
 from coterie.store.pieces import FolderPiece, StoreInPieces
 from coterie.store.segments import (
     REPORTS,
@@ -71,7 +63,8 @@ from coterie.store.segments import (
     room_on_disk,
     write_segment,
 )
-from coterie.store.state import FORMAT, VERSION, State, read_checked, write_checked
+from coterie.store.state import FORMAT, VERSION, read_checked, write_checked
+from coterie.store.study_folder import StudyFolder, sweep
 from coterie.wire.layout import ID_BYTES, as_rows
 
 SEGMENT_BYTES: Final = 1 << 28  # a segment that is larger is completed
@@ -79,26 +72,6 @@ SEGMENT_BYTES: Final = 1 << 28  # a segment that is larger is completed
 _SEGMENT: Final = re.compile(r"([0-9]{8,18})\.segment")
 _PLAN_ID: Final = re.compile(r"[0-9a-f]{64}")
 _TITLE: Final = f"{FORMAT} {VERSION}\n".encode()
-
-
-class _Bounds(TypedDict):
-    """What a merge may take."""
-
-    folder: Path
-    memory_reports: int | None
-
-
-@dataclass(slots=True)
-class _Open:
-    """A study in memory."""
-
-    plan: Plan
-    folder: Path
-    state: State
-    pending: dict[int, int] = field(
-        default_factory=lambda: defaultdict(int)
-    )  # reports in a segment not merged
-    marks: NDArray[np.bytes_] | None = None  # sorted; None until they are asked for
 
 
 class EmbeddedStore(Store):
@@ -121,16 +94,16 @@ class EmbeddedStore(Store):
 
     def __init__(self, folder: str | os.PathLike[str], *, memory_reports: int | None = None) -> None:
         self._folder = Path(folder).absolute()
-        self._log, self._studies_folder = self._folder / "log", self._folder / "studies"
-        self._bounds = _Bounds(folder=self._folder / "work", memory_reports=memory_reports)
+        self._log = self._folder / "log"
+        self._bounds = Bounds(folder=self._folder / "work", memory_reports=memory_reports)
         self._lock = threading.Lock()  # the growing segment and the states
         self._work = threading.Lock()  # compactions and all else that replaces files; taken before _lock
-        self._segments: dict[int, set[str]] = {}  # complete ones and whose entries they hold
+        self._studies: dict[str, StudyFolder] = {}
+        self._segments: dict[int, set[str]] = {}  # complete ones, and whose entries they hold
         self._writer: SegmentWriter | None = None
         self._writer_plans: set[str] = set()
         self._last = 0  # the highest number of a segment so far
-        self._studies: dict[str, _Open] = {}
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._handle = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             _lock_folder(self._handle, self._folder)
@@ -146,36 +119,35 @@ class EmbeddedStore(Store):
         """Make what is missing of a new store, check the version of an old one."""
         title = self._folder / "store"
         if not title.exists():
-            if others := sorted(path.name for path in self._folder.iterdir() if path.name[0] != "."):
-                if others not in (["log"], ["log", "studies"]):
-                    raise StoreError(f"{self._folder} is no store and not empty; choose another folder")
-                if any(self._log.iterdir()):
-                    raise FileError(title, 0, "the file that says which version the store has", "none")
-            for path in (self._log, self._studies_folder):
+            others = sorted(path.name for path in self._folder.iterdir() if path.name[0] != ".")
+            if others not in ([], ["log"], ["log", "studies"]):
+                raise StoreError(f"{self._folder} is no store and not empty; choose another folder")
+            if others and any(self._log.iterdir()):
+                raise FileError(title, 0, "the file that says which version the store has", "none")
+            for path in (self._log, self._folder / "studies"):
                 path.mkdir(mode=0o700, exist_ok=True)
             write_checked(title, _TITLE)
             sync_folder(self._folder.parent)
         if (found := read_checked(title)) != _TITLE:
             raise FileError(title, 0, repr(_TITLE), f"{found[:40]!r}: a store of another version")
-        _sweep(self._folder)
-        _sweep(self._log)
+        sweep(self._folder)
+        sweep(self._log)
         shutil.rmtree(self._folder / "work", ignore_errors=True)
         (self._folder / "work").mkdir(mode=0o700)
 
     def _load(self) -> None:
         """Read the studies, then all segments to their last byte, and finish what a crash left to do."""
-        for folder in sorted(self._studies_folder.iterdir()):
+        for folder in sorted((self._folder / "studies").iterdir()):
             if not _PLAN_ID.fullmatch(folder.name):
                 raise FileError(folder, 0, "a study, named by the id of its plan", "something else")
-            if (study := _load_study(folder)) is not None:
+            if (study := StudyFolder.load(folder)) is not None:
                 self._studies[folder.name] = study
         numbers = []
         for path in self._log.iterdir():
             if not (match := _SEGMENT.fullmatch(path.name)):
                 raise FileError(path, 0, "a segment", "something else")
             numbers.append(int(match[1]))
-        through = max((study.state.through for study in self._studies.values()), default=0)
-        self._last = max([*numbers, through])
+        self._last = max([0, *numbers, *(study.state.through for study in self._studies.values())])
         for number in sorted(numbers):
             size = recover(self._path(number), number) if number == max(numbers) else None
             if size == 0:
@@ -197,11 +169,11 @@ class EmbeddedStore(Store):
             plan_id = plan.hex()
             if (study := self._studies.get(plan_id)) is None:
                 raise FileError(self._path(number), 0, "entries of plans that are here", f"plan {plan_id}")
-            if len(body) % (study.plan.report_width if kind == REPORTS else ID_BYTES):
+            if len(body) % _width(study, kind):
                 raise FileError(self._path(number), 0, "whole reports", f"others, of plan {plan_id}")
             found.add(plan_id)
             if number > study.state.through:
-                study.pending[number] += len(body) // study.plan.report_width if kind == REPORTS else 0
+                study.pending[number] += _reports_in(study, kind, body)
         return found
 
     def shut(self) -> None:
@@ -218,7 +190,6 @@ class EmbeddedStore(Store):
         if self._handle >= 0:
             os.close(self._handle)  # and with it the lock
             self._handle = -1
-        self._studies = {}
 
     # ------------------------------------------------------------ plans
 
@@ -227,37 +198,45 @@ class EmbeddedStore(Store):
             self._check_open()
             if plan.id in self._studies:
                 return False
-            folder = self._studies_folder / plan.id
-            with room_on_disk():
-                for path in (folder, folder / "batches", folder / "documents"):
-                    path.mkdir(mode=0o700, exist_ok=True)
-                sync_folder(self._studies_folder)
-            write_checked(folder / "plan", plan.to_json().encode())
-            study = _Open(plan, folder, State())
-            write_checked(folder / "state", study.state.to_bytes())
-            self._studies[plan.id] = study
+            self._studies[plan.id] = StudyFolder.create(plan, self._folder / "studies" / plan.id)
             return True
 
     def plan_ids(self) -> list[str]:
+        self._check_open()
         return sorted(self._studies)
 
     def study(self, plan_id: str) -> Study:
         study = self._study(plan_id)
         with self._lock:
             state, pending = study.state, sum(study.pending.values())
-        counts = replace(state.counts, received=state.counts.received + pending, batches=len(state.digests))
+        received = state.counts.received + pending
+        counts = replace(state.counts, received=received, batches=len(state.digests))
         return Study(study.plan, state.state, counts)
 
-    def _study(self, plan_id: str) -> _Open:
+    def _check_open(self) -> None:
+        if self._handle < 0:
+            raise StoreError("the store was shut")
+
+    def _study(self, plan_id: str) -> StudyFolder:
         self._check_open()
         study = self._studies.get(plan_id)
         if study is None:
             raise UnknownPlanError(f"the store holds no plan {plan_id[:64]}")
         return study
 
-    def _check_open(self) -> None:
-        if self._handle < 0:
-            raise StoreError("the store was shut")
+    def _taking(self, plan_id: str) -> StudyFolder:
+        """Return a study that is open."""
+        study = self._study(plan_id)
+        if study.state.state is not StudyState.OPEN:
+            raise StudyClosedError("the study is closed")
+        return study
+
+    def _existing(self, plan_id: str) -> StudyFolder:
+        """Return a study whose reports were not deleted."""
+        study = self._study(plan_id)
+        if study.state.state is StudyState.DELETED:
+            raise StoreError("the reports of this study were deleted, as its plan says")
+        return study
 
     # ------------------------------------------------------------ while a study is open
 
@@ -281,13 +260,6 @@ class EmbeddedStore(Store):
             self._taking(plan_id)
             self._commit(WITHDRAWN, {plan_id: checked_ids(ids).tobytes()})
 
-    def _taking(self, plan_id: str) -> _Open:
-        """Return a study that is open."""
-        study = self._study(plan_id)
-        if study.state.state is not StudyState.OPEN:
-            raise StudyClosedError("the study is closed")
-        return study
-
     def _commit(self, kind: int, bodies: dict[str, bytes]) -> None:
         """Write one frame and flush it; the caller holds the lock."""
         entries = [Entry(kind, bytes.fromhex(plan_id), body) for plan_id, body in bodies.items() if body]
@@ -301,103 +273,64 @@ class EmbeddedStore(Store):
         self._writer.append(entries)
         for plan_id, body in bodies.items():
             study = self._studies[plan_id]
-            study.pending[self._writer.number] += (
-                len(body) // study.plan.report_width if kind == REPORTS else 0
-            )
+            study.pending[self._writer.number] += _reports_in(study, kind, body)
             self._writer_plans.add(plan_id)
 
     def _complete(self) -> None:
         """Seal the growing segment; the caller holds the lock."""
-        if self._writer is None:
-            return
-        self._writer.seal()
-        self._segments[self._writer.number] = self._writer_plans
-        self._writer, self._writer_plans = None, set()
+        if self._writer is not None:
+            self._writer.seal()
+            self._segments[self._writer.number] = self._writer_plans
+            self._writer, self._writer_plans = None, set()
 
     def close(self, plan_id: str) -> None:
         with self._lock:
             study = self._study(plan_id)
             if study.state.state is StudyState.OPEN:
-                self._publish(study, replace(study.state, state=StudyState.CLOSED))
-
-    def _publish(self, study: _Open, state: State) -> None:
-        """Make a state the one that holds; the caller holds the lock."""
-        write_checked(study.folder / "state", state.to_bytes())
-        study.state = state
+                study.publish(replace(study.state, state=StudyState.CLOSED))
 
     # ------------------------------------------------------------ reading
 
     def compact(self, plan_id: str) -> Counts:
         with self._work, room_on_disk():
-            self._compact(plan_id)
+            self._compact(self._study(plan_id))
         return self.study(plan_id).counts
 
-    def _compact(self, plan_id: str) -> None:
-        """Merge and publish; the caller holds the right to work."""
+    def _compact(self, study: StudyFolder) -> None:
+        """Merge, publish, and take the entries out of the log; the caller holds the right to work."""
         with self._lock:
-            study = self._study(plan_id)
             if study.pending:
                 self._complete()
-            before = study.state
             numbers = sorted(study.pending)
         if numbers:
-            withdrawn = self._grown(study, "withdrawn", self._rows(study, numbers, WITHDRAWN))
-            left_out = [read_sorted(study.folder, ids, ID_BYTES) for ids in (withdrawn, before.released)]
-            totals, width = Merged(), study.plan.report_width
-            kept = read_sorted(study.folder, before.reports, width)
-            new = self._rows(study, numbers, REPORTS)
-            chunks = merged(itertools.chain(kept, new), width, left_out, totals=totals, **self._bounds)
-            name = f"reports-{before.generation + 1}.parquet"
-            reports = write_sorted(study.folder, name, "report", width, chunks)
+            merged = study.merged(
+                self._rows(study, numbers, WITHDRAWN), self._rows(study, numbers, REPORTS), self._bounds
+            )
             with self._lock:
-                received = sum(study.pending[number] for number in numbers)
-                counts = replace(
-                    before.counts,
-                    received=before.counts.received + received,
-                    counted=totals.counted,
-                    duplicates=before.counts.duplicates + totals.duplicates,
-                    conflicting=before.counts.conflicting + totals.conflicting,
-                    withdrawn=withdrawn.rows if withdrawn else 0,
-                )
-                state = replace(  # of now: the study may have been closed meanwhile
-                    study.state,
-                    generation=before.generation + 1,
+                received = merged.counts.received + sum(study.pending[number] for number in numbers)
+                state = replace(
+                    merged,
+                    state=study.state.state,  # it may have been closed meanwhile
                     through=numbers[-1],
-                    counts=counts,
-                    reports=reports,
-                    withdrawn=withdrawn,
+                    counts=replace(merged.counts, received=received),
                 )
-                self._publish(study, state)
+                study.publish(state)
                 for number in numbers:
                     del study.pending[number]
-        _tidy(study)
-        self._scrub(plan_id, study.state.through)
+        study.tidy()
+        self._scrub(study.plan.id, study.state.through)
 
-    def _rows(self, study: _Open, numbers: list[int], kind: int) -> Iterator[NDArray[np.uint8]]:
+    def _rows(self, study: StudyFolder, numbers: list[int], kind: int) -> Iterator[NDArray[np.uint8]]:
         """Yield what segments hold of a study."""
-        width = study.plan.report_width if kind == REPORTS else ID_BYTES
         for number in numbers:
             for found, plan_id, body in read_segment(self._path(number), number):
                 if found == kind and plan_id == study.plan.id_bytes:
-                    yield as_rows(body, width)
-
-    def _grown(self, study: _Open, name: str, pieces: Iterator[NDArray[np.uint8]]) -> SortedFile | None:
-        """Return the file of a set of ids, `withdrawn` or `released`, once more have come to it."""
-        before: SortedFile | None = getattr(study.state, name)
-        first = next(pieces, None)
-        if first is None:
-            return before
-        kept = read_sorted(study.folder, before, ID_BYTES)
-        chunks = merged(itertools.chain(kept, [first], pieces), ID_BYTES, **self._bounds)
-        name = f"{name}-{study.state.generation + 1}.parquet"
-        return write_sorted(study.folder, name, "id", ID_BYTES, chunks)
+                    yield as_rows(body, _width(study, kind))
 
     def _scrub(self, plan_id: str, through: int) -> None:
         """Take a plan's entries, which its files hold, out of the segments up to a number."""
         with self._lock:
-            found = [
-                number for number, plans in self._segments.items() if number <= through and plan_id in plans
-            ]
+            found = [n for n, plans in self._segments.items() if n <= through and plan_id in plans]
         for number in found:
             path, others = self._path(number), self._segments[number] - {plan_id}
             others = {other for other in others if self._studies[other].state.through < number}
@@ -414,8 +347,8 @@ class EmbeddedStore(Store):
     def reports(self, plan_id: str) -> Iterator[NDArray[np.uint8]]:
         with self._work, room_on_disk():
             study = self._existing(plan_id)
-            self._compact(plan_id)
-            chunks = read_sorted(study.folder, study.state.reports, study.plan.report_width)
+            self._compact(study)
+            chunks = study.reports()
             first = [*itertools.islice(chunks, 1)]  # it is open now, and stays so if it is replaced
         return itertools.chain(first, chunks)
 
@@ -424,27 +357,20 @@ class EmbeddedStore(Store):
         with self._work:  # nothing is compacted, so no file is replaced
             study = self._existing(plan_id)
             with room_on_disk():
-                self._compact(plan_id)
+                self._compact(study)
             found = study.state.reports
             pieces = [] if found is None else [FolderPiece(str(study.folder.resolve()), found)]
             yield StoreInPieces(self.study(plan_id), pieces)
-
-    def _existing(self, plan_id: str) -> _Open:
-        """Return a study whose reports were not deleted."""
-        study = self._study(plan_id)
-        if study.state.state is StudyState.DELETED:
-            raise StoreError("the reports of this study were deleted, as its plan says")
-        return study
 
     def delete_reports(self, plan_id: str) -> None:
         with self._work, room_on_disk():
             study = self._study(plan_id)
             check_deletable(study.state.state, study.state.staged)
-            self._compact(plan_id)
+            self._compact(study)
             with self._lock:
                 nothing = replace(study.state, reports=None, withdrawn=None, released=None, batches=())
-                self._publish(study, replace(nothing, state=StudyState.DELETED))
-            _tidy(study)
+                study.publish(replace(nothing, state=StudyState.DELETED))
+            study.tidy()
 
     # ------------------------------------------------------------ batches
 
@@ -453,101 +379,62 @@ class EmbeddedStore(Store):
             if (waiting := self.staged_batch(plan_id)) is not None:
                 return waiting
             study = self._existing(plan_id)
-            self._compact(plan_id)
-            width = study.plan.report_width
-            rows = joined(read_sorted(study.folder, study.state.reports, width), width)
-            batch = Batch.of(mix(rows))
-            self._write_batch(study, batch)
-            released = self._grown(study, "released", iter([rows[:, :ID_BYTES]]))
+            self._compact(study)
+            reports = study.all_reports()
+            batch = Batch.of(mix(reports))
+            state = study.released(reports[:, :ID_BYTES], batch, self._bounds)
             with self._lock:
-                state = study.state
-                counts = replace(state.counts, counted=0, released=released.rows if released else 0)
-                self._publish(
-                    study,
-                    replace(
-                        state,
-                        generation=state.generation + 1,
-                        counts=counts,
-                        reports=None,
-                        released=released,
-                        staged=batch.digest,
-                    ),
-                )
-            _tidy(study)
+                study.publish(replace(state, state=study.state.state))  # as of now
+            study.tidy()
             return batch
 
     def staged_batch(self, plan_id: str) -> Batch | None:
-        study = self._study(plan_id)
         with self._lock:
-            digest = study.state.staged
-            return None if digest is None else _read_batch(study, digest)
+            study = self._study(plan_id)
+            return None if study.state.staged is None else study.read_batch(study.state.staged)
 
     def acknowledge_batch(self, plan_id: str, digest: str) -> None:
         with self._work:
             study = self._study(plan_id)
             with self._lock:
                 if study.state.staged == digest:
-                    self._publish(study, replace(study.state, staged=None))
-            _tidy(study)
+                    study.publish(replace(study.state, staged=None))
+                study.tidy()
 
     def put_batch(self, plan_id: str, digest: str, data: bytes) -> bool:
         batch = Batch.of(data)
         check_digest(batch, digest)
         with self._work:
-            study = self._study(plan_id)
-            if digest in study.state.batches:
+            if digest in self._study(plan_id).state.batches:
                 return False
-            self._taking(plan_id)
-            self._write_batch(study, batch)
+            study = self._taking(plan_id)
+            study.write_batch(batch)
             with self._lock:
                 self._taking(plan_id)  # it may have been closed meanwhile
-                batches = tuple(sorted([*study.state.batches, digest]))
-                self._publish(study, replace(study.state, batches=batches))
+                study.publish(replace(study.state, batches=tuple(sorted([*study.state.batches, digest]))))
             return True
-
-    def _write_batch(self, study: _Open, batch: Batch) -> None:
-        with room_on_disk(), replacing(study.folder / "batches" / batch.digest, 0o600) as file:
-            file.write(batch.data)
 
     def batches(self, plan_id: str) -> Iterator[Batch]:
         study = self._existing(plan_id)
-        return (_read_batch(study, digest) for digest in study.state.batches)
+        return map(study.read_batch, study.state.batches)
 
     # ------------------------------------------------------------ documents and invitations
 
     def put_document(self, plan_id: str, name: str, data: bytes) -> bytes:
         study, name = self._study(plan_id), checked_name(name)
         with self._lock:
-            path = study.folder / "documents" / name
-            if not path.exists():
-                write_checked(path, data)
-            return read_checked(path)
+            return study.put_document(name, data)
 
     def document(self, plan_id: str, name: str) -> bytes | None:
-        path = self._study(plan_id).folder / "documents" / checked_name(name)
-        return read_checked(path) if path.exists() else None
+        return self._study(plan_id).document(checked_name(name))
 
     def invite(self, plan_id: str, marks: NDArray[np.uint8]) -> None:
-        new = _as_marks(checked_marks(marks))
+        checked_marks(marks)
         with self._work:
-            study = self._existing(plan_id)
-            total = np.unique(np.concatenate([self._marks(study), new]))
-            write_checked(study.folder / "invitations", total.tobytes())
-            study.marks = total
+            self._existing(plan_id).invite(marks)
 
     def invited(self, plan_id: str, marks: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        asked, issued = _as_marks(checked_marks(marks)), self._marks(self._study(plan_id))
-        if not len(issued):
-            return np.zeros(len(asked), dtype=bool)
-        places = np.minimum(np.searchsorted(issued, asked), len(issued) - 1)
-        return np.asarray(issued[places] == asked)
-
-    def _marks(self, study: _Open) -> NDArray[np.bytes_]:
-        if study.marks is None:
-            path = study.folder / "invitations"
-            data = read_checked(path) if path.exists() else b""
-            study.marks = np.frombuffer(data, dtype=f"S{MARK_BYTES}")
-        return study.marks
+        return self._study(plan_id).invited(checked_marks(marks))
 
     def _path(self, number: int) -> Path:
         return self._log / f"{number:08}.segment"
@@ -565,49 +452,11 @@ def _lock_folder(handle: int, folder: Path) -> None:
         ) from None
 
 
-def _load_study(folder: Path) -> _Open | None:
-    """Read a study; None if it was never completed."""
-    _sweep(folder)
-    _sweep(folder / "documents")
-    if not (folder / "state").exists():
-        if any(path.is_file() and path.name != "plan" for path in folder.rglob("*")):
-            raise FileError(folder / "state", 0, "the state of a study", "none: restore it")
-        return None
-    plan = Plan.from_json(read_checked(folder / "plan").decode())
-    if plan.id != folder.name:
-        raise FileError(folder / "plan", 0, f"plan {folder.name}", f"plan {plan.id}")
-    study = _Open(plan, folder, State.read(folder / "state"))
-    _tidy(study)
-    return study
+def _width(study: StudyFolder, kind: int) -> int:
+    """Return the bytes of one row of an entry."""
+    return study.plan.report_width if kind == REPORTS else ID_BYTES
 
 
-def _tidy(study: _Open) -> None:
-    """Remove files of a study that do not count: replaced ones, or left by a crash."""
-    for path in study.folder.glob("*.parquet"):
-        if path.name not in study.state.files:
-            path.unlink()
-    for path in (study.folder / "batches").iterdir():
-        if path.name not in study.state.digests:
-            path.unlink()
-    if study.state.state is StudyState.DELETED:
-        (study.folder / "invitations").unlink(missing_ok=True)
-        study.marks = None
-    sync_folder(study.folder)
-
-
-def _sweep(folder: Path) -> None:
-    """Remove files that were being written when a process was killed (`plain.files.replacing`)."""
-    for path in folder.glob(".*.tmp"):
-        path.unlink()
-
-
-def _read_batch(study: _Open, digest: str) -> Batch:
-    path = study.folder / "batches" / digest
-    batch = Batch.of(path.read_bytes())
-    if batch.digest != digest:
-        raise FileError(path, 0, "the batch that its name says", "another: it is damaged")
-    return batch
-
-
-def _as_marks(marks: NDArray[np.uint8]) -> NDArray[np.bytes_]:
-    return np.ascontiguousarray(marks).view(f"S{MARK_BYTES}")[:, 0]
+def _reports_in(study: StudyFolder, kind: int, body: bytes | memoryview) -> int:
+    """Return how many reports an entry holds."""
+    return len(body) // study.plan.report_width if kind == REPORTS else 0

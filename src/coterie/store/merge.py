@@ -10,12 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.collect import Deduplicator
 from coterie.wire.layout import ID_BYTES
+
+
+class Bounds(TypedDict):
+    """What a merge may take; as for `coterie.collect.Deduplicator`."""
+
+    folder: Path | None
+    memory_reports: int | None
 
 
 @dataclass(slots=True)

@@ -44,9 +44,10 @@ from coterie.store.base import (
     checked_marks,
     checked_name,
 )
+from coterie.store.merge import Bounds
 from coterie.store.pieces import BLOCKS_PER_PIECE, DatabasePiece, StoreInPieces
 from coterie.store.schema import migrate
-from coterie.store.study_rows import PIECE_BYTES, REPORTS, TAKING_LOCK, WITHDRAWN, Bounds, StudyRows
+from coterie.store.study_rows import PIECE_BYTES, REPORTS, TAKING_LOCK, WITHDRAWN, StudyRows
 from coterie.wire.layout import ID_BYTES, as_rows
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypedDict
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +28,7 @@ from coterie.store.base import (
     check_digest,
     joined,
 )
-from coterie.store.merge import Merged, merged
+from coterie.store.merge import Bounds, Merged, merged
 from coterie.wire.layout import ID_BYTES, as_rows
 
 if TYPE_CHECKING:
@@ -43,13 +42,6 @@ REPORTS, WITHDRAWN, RELEASED = 1, 2, 3  # kinds of rows
 TAKING_LOCK, WORK_LOCK = 0x636F7432, 0x636F7433
 
 _Chunks = Iterator[NDArray[np.uint8]]
-
-
-class Bounds(TypedDict):
-    """What a merge may take; as for `coterie.collect.Deduplicator`."""
-
-    memory_reports: int | None
-    folder: Path | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,8 @@ def test_different_plans_stay_apart(aggregate):
         aggregate.merge(other)
     assert aggregate.to_bytes() == before
     assert other != aggregate
+    assert Aggregate(PLAN) == Aggregate(PLAN)
+    assert Aggregate(PLAN) != Aggregate(other.plan)  # though both tables are empty
     with pytest.raises(AggregateError, match="got CodewordTable"):
         aggregate.merge(aggregate.table)
     assert aggregate != 50

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from coterie.centers.blobs import BlobFit, Blobs, _conjugate_gradients, search
+from coterie.centers.blobs import BlobFit, Blobs, _conjugate_gradients, _Known, search
 from coterie.centers.population import Cloud, into_ball
 
 DIMENSION = 24
@@ -168,3 +168,39 @@ def test_conjugate_gradients_solve():
     solved = _conjugate_gradients(apply, right, np.full((4, 1), 0.1))
     exact = np.linalg.solve(matrix, right.reshape(3, 12).T).T.reshape(right.shape)
     assert np.linalg.norm(solved - exact) < 0.03 * np.linalg.norm(exact)
+
+
+def test_a_step_solves_the_normal_equations_of_all_rows_and_coordinates(simulate, round_groups):
+    """Short cuts by rank against the whole Jacobian, (rows·D, k·d), and its chi-square."""
+    rng = np.random.default_rng(4)
+    points, true = round_groups(2, 3, spread=0.1, count=2000)
+    view = simulate(points)[0]
+    fit = BlobFit(view, points.mean(axis=0))
+    centers, shares = true + 0.1 * rng.standard_normal((2, 3)), np.array([0.4, 0.6])
+    sigma, unsure = np.array([0.05, 0.1]), np.array([0.2, 0.1])
+    probes = np.sign(rng.standard_normal((2, 2, 3)))
+    step, errors, signs, lifted = fit._step(centers, shares, sigma, unsure, probes)
+
+    rows, _, slopes, _ = fit.predicted(centers, shares, sigma, unsure)
+    point, root = view.lift.point, np.sqrt(fit.weights)[:, None]
+    jacobian = np.zeros((*rows.shape, 2, 3))
+    for group in range(2):
+        for axis in range(3):
+            moved = np.zeros(5)
+            moved[axis], moved[-1] = point, -(point**2) * centers[group, axis] / lifted[group, -1]
+            direct = np.outer(signs[:, group] * shares[group], moved)
+            turned = np.outer(slopes[:, group] * shares[group] * fit.normals[:, axis], lifted[group])
+            jacobian[:, :, group, axis] = root * (direct + turned)
+    whole = jacobian.reshape(rows.size, 6)
+    matrix = whole.T @ whole + fit.prior * np.eye(6)
+    right = whole.T @ (root * (fit.rows - rows)).ravel() - fit.prior * (centers - fit.middle).ravel()
+    assert step.ravel() == pytest.approx(np.linalg.solve(matrix, right), rel=0.05, abs=1e-4)
+    inverse = [np.linalg.solve(matrix, probe.ravel()).reshape(2, 3) for probe in probes]
+    expected = np.mean([(a * b).sum(axis=1) for a, b in zip(probes, inverse, strict=True)], axis=0)
+    assert errors == pytest.approx(expected, rel=0.05)
+
+    known = _Known(fit.normals @ centers.T, fit.rows[:, :3] @ centers.T)
+    _, signs, slopes, _ = fit.predicted(centers, shares, sigma, np.zeros(2))
+    volume = np.log(fit._curvature(shares, signs, slopes)).sum()
+    plain = fit.chi(centers, shares, sigma, np.zeros(2)) + 3 * volume
+    assert fit._surprise(centers, shares, sigma, known) == pytest.approx(plain, rel=1e-9)

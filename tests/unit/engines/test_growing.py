@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie.engines import engine
-from coterie.engines.growing import GrowingTable, growing, is_growing
+from coterie.engines.growing_table import GrowingTable, growing, is_growing
 from coterie.errors import AggregateError, FileError
 from coterie.plan import Plan
 from coterie.wire.report_file import write_reports
@@ -80,10 +80,10 @@ def test_an_interruption_changes_nothing_and_the_day_may_be_added_again(tmp_path
     with growing(tmp_path / "study", PLAN) as table:
         table.add([one])
     places = {
-        "run": "coterie.engines.growing.merge_runs",
+        "run": "coterie.engines.growing_table.merge_runs",
         "table": "coterie.aggregate.Aggregate.save",
-        "state": "coterie.engines.growing._write_state",
-        "tidy": "coterie.engines.growing.GrowingTable.tidy",
+        "state": "coterie.engines.growing_table._write_state",
+        "tidy": "coterie.engines.growing_table.GrowingTable.tidy",
     }
     with monkeypatch.context() as patch, growing(tmp_path / "study") as table:
         patch.setattr(places[step], stop)

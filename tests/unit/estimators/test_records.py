@@ -20,6 +20,7 @@ from coterie.estimators import (
     LocalKMeans,
     SeededFitWarning,
     ShuffleKMeans,
+    UnreadColumnsWarning,
     UnsupportedCentersWarning,
 )
 from coterie.estimators.caveats import BALL_FROM_DATA
@@ -226,3 +227,35 @@ def test_no_value_appears_in_an_error():
     with pytest.raises(PointError) as caught:
         fitted([{"age": 77777, "plan": "secret", "member": True}, 123456])
     assert not any(value in str(caught.value) for value in ("77777", "secret", "123456"))
+
+
+def test_columns_that_say_nothing_are_named_and_no_value_is():
+    """Texts where numbers are wanted, and flags spelt otherwise, would all lie in the middle unnoticed."""
+    schema = Schema(
+        [Number("age", 0, 100), Flag("member"), Number("income", 0, 10**6), Category("plan", ["a", "b"])]
+    )
+    people = {
+        "age": [34, None, 200] * 40,
+        "member": ["yes", "no", None] * 40,
+        "income": ["30,000", "50,000", ""] * 40,
+        "plan": ["a", "c", "b"] * 40,
+    }
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        LocalKMeans(n_clusters=1, epsilon=2.0, features=schema).fit(people)
+    (told,) = [str(one.message) for one in caught if one.category is UnreadColumnsWarning]
+    assert told.startswith("Most values of 'member', 'income' are none that the feature declares")
+    assert "30,000" not in told
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UnreadColumnsWarning)
+        warnings.simplefilter("ignore", UnsupportedCentersWarning)
+        LocalKMeans(n_clusters=1, epsilon=2.0, features=schema).fit(
+            {**people, "member": [None] * 120, "income": [1.5, np.nan, -1] * 40}
+        )
+
+
+def test_a_missing_column_is_told_with_those_that_are_like_it():
+    with pytest.raises(PointError, match=r"no column 'age', .*; it has ' Age ': rename it"):
+        LocalKMeans(n_clusters=1, features=[Number("age", 0, 100)]).fit({" Age ": [3], "x": [4]})
+    with pytest.raises(PointError, match=r"it has 'x', 'y'"):
+        LocalKMeans(n_clusters=1, features=[Number("age", 0, 100)]).fit(pd.DataFrame({"x": [3], "y": [4]}))

@@ -117,6 +117,48 @@ def test_a_vector_that_is_too_long_is_shortened():
     assert text.points(array).tolist() == text.points(array.tolist()).tolist()
 
 
+def test_a_projection_keeps_distances_and_knows_the_way_back():
+    """256 people on the sphere of 768 dimensions, seen from 96 of them."""
+    people = np.random.default_rng(0).standard_normal((256, 768))
+    people *= 0.7 / np.linalg.norm(people, axis=1)[:, None]  # inside, so that nobody is shortened
+    whole, seen = Embedding("text", 768, 1, weight=2), Embedding("text", 768, 1, weight=2, projected=96)
+    assert (whole.coordinates, seen.coordinates) == (768, 96)
+    assert seen.radius_squared == whole.radius_squared
+    apart = [
+        np.linalg.norm(each.points(people)[::2] - each.points(people)[1::2], axis=1) for each in (whole, seen)
+    ]
+    ratio = (apart[1] / apart[0]) ** 2
+    assert abs(ratio.mean() - 1) < 0.08  # its deviation is √(2/96/128) = 0.013
+    assert ratio.std() < 2 * math.sqrt(2 / 96)
+    center = seen.points(people[:40]).mean(axis=0)
+    back = np.array(seen.value(center))
+    assert back.shape == (768,)
+    assert seen.points([back])[0] == pytest.approx(center, abs=4e-6)  # a few steps of the grid
+    assert np.linalg.norm(back) < 0.5 * np.linalg.norm(people[:40].mean(axis=0))  # shorter than the mean
+
+
+def test_nearest_centers_are_the_same_before_and_after_the_way_back():
+    people = np.random.default_rng(1).standard_normal((500, 256))  # as many as the rotation has
+    people *= 0.6 / np.linalg.norm(people, axis=1)[:, None]
+    seen = Embedding("text", 256, 1, weight=2, projected=32)
+    points = seen.points(people)
+    centers = points[:5]
+    lifted = np.array([seen.value(center) for center in centers])
+    near = ((points[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1)
+    assert (((people[:, None] - lifted) ** 2).sum(axis=2).argmin(axis=1) == near).all()
+
+
+def test_a_projection_stands_in_the_form_only_where_it_is_declared():
+    whole, seen = Embedding("text", 8, 1), Embedding("text", 8, 1, projected=3)
+    assert "projected" not in whole.to_dict()
+    assert seen.to_dict()["projected"] == 3
+    for each in (whole, seen):
+        assert Embedding.from_dict(each.to_dict()) == each
+        assert Schema.from_json(Schema([each]).to_json()).features == (each,)
+    with pytest.raises(PlanError, match="projected must be in"):
+        Embedding("text", 8, 1, projected=9)
+
+
 def test_bounds_of_features_come_from_plain_numbers_of_any_kind():
     assert Number("a", np.int64(0), np.float32(1)) == Number("a", 0.0, 1)
     assert Number("a", -0.0, 1).to_dict()["low"] == 0

@@ -287,6 +287,69 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
     assert np.abs(held / repeats - 0.9).max() < slack
 
 
+def test_vectors_of_one_length_are_read_as_an_array():
+    rows = [[0.5, -0.25], None, [3.0, 4.0]]
+    schema = Schema([Embedding("text", 2, 1)])
+    wanted = schema.points({"text": rows})
+    fixed = polars.DataFrame({"text": polars.Series(rows, dtype=polars.Array(polars.Float32, 2))})
+    assert isinstance(columns.columns_of(fixed, ["text"])[0]["text"], np.ndarray)
+    for table in (fixed, fixed.to_arrow(), fixed.to_pandas(), polars.DataFrame({"text": rows})):
+        assert (schema.points(table) == wanted).all()
+    assert not Schema([Number("text", 0, 1)]).points(fixed).any()  # no numbers: the middle
+
+
+ENDS = Schema(
+    [
+        Number("x", 0, 10),
+        Number("price", 1, 100, "log", weight=2),
+        Category("c", ("a", "b", "d"), weight=2),
+        Flag("f"),
+        Ordinal("size", ("S", "M", "L")),
+        Embedding("text", 1, 2),
+    ]
+)
+
+
+def test_an_interval_beyond_the_end_of_a_range_is_as_wide_as_one_side_of_it():
+    """However far noise carried the center: the figures at the end are no more certain than any others."""
+    deviation = 0.05
+    reach = NORMAL_90 * deviation
+    for far in (0.5, 0.6, 5.0):  # the last corner of the category lies opposite to its first coordinates
+        away = np.array([-far, -2 * far, -2 * far, -2 * far, -far, -far, far])
+        x, price, a, b, d, flag, size, text = ENDS.describe_point(away, deviation**2)
+        assert (x.value, x.low, x.high) == pytest.approx((0, 0, 10 * reach), rel=1e-6)
+        assert (price.value, price.low) == (1, 1)
+        assert price.high == pytest.approx(100 ** (reach / 2), rel=1e-6)
+        assert (flag.value, flag.low, flag.high) == pytest.approx((0, 0, reach), rel=1e-6)
+        assert size.label == "S"
+        assert (size.value, size.low, size.high) == pytest.approx((1, 1, 1 + 2 * reach), rel=1e-6)
+        assert (text.value, text.high, text.low) == pytest.approx((1, 1, 1 - 2 * reach), rel=1e-6)
+        assert all(each.high - each.low > 0.9 * reach / math.sqrt(3) for each in (a, b, d))
+
+
+def test_agreement_at_the_very_middle_is_not_certain_either():
+    """People all over the circle, vectors of all directions: the mean's length is 0, give or take."""
+    schema = Schema([Cycle("hour", 24), Embedding("text", 3, 2, weight=4)])
+    hour, together, text = schema.describe_point(np.zeros(5), 0.01)
+    assert (hour.low, hour.high) == (0, 24)
+    assert (together.value, together.high) == pytest.approx((0, NORMAL_90 * 0.1 / 0.5), rel=1e-6)
+    assert (text.value, text.high) == pytest.approx((0, NORMAL_90 * 0.1 / 2), rel=1e-6)
+
+
+@pytest.mark.parametrize("truth", [0.0, 0.02, 0.1])
+def test_intervals_near_the_end_of_a_range_hold_the_truth(truth):
+    """At least as often as they say, and no oftener than one side of them can be spared."""
+    generator, repeats, deviation = np.random.default_rng(5), 4000, 0.05
+    schema = Schema([Number("x", 0, 1), Flag("f")])
+    held = np.zeros(2)
+    for _ in range(repeats):
+        seen = schema.describe_point(truth - 0.5 + deviation * generator.normal(size=2), deviation**2)
+        held += [each.low <= truth <= each.high for each in seen]
+    slack = 5.2 * math.sqrt(0.9 * 0.1 / repeats)  # a false alarm in 10^-6
+    assert (held / repeats > 0.9 - slack).all()
+    assert (held / repeats < 0.95 + slack).all()
+
+
 def test_a_cycle_nobody_agrees_on_may_be_at_any_time():
     hour = Schema([Cycle("hour", 24)])
     value, together = hour.describe_point([1e-4, 0.0], 1e-4)

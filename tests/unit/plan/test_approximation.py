@@ -8,9 +8,10 @@ import pytest
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
+from coterie.geometry.net_sizes import packing_ratio
 from coterie.geometry.nets import NetFamily
 from coterie.plan import Plan
-from coterie.plan.approximation import complete_nodes, most_nodes
+from coterie.plan.approximation import approximation, complete_nodes, most_nodes
 from coterie.plan.tree import TreeDecoding
 from coterie.randomizers.sphere import djw_norm
 
@@ -79,12 +80,15 @@ def test_practical_constants_and_other_protocols_guarantee_nothing():
 
 
 def by_the_page(plan, decoding, *, beta=0.1, xi=0.05, kappa=1.0):
-    """Return ratio and t as the module's text has them, for a tree of which every node is expanded."""
+    """Return ratio and t as the module's text has them."""
     tree, n, k, d = plan.parameters, plan.expected_users, plan.clusters, plan.dimension
     q, depth, gamma = tree.ratio, tree.levels, decoding.rounds
     levels = complete_nodes(tree)
     most = most_nodes(tree, k * decoding.expansion * decoding.rounds, levels)  # N
-    assert all(k * decoding.expansion > level for level in levels[:-1])
+    charged = 0.0  # 2g/θ²
+    if any(k * decoding.expansion <= level for level in levels[:-1]):
+        theta = packing_ratio(tree.projected) * (decoding.expansion ** (1 / tree.projected) - 1) - q / (q - 1)
+        charged = 2 * (q / (q - 1)) ** 2 / theta**2
     projects = tree.projected < d
     share = beta / 2 if projects else beta
     share -= tree.shared_chance(people=n, nodes=most)
@@ -96,7 +100,7 @@ def by_the_page(plan, decoding, *, beta=0.1, xi=0.05, kappa=1.0):
         + (n + unmatched) / q ** (2 * depth)
     )
     cells = kappa * (9 * unmatched + (1 + 1 / xi) * moved)  # beyond κ(1+ξ)·OPT
-    ratio = (1 + xi) * kappa * (1 + xi)
+    ratio = (1 + xi) * kappa * (1 + xi) + (1 + 1 / xi) * charged * ((1 + xi) * kappa + 1)
     error = (1 + xi) * cells + 16 * (1 + xi) * unmatched + (1 + 1 / xi) * moved
     if projects:
         ratio, error = ratio * (1 + xi) ** 2, error * (1 + xi) * d / (tree.projected * tree.scale**2)
@@ -123,12 +127,27 @@ PLANS = {
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 def test_the_guarantee_is_the_one_of_the_text(plan, kappa):
     decoding = TreeDecoding.of(plan.parameters, plan.facts, LETTER)
+    assert all(plan.clusters * decoding.expansion > each for each in complete_nodes(plan.parameters)[:-1])
     found = plan.approximation(LETTER, solver_ratio=kappa)
     ratio, error = by_the_page(plan, decoding, kappa=kappa)
     assert found.ratio == pytest.approx(ratio, rel=1e-12)
     assert found.additive == pytest.approx(error, rel=1e-12)
     assert (found.failure, found.nodes > 1) == (0.1, True)
     assert found == plan.approximation(LETTER, failure=0.1, slack=0.05, solver_ratio=kappa)
+    facts = {"dimension": plan.dimension, "clusters": plan.clusters, "people": plan.expected_users}
+    assert found == approximation(plan.parameters, decoding, **facts, solver_ratio=kappa)
+
+
+@pytest.mark.parametrize("kappa", [1.0, 9.0])
+def test_what_is_not_expanded_is_charged_to_the_optimum(kappa):
+    plan, options = PLANS["bits"], {**LETTER, "expansion": 100}
+    decoding = TreeDecoding.of(plan.parameters, plan.facts, options)
+    assert any(plan.clusters * 100 <= each for each in complete_nodes(plan.parameters)[:-1])
+    found = plan.approximation(options, solver_ratio=kappa)
+    ratio, error = by_the_page(plan, decoding, kappa=kappa)
+    assert found.ratio == pytest.approx(ratio, rel=1e-12)
+    assert found.ratio > 1.2 * kappa  # it costs
+    assert found.additive == pytest.approx(error, rel=1e-12)
 
 
 def test_bounds_of_the_oracles_are_those_of_their_text():

@@ -1,0 +1,2 @@
+export const CARRIED: string;
+export function bundle(entry: string): Promise<Uint8Array>;

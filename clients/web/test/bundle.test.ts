@@ -1,0 +1,26 @@
+/** What is published: these names, these bytes, and no way to give coins. */
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { bundle, CARRIED } from "../bundle.mjs";
+
+const NAMES = [
+  "CoterieError", "DEFAULT_POLICY", "Ledger", "LedgerError", "PlanError", "PointError", "PolicyError", "ReportError", "chance", "encode", "readPlan",
+];
+
+test("the Python package carries the bundle of this source", async () => {
+  const carried = await readFile(CARRIED, "utf-8").catch(() => "nothing");
+  const built = new TextDecoder().decode(await bundle("src/index.ts"));
+  expect(carried === built, "stale: `npm run build` writes it anew").toBe(true);
+});
+
+test("exports what is public, and nothing else", async () => {
+  const source = Buffer.from(await bundle("src/index.ts")).toString("base64");
+  const module = (await import(/* @vite-ignore */ `data:text/javascript;base64,${source}`)) as object;
+  expect(Object.keys(module).sort()).toEqual(NAMES);
+});
+
+test("has one source of coins, writes to no console and calls no network", async () => {
+  const source = new TextDecoder().decode(await bundle("src/index.ts"));
+  expect(source.match(/getRandomValues/g)).toHaveLength(2);
+  expect(source).not.toMatch(/Math\.random|console\.|fetch\(|XMLHttpRequest|eval\(|new Function|localStorage/);
+});

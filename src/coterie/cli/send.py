@@ -1,0 +1,104 @@
+"""`coterie send`: report files to a collector, safe to interrupt and to run twice."""
+
+from __future__ import annotations
+
+import json as json_text
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from coterie.cli.screen import Json, caution, print_json, progress, say
+from coterie.errors import PlanError
+from coterie.plain.canonical import canonical_bytes
+from coterie.plain.files import read_bounded, replacing
+from coterie.plan import Plan
+from coterie.remote.collector import Failure, RemoteCollector, Sent, checked_plan
+from coterie.wire.report_file import ReportFile
+
+CHUNK = 20_000  # reports between two notes of how far it got
+_MOST_NOTE = 1 << 16
+
+
+def run(
+    reports: Annotated[list[Path], typer.Argument(help="Report files.")],
+    url: Annotated[str, typer.Option(help="The collector's address, such as https://collector.example.")],
+    plan: Annotated[
+        Path | None, typer.Option(help="The plan that the reports answer. Default: the collector's.")
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Send everything, also what was acknowledged before.")
+    ] = False,
+    attempts: Annotated[int, typer.Option(min=1, help="How often a request is tried.")] = 8,
+    json: Json = False,
+) -> None:
+    """Send report files to a collector; each report is acknowledged once it is on the collector's disk.
+
+    How far it got is noted beside each file (FILE.sent): interrupted and run again, it goes on from there.
+    Reports that are sent twice count once.
+    """
+    contract = None if plan is None else Plan.load(plan)
+    totals = {"sent": 0, "before": 0, "taken": 0}
+    reasons: dict[str, int] = {}
+    with RemoteCollector(url, attempts=attempts) as collector:
+        for path in reports:
+            file = ReportFile.open(path)
+            digest = file.verify()
+            contract = checked_plan(contract or collector.plan(file.plan_id.hex()), file.plan_id)
+            if contract.ids == "token":
+                raise PlanError("reports of this plan are sent with their tokens, which a report file lacks")
+            note = Path(f"{path}.sent")
+            start = 0 if again else _noted(note, collector.url, digest)
+            done = _send(collector, file, contract, start, note, digest)
+            totals["sent"] += file.count - start
+            totals["before"] += start
+            totals["taken"] += done.taken
+            for reason, number in done.reasons.items():
+                reasons[reason] = reasons.get(reason, 0) + number
+    if json:
+        print_json({"url": url, "files": len(reports), **totals, "failures": reasons})
+    else:
+        for reason, number in sorted(reasons.items()):
+            caution(f"{number:,} reports were not taken in: {reason}")
+        before = f"; {totals['before']:,} were sent before" if totals["before"] else ""
+        say(f"{totals['taken']:,} of {totals['sent']:,} reports are safe at {url}{before}")
+    if reasons:
+        raise typer.Exit(1)
+
+
+def _send(
+    collector: RemoteCollector, file: ReportFile, plan: Plan, start: int, note: Path, digest: bytes
+) -> Sent:
+    """Send a file from a report on, and note how far it got."""
+    taken, place = 0, 0
+    failures: list[Failure] = []
+    with progress(f"sending {file.path.name}", file.count) as advance:
+        advance(start)
+        for chunk in file.chunks(CHUNK):
+            fresh = chunk[max(0, start - place) :]
+            place += len(chunk)
+            if not len(fresh):
+                continue
+            done = collector.send(plan, fresh, advance=advance)
+            taken += done.taken
+            failures += done.failures
+            if not failures:  # what was refused is tried again next time
+                _write_note(note, collector.url, digest, place)
+    return Sent(taken, tuple(failures))
+
+
+def _noted(path: Path, url: str, digest: bytes) -> int:
+    """Return how many reports of a file a collector has acknowledged, as far as was noted."""
+    if not path.exists():
+        return 0
+    try:
+        note: Any = json_text.loads(read_bounded(path, _MOST_NOTE, "a note of what was sent"))
+        same = note["url"] == url and note["file"] == digest.hex()
+        return int(note["acknowledged"]) if same else 0
+    except (ValueError, KeyError, TypeError):
+        return 0  # then it is sent again, which does no harm
+
+
+def _write_note(path: Path, url: str, digest: bytes, place: int) -> None:
+    with replacing(path) as file:
+        file.write(canonical_bytes({"url": url, "file": digest.hex(), "acknowledged": place}))

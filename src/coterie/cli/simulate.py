@@ -1,0 +1,79 @@
+"""`coterie simulate`: points that people are like in, the table that so many people would make out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from coterie.cli.points import open_points
+from coterie.cli.records import open_records
+from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say
+from coterie.errors import PointError
+from coterie.plan import Plan
+
+
+def run(
+    points: Annotated[
+        Path,
+        typer.Argument(
+            help="What people are like, one row each: points (.npy, .csv, .parquet) or, where the plan "
+            "declares features, records (.csv, .parquet)."
+        ),
+    ],
+    plan: Annotated[Path, typer.Option(help="The plan that they would answer.")],
+    people: Annotated[float, typer.Option(help="How many people; 1e8 is a hundred million.")],
+    out: Annotated[Path, typer.Option(help="Where to write the table.")],
+    seed: Annotated[int, typer.Option(help="The same one gives the same table.", min=0)] = 0,
+    by: Annotated[
+        str, typer.Option(help="law: draw the table as it would come out. reports: encode everybody.")
+    ] = "law",
+    device: Annotated[
+        str | None, typer.Option(help="By law: where PyTorch does the products, cuda for instance.")
+    ] = None,
+    header: Annotated[
+        bool | None,
+        typer.Option("--header/--no-header", help="Whether a CSV's first line names columns. Default: look."),
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Make the table that any number of people would make, to plan a study. It is not private.
+
+    By law this takes no longer for a hundred million people than for a thousand. Decode the table as any
+    other.
+    """
+    from coterie.engines import simulate
+
+    check_output(out, force, (points, plan))
+    contract = Plan.load(plan)
+    if not people.is_integer():
+        raise typer.BadParameter("give a whole number of people", param_hint="--people")
+    like = _all_points(points, contract, header)
+    total = len(like) if by == "law" else int(people)
+    with progress("simulating", total) as advance:
+        table = simulate(contract, like, int(people), random_state=seed, by=by, device=device, tell=advance)
+    table.save(out, overwrite=force)
+    if json:
+        facts = {"out": str(out), "plan_id": contract.id, "points": len(like), "count": table.count}
+        print_json({**facts, "by": by, "private": False})
+        return
+    caution("a simulated table is not private: whoever knows the seed can undo it")
+    say(f"wrote {out}, the table of {table.count:,} people like {len(like):,} points")
+
+
+def _all_points(path: Path, plan: Plan, header: bool | None) -> NDArray[np.float64]:
+    """Return everything in a file as points, (m, d)."""
+    if plan.features is not None and path.suffix.lower() != ".npy":
+        chunks = [plan.features.points(chunk) for chunk, _ in open_records(path, plan.features).chunks()]
+    else:
+        chunks = [
+            np.asarray(chunk, dtype=np.float64)
+            for chunk, _ in open_points(path, plan.dimension, header).chunks()
+        ]
+    if not chunks:
+        raise PointError(f"{path}: expected one row per point, found no rows")
+    return np.concatenate(chunks)

@@ -1,0 +1,356 @@
+"""`RemoteCollector`: a collector at the other end of a network, for Python. Nothing but the standard library.
+
+Sending is safe to repeat: a collector counts an id once, and acknowledges what is on its disk. So whatever
+goes wrong on the way (no connection, no answer, 429, 502, 503, 504, 507) the same bytes are sent again, after
+a pause that doubles each time, with jitter, or as long as the collector says.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import secrets
+import ssl
+import time
+import urllib.parse
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Final, Self
+
+from coterie.errors import CoterieError, PlanError
+from coterie.plain.canonical import shown
+from coterie.plan import Plan
+from coterie.remote.receipt import Receipt
+from coterie.wire.layout import Reports, as_rows
+
+PIECE_BYTES: Final = 1 << 18  # of reports in one request
+MOST_ANSWER: Final = 1 << 28  # bytes of an answer
+TRY_AGAIN: Final = frozenset({429, 502, 503, 504, 507})
+
+_REPORTS: Final = "application/vnd.coterie.reports"
+_FIRST_PAUSE: Final = 0.25  # seconds
+_LONGEST_PAUSE: Final = 30.0
+_IN_ONE_HUNDREDTHS: Final = 100
+
+
+class CollectorError(CoterieError):
+    """A collector refused, or could not be reached.
+
+    Attributes
+    ----------
+    status : int or None
+        The HTTP status; None where there was no answer.
+    kind : str
+        What is wrong, as `unknown-plan`: the last part of the problem's type. Empty where none was given.
+    """
+
+    def __init__(self, words: str, status: int | None = None, kind: str = "") -> None:
+        super().__init__(words)
+        self.status = status
+        self.kind = kind
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A report that was not taken in."""
+
+    id: str  # 24 hex digits
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What became of reports that were sent."""
+
+    taken: int
+    failures: tuple[Failure, ...] = field(default=())
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """How many were not taken in, by reason."""
+        return dict(Counter(each.reason for each in self.failures))
+
+
+class RemoteCollector:
+    """A collector, by its address.
+
+    Parameters
+    ----------
+    url : str
+        Where it is, such as "https://collector.example".
+    token : str, optional
+        The operator's, for what only the operator may do.
+    timeout : float
+        Seconds to wait for an answer.
+    attempts : int
+        How often a request is sent before it is given up; 1 never repeats.
+    sleep : callable
+        What waits.
+
+    Examples
+    --------
+    >>> collector = RemoteCollector("http://127.0.0.1:8787")  # doctest: +SKIP
+    >>> plan = collector.plan("4d6f60…")  # doctest: +SKIP
+    >>> collector.send(plan, Client(plan).encode([0.1, 0.2, 0.3]))  # doctest: +SKIP
+    Sent(taken=1, failures=())
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: str | None = None,
+        timeout: float = 60.0,
+        attempts: int = 8,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise CollectorError(f"a collector's address starts with http:// or https://, got {shown(url)}")
+        self.url = url.rstrip("/")
+        self._parts = parts
+        self._token = token
+        self._timeout = timeout
+        self._attempts = attempts
+        self._sleep = sleep
+        self._connection: http.client.HTTPConnection | None = None
+        self._reused = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.disconnect()
+
+    def disconnect(self) -> None:
+        """Hang up; the next request connects again."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    # ------------------------------------------------------------ for everybody
+
+    def plan(self, plan_id: str) -> Plan:
+        """Return a plan, checked, and that it is the one of this id.
+
+        Raises
+        ------
+        CollectorError
+            If the collector has none, or answers with another.
+        """
+        plan = Plan.from_json(self._ask("GET", f"/plans/{_part(plan_id)}")[1])
+        if plan.id != plan_id:
+            raise CollectorError(f"the collector answered with another plan: {plan.id}")
+        return plan
+
+    def send(
+        self, plan: Plan, reports: Reports, *, advance: Callable[[int], None] = lambda rows: None
+    ) -> Sent:
+        """Send reports and wait until they are durable.
+
+        Parameters
+        ----------
+        plan : Plan
+            The plan that they answer.
+        reports : bytes, bytearray, memoryview, ndarray of uint8 of shape (n, width), or list of bytes
+            Any number of reports; where ids follow from tokens, of uploads.
+        advance : callable
+            Told how many more are through, after each request.
+
+        Returns
+        -------
+        Sent
+            How many were taken in, and what was not, in order.
+        """
+        return self._send_rows(plan, reports, "reports", advance)
+
+    def withdraw(self, plan: Plan, reports: Reports) -> Sent:
+        """Withdraw reports: they do not count, whether they were sent before or are yet to come."""
+        return self._send_rows(plan, reports, "withdrawals", lambda rows: None)
+
+    def withdraw_by(self, receipts: Iterable[Receipt]) -> Sent:
+        """Withdraw what receipts stand for."""
+        taken = 0
+        failures: list[Failure] = []
+        for receipt in receipts:
+            done = self.withdraw(self.plan(receipt.plan_id), receipt.upload)
+            taken += done.taken
+            failures += done.failures
+        return Sent(taken, tuple(failures))
+
+    def status(self, plan_id: str) -> dict[str, Any]:
+        """Return where a study is: state, coarse counts, the error to expect."""
+        return self._json("GET", f"/plans/{_part(plan_id)}/status")
+
+    def result(self, plan_id: str) -> dict[str, Any]:
+        """Return the result of a decoded study."""
+        return self._json("GET", f"/plans/{_part(plan_id)}/result")
+
+    def table(self, plan_id: str) -> bytes:
+        """Return the table of a decoded study, as `Aggregate.from_bytes` reads it."""
+        return self._ask("GET", f"/plans/{_part(plan_id)}/table")[1]
+
+    def manifest(self, plan_id: str) -> bytes:
+        """Return the signed manifest of a decoded study, as `coterie verify` reads it."""
+        return self._ask("GET", f"/plans/{_part(plan_id)}/manifest")[1]
+
+    # ------------------------------------------------------------ for the operator
+
+    def put_plan(self, plan: Plan) -> bool:
+        """Open a study; return False if it was there already."""
+        return self._ask("PUT", f"/plans/{plan.id}", plan.to_json().encode(), "application/json")[0] == 201
+
+    def close(self, plan_id: str) -> int:
+        """Close a study for good; return when that was, in rounded seconds since 1970."""
+        return int(self._json("POST", f"/plans/{_part(plan_id)}/close")["closed"])
+
+    def decode(self, plan_id: str, *, timeout: float = 3600.0) -> dict[str, Any]:
+        """Decode a closed study and wait for the result, for so many seconds at most."""
+        until = time.monotonic() + timeout
+        while True:
+            wait = {"Prefer": f"wait={max(1, int(min(self._timeout / 2, 60)))}"}
+            status, body = self._ask("POST", f"/plans/{_part(plan_id)}/decode", headers=wait)
+            if status != 202:
+                return _parsed(body)
+            if time.monotonic() > until:
+                raise CollectorError(f"decoding takes more than {timeout:g} seconds; it goes on", 202)
+
+    def delete_reports(self, plan_id: str) -> None:
+        """Delete the reports of a closed study before its retention ends."""
+        self._ask("DELETE", f"/plans/{_part(plan_id)}/reports")
+
+    def invite(self, plan_id: str, count: int) -> list[bytes]:
+        """Issue one-time tokens, 16 bytes each; the collector keeps their marks only."""
+        body = json.dumps({"count": count}).encode()
+        answer = self._ask("POST", f"/plans/{_part(plan_id)}/invitations", body, "application/json")[1]
+        return [bytes.fromhex(token) for token in _parsed(answer)["tokens"]]
+
+    # ------------------------------------------------------------ requests
+
+    def _send_rows(self, plan: Plan, reports: Reports, where: str, advance: Callable[[int], None]) -> Sent:
+        rows = as_rows(reports, plan.upload_width)
+        piece = max(1, PIECE_BYTES // plan.upload_width)
+        failures: list[Failure] = []
+        for start in range(0, len(rows), piece):
+            part = rows[start : start + piece]
+            answer = _parsed(self._ask("POST", f"/plans/{plan.id}/{where}", part.tobytes(), _REPORTS)[1])
+            failures += _failures(answer)
+            advance(len(part))
+        return Sent(len(rows) - len(failures), tuple(failures))
+
+    def _json(self, method: str, path: str) -> dict[str, Any]:
+        return _parsed(self._ask(method, path)[1])
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        media_type: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> tuple[int, bytes]:
+        """Send a request until it is answered; every request here may be repeated."""
+        given = {**(headers or {}), **({} if media_type is None else {"Content-Type": media_type})}
+        if self._token is not None:
+            given["Authorization"] = f"Bearer {self._token}"
+        pauses = _pauses()
+        for attempt in range(1, self._attempts + 1):
+            told: float | None = None
+            try:
+                status, answer, told = self._once(method, path, body, given)
+            except (OSError, http.client.HTTPException, ssl.SSLError) as error:
+                self.disconnect()
+                problem = CollectorError(f"{self.url} does not answer: {_words(error)}")
+            else:
+                if 200 <= status < 300:
+                    return status, answer
+                problem = _problem(status, answer)
+                if status not in TRY_AGAIN:
+                    raise problem
+            if attempt == self._attempts:
+                raise problem
+            self._sleep(next(pauses) if told is None else min(told, _LONGEST_PAUSE))
+        raise CollectorError("attempts must be at least 1")
+
+    def _once(
+        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> tuple[int, bytes, float | None]:
+        try:
+            return self._exchange(method, path, body, headers)
+        except (http.client.RemoteDisconnected, ConnectionError):
+            if not self._reused:
+                raise
+        self.disconnect()  # the collector hung up while nothing was said: connect anew
+        return self._exchange(method, path, body, headers)
+
+    def _exchange(
+        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> tuple[int, bytes, float | None]:
+        self._reused = self._connection is not None
+        if self._connection is None:
+            secure = self._parts.scheme == "https"
+            kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+            self._connection = kind(self._parts.hostname or "", self._parts.port, timeout=self._timeout)
+        self._connection.request(method, self._parts.path.rstrip("/") + path, body, dict(headers))
+        answer = self._connection.getresponse()
+        data = answer.read(MOST_ANSWER + 1)
+        if len(data) > MOST_ANSWER:
+            raise http.client.HTTPException("the answer is too large")
+        after = answer.headers.get("Retry-After", "")
+        return answer.status, data, float(after) if after.isascii() and after.isdigit() else None
+
+
+def _pauses() -> Iterator[float]:
+    """Yield pauses that double, up to half of each by chance, so that many clients do not come together."""
+    pause = _FIRST_PAUSE
+    while True:
+        yield pause * (1 - secrets.randbelow(_IN_ONE_HUNDREDTHS // 2) / _IN_ONE_HUNDREDTHS)
+        pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def _part(plan_id: str) -> str:
+    """Return a plan's id as a part of a path."""
+    return urllib.parse.quote(plan_id, safe="")
+
+
+def _parsed(data: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise CollectorError("the answer is no JSON object: is this a collector?")
+    return value
+
+
+def _failures(answer: dict[str, Any]) -> list[Failure]:
+    try:
+        return [Failure(str(each["id"]), str(each["reason"])) for each in answer["failures"]]
+    except (KeyError, TypeError):
+        raise CollectorError("the answer lists no failures: is this a collector?") from None
+
+
+def _problem(status: int, data: bytes) -> CollectorError:
+    """Return what a collector's refusal says."""
+    with contextlib.suppress(CollectorError):
+        document = _parsed(data)
+        kind = str(document.get("type", "")).rpartition(":")[2]
+        words = ": ".join(str(document[name])[:500] for name in ("title", "detail") if name in document)
+        return CollectorError(f"{words or 'refused'} ({status})", status, kind)
+    return CollectorError(f"refused with status {status}", status)
+
+
+def _words(error: BaseException) -> str:
+    return str(error) or type(error).__name__
+
+
+def checked_plan(plan: Plan, plan_id: bytes) -> Plan:
+    """Return the plan if it is the one of this id."""
+    if plan.id_bytes != plan_id:
+        raise PlanError(f"the reports answer plan {plan_id.hex()}, not {plan.id}")
+    return plan

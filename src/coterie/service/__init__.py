@@ -1,0 +1,17 @@
+"""The collector as a service: what speaks HTTP (docs/collector.md).
+
+    server     starts uvicorn, holds connections to their limits
+    app        the ASGI application: the fast path for reports, routes for everything else
+    collector  the parts around one store
+    endpoints  everything but the fast path
+    uploads    reports and withdrawals, from the body of a request to the answer
+    writer     the one place where reports go to the store, everything that waits in one durable commit
+    studies    plans as the service holds them in memory
+    status     what an open study tells, coarsely
+    results    close, decode in another process, table, result and manifest
+    upkeep     what happens by the clock: closing, compaction, retention
+
+The service learns reports and ids. It writes no address, no user agent and no time of arrival anywhere.
+Starlette, uvicorn and prometheus-client come with the extra `service`; `manifest` and `settings` do without.
+The other side of the wire is the room `remote`.
+"""

@@ -1,0 +1,74 @@
+"""The application: reports on the fast path, a route for everything else, problems as documents.
+
+    collector = Collector(store, token=…, key=…)
+    app = create_app(collector, routes=[…])       # more routes: pages, a shuffler's
+
+A route finds its collector as `request.app.state.collector` (`endpoints.of`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from coterie.service.collector import Collector
+from coterie.service.endpoints import NO_STORE, ROUTES
+from coterie.service.problems import MEDIA_TYPE as PROBLEM_TYPE
+from coterie.service.problems import Problem
+from coterie.service.writer import problem_of
+from coterie.store import StoreError
+
+
+def create_app(collector: Collector, routes: Sequence[BaseRoute] = ()) -> ASGIApp:
+    """Return the application of a collector, with more routes if any."""
+    app = Starlette(
+        routes=[*ROUTES, *routes],
+        lifespan=collector.running,
+        exception_handlers={
+            Problem: _answer,
+            StoreError: _answer,
+            HTTPException: _answer_http,
+            Exception: _answer,
+        },
+    )
+    app.state.collector = collector
+    uploads, metrics = collector.uploads, collector.metrics
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            if uploads.takes(scope):
+                await uploads(scope, receive, send)
+                return
+
+            async def counting(message: Any) -> None:
+                if message["type"] == "http.response.start":
+                    metrics.answer(message["status"])
+                await send(message)
+
+            await app(scope, receive, counting)
+            return
+        await app(scope, receive, send)
+
+    return serve
+
+
+async def _answer(request: Request, error: Exception) -> Response:
+    del request
+    problem = problem_of(error)
+    return Response(problem.document(), problem.status, {**NO_STORE, **problem.headers}, PROBLEM_TYPE)
+
+
+async def _answer_http(request: Request, error: Exception) -> Response:
+    """Answer what the router refuses."""
+    known = {404: "not-found", 405: "wrong-method"}
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
+    kind = known.get(status, "malformed-request")
+    return await _answer(request, Problem(kind, "see /openapi.json for what there is", headers))

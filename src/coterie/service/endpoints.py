@@ -1,0 +1,227 @@
+"""Everything but the fast path: plans, status, close, decode, what a study leaves, invitations, metrics.
+
+An endpoint takes a request and returns a response, or raises `Problem`. `operator` makes one the operator's.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import Any, Final
+
+import numpy as np
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from coterie.errors import PlanError
+from coterie.plain.canonical import MAX_BYTES, parse_object
+from coterie.plain.checks import checked_fields, checked_integer
+from coterie.plan import Plan
+from coterie.service.collector import Collector
+from coterie.service.metrics import MEDIA_TYPE as METRICS_TYPE
+from coterie.service.openapi import openapi_document
+from coterie.service.problems import Problem
+from coterie.service.results import Outcome
+from coterie.service.status import status_document
+from coterie.wire.layout import TOKEN_BYTES
+from coterie.wire.tokens import token_mark
+
+MOST_INVITATIONS: Final = 100_000  # of one request
+LONGEST_WAIT: Final = 300.0  # seconds that a request for decoding may wait
+
+NO_STORE: Final = {"cache-control": "no-store"}
+_FOREVER: Final = {"cache-control": "public, max-age=31536000, immutable"}
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def operator(endpoint: Endpoint) -> Endpoint:
+    """Make an endpoint the operator's."""
+
+    @wraps(endpoint)
+    async def guarded(request: Request) -> Response:
+        of(request).check_operator(request)
+        return await endpoint(request)
+
+    return guarded
+
+
+def of(request: Request) -> Collector:
+    """Return the collector that a request came to."""
+    collector: Collector = request.app.state.collector
+    return collector
+
+
+def json_response(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """Return a JSON answer that nobody keeps."""
+    body = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    return Response(body, status, {**NO_STORE, **(headers or {})}, "application/json")
+
+
+async def healthz(request: Request) -> Response:
+    """Tell whether the service runs and its store answers."""
+    await of(request).ask(of(request).store.plan_ids)
+    return json_response({"status": "ok"})
+
+
+@operator
+async def metrics(request: Request) -> Response:
+    """Return the figures for Prometheus."""
+    collector = of(request)
+    collector.metrics.waiting.set(collector.writer.waiting_bytes)
+    return Response(collector.metrics.page(), headers=NO_STORE, media_type=METRICS_TYPE)
+
+
+async def openapi(request: Request) -> Response:
+    """Return the description of this interface."""
+    del request
+    return json_response(openapi_document())
+
+
+@operator
+async def list_plans(request: Request) -> Response:
+    """List the ids of all plans."""
+    return json_response({"plans": await of(request).ask(of(request).store.plan_ids)})
+
+
+async def get_plan(request: Request) -> Response:
+    """Return a plan, as its id is the hash of."""
+    plan = (await of(request).known(request)).plan
+    headers = {"etag": f'"{plan.id}"', **_FOREVER}
+    if plan.id in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(plan.to_json(), headers=headers, media_type="application/json")
+
+
+@operator
+async def put_plan(request: Request) -> Response:
+    """Take a plan in."""
+    collector, plan_id = of(request), request.path_params["plan_id"]
+    try:
+        plan = Plan.from_json(await collector.body(request, MAX_BYTES))
+    except PlanError as error:
+        raise Problem("malformed-plan", str(error)) from None
+    if plan.id != plan_id:
+        raise Problem("another-plan", f"its id is {plan.id}: put it under that one")
+    if plan.model != "local":
+        raise Problem("unfit-plan", f"this service takes plans of the local model, not of {plan.model}")
+    made = await collector.ask(collector.store.put_plan, plan)
+    collector.studies.forget_missing(plan.id)
+    return json_response({"plan_id": plan.id}, 201 if made else 200, {"location": f"/plans/{plan.id}"})
+
+
+async def status(request: Request) -> Response:
+    """Tell where a study is, coarsely."""
+    collector, known = of(request), await of(request).known(request)
+    if (told := collector.told.get(known.plan.id)) is not None and time.monotonic() < told[0]:
+        return json_response(told[1])
+    study = await collector.ask(collector.store.study, known.plan.id)
+    decoded = await collector.ask(collector.results.is_decoded, known.plan.id)
+    decoding = collector.results.is_running(known.plan.id)
+    document = status_document(known, study, collector.clock(), decoded=decoded, decoding=decoding)
+    collector.told[known.plan.id] = time.monotonic() + collector.status_seconds, document
+    return json_response(document)
+
+
+@operator
+async def close(request: Request) -> Response:
+    """Close a study for good."""
+    collector, known = of(request), await of(request).known(request)
+    return json_response({"closed": await collector.ask(collector.results.close, known)})
+
+
+@operator
+async def decode(request: Request) -> Response:
+    """Decode a closed study, or say that it takes longer than the request waits."""
+    collector, known = of(request), await of(request).known(request)
+    found = await collector.results.decoded(known, _wait(request))
+    if found is None:
+        return json_response({"state": "decoding"}, 202, {"location": f"/plans/{known.plan.id}/result"})
+    return _document(found.result, "application/json")
+
+
+def _wait(request: Request) -> float:
+    """Return for how long a request is ready to wait (RFC 7240), 10 seconds unless it says."""
+    for part in request.headers.get("prefer", "").split(","):
+        name, _, value = part.strip().partition("=")
+        if name.lower() == "wait" and value.isascii() and value.isdigit():
+            return min(float(value[:6]), LONGEST_WAIT)
+    return 10.0
+
+
+async def _outcome(request: Request) -> Outcome:
+    collector, known = of(request), await of(request).known(request)
+    found = await collector.ask(collector.results.outcome, known.plan.id)
+    if found is None:
+        raise Problem("not-decoded", "the operator closes and decodes a study; ask again later")
+    return found
+
+
+def _document(data: bytes, media_type: str) -> Response:
+    return Response(data, headers=NO_STORE, media_type=media_type)
+
+
+async def result(request: Request) -> Response:
+    """Return the result of a decoded study."""
+    return _document((await _outcome(request)).result, "application/json")
+
+
+async def table(request: Request) -> Response:
+    """Return the table of a decoded study."""
+    return _document((await _outcome(request)).table, "application/octet-stream")
+
+
+async def manifest(request: Request) -> Response:
+    """Return the signed manifest of a decoded study."""
+    return _document((await _outcome(request)).manifest, "application/json")
+
+
+@operator
+async def delete_reports(request: Request) -> Response:
+    """Delete the reports of a closed study before its retention ends."""
+    collector, known = of(request), await of(request).known(request)
+    study = await collector.ask(collector.store.study, known.plan.id)
+    if study.state == "open":
+        raise Problem("open", "close the study first")
+    await collector.ask(collector.results.delete, known)
+    return Response(status_code=204)
+
+
+@operator
+async def invite(request: Request) -> Response:
+    """Issue one-time tokens; the service keeps their marks only."""
+    collector, known = of(request), await of(request).known(request)
+    if known.plan.ids != "token":
+        raise Problem("unfit-plan", "the ids of this plan are drawn on the device: it takes no invitations")
+    try:
+        asked = checked_fields("the body", parse_object(await collector.body(request), "the body"), ["count"])
+        count = checked_integer("count", asked["count"], 1, MOST_INVITATIONS)
+    except PlanError as error:
+        raise Problem("malformed-request", str(error)) from None
+    tokens = [secrets.token_bytes(TOKEN_BYTES) for _ in range(count)]
+    marks = b"".join(token_mark(known.plan, token) for token in tokens)
+    rows = np.frombuffer(marks, dtype=np.uint8).reshape(count, -1)
+    await collector.ask(collector.store.invite, known.plan.id, rows)
+    return json_response({"tokens": [token.hex() for token in tokens]}, 201)
+
+
+ROUTES: Final[tuple[BaseRoute, ...]] = (
+    Route("/healthz", healthz),
+    Route("/metrics", metrics),
+    Route("/openapi.json", openapi),
+    Route("/plans", list_plans),
+    Route("/plans/{plan_id}", get_plan, methods=["GET"]),
+    Route("/plans/{plan_id}", put_plan, methods=["PUT"]),
+    Route("/plans/{plan_id}/status", status),
+    Route("/plans/{plan_id}/close", close, methods=["POST"]),
+    Route("/plans/{plan_id}/decode", decode, methods=["POST"]),
+    Route("/plans/{plan_id}/result", result),
+    Route("/plans/{plan_id}/table", table),
+    Route("/plans/{plan_id}/manifest", manifest),
+    Route("/plans/{plan_id}/reports", delete_reports, methods=["DELETE"]),
+    Route("/plans/{plan_id}/invitations", invite, methods=["POST"]),
+)

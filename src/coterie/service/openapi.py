@@ -1,0 +1,289 @@
+"""The description of the HTTP interface, OpenAPI 3.1, as it is served and tested."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from coterie import __version__
+from coterie.service.problems import KINDS, URN
+from coterie.service.studies import REASONS
+
+_HEX: Final = "^[0-9a-f]{64}$"
+_REPORTS: Final = "application/vnd.coterie.reports"
+_COUNT: Final = {"type": "integer", "minimum": 0}
+
+
+def _object(properties: dict[str, Any], *, more: bool = False) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": more,
+    }
+
+
+def _ref(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+_SCHEMAS: Final[dict[str, Any]] = {
+    "Problem": _object(
+        {
+            "type": {"type": "string", "enum": [URN + kind for kind in KINDS]},
+            "title": {"type": "string"},
+            "status": {"type": "integer", "minimum": 400, "maximum": 599},
+            "detail": {"type": "string"},
+        }
+    ),
+    "Failures": _object(
+        {
+            "failures": {
+                "type": "array",
+                "items": _object(
+                    {
+                        "id": {"type": "string", "pattern": "^[0-9a-f]{24}$"},
+                        "reason": {"type": "string", "enum": list(REASONS)},
+                    }
+                ),
+            }
+        }
+    ),
+    "Collection": _object(
+        {
+            "opens": {"type": ["integer", "null"]},
+            "closes": {"type": ["integer", "null"]},
+            "time_precision": {"type": "integer", "minimum": 1},
+            "minimum": {"type": "integer", "minimum": 1},
+            "retention": {"type": ["integer", "null"]},
+        }
+    ),
+    "Forecast": {"type": ["array", "null"], "items": {"type": "object"}},
+    "Status": _object(
+        {
+            "plan_id": {"type": "string", "pattern": _HEX},
+            "study_id": {"type": "string", "pattern": _HEX},
+            "model": {"type": "string", "enum": ["local", "shuffle", "central"]},
+            "ids": {"type": "string", "enum": ["random", "token"]},
+            "state": {"type": "string", "enum": ["early", "open", "closed", "deleted"]},
+            "decoded": {"type": "boolean"},
+            "decoding": {"type": "boolean"},
+            "collection": _ref("Collection"),
+            "report_bytes": {"type": "integer", "minimum": 13},
+            "upload_bytes": {"type": "integer", "minimum": 13},
+            "expected_users": {"type": "integer", "minimum": 1},
+            "reports": _COUNT,
+            "rejected": _object(dict.fromkeys(REASONS, _COUNT)),
+            "expected": _object({"now": _ref("Forecast"), "planned": _ref("Forecast")}),
+        }
+    ),
+    "Result": {
+        "type": "object",
+        "required": ["centers", "weights", "errors", "supported", "notes", "count", "plan_id", "words"],
+        "properties": {
+            "centers": {"type": "array", "items": {"type": "array", "items": {"type": "number"}}},
+            "weights": {"type": "array", "items": {"type": "number"}},
+            "errors": {"type": "array", "items": {"type": ["number", "null"]}},
+            "supported": _COUNT,
+            "count": _COUNT,
+            "notes": {"type": "array", "items": {"type": "string"}},
+            "words": {"type": "array", "items": {"type": "string"}},
+            "plan_id": {"type": "string", "pattern": _HEX},
+        },
+    },
+    "Manifest": {
+        "type": "object",
+        "required": ["format", "version", "plan_id", "table", "counts", "centers", "signature"],
+    },
+}
+
+
+def _answer(words: str, content: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {"description": words, **({} if content is None else {"content": content})}
+
+
+def _json(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"application/json": {"schema": schema}}
+
+
+def _operation(
+    name: str,
+    summary: str,
+    answers: dict[str, Any],
+    problems: str,
+    *,
+    operator: bool = False,
+    body: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return an operation; `problems` are the statuses that it may answer with besides."""
+    refused = _answer("A problem", {"application/problem+json": {"schema": _ref("Problem")}})
+    every = {status: refused for status in sorted({*problems.split(), *(["401"] if operator else [])})}
+    return {
+        "operationId": name,
+        "summary": summary,
+        "responses": {**answers, **every},
+        **({"security": [{"operator": []}]} if operator else {}),
+        **({} if body is None else {"requestBody": {"required": True, "content": body}}),
+    }
+
+
+_ROWS: Final = {_REPORTS: {"schema": {"type": "string", "format": "binary"}}}
+_FATES: Final = {"200": _answer("Durable, but for the failures, in order", _json(_ref("Failures")))}
+_RESULT: Final = {"200": _answer("The result, the same bytes each time", _json(_ref("Result")))}
+_BYTES: Final = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+_REFUSALS: Final = "400 403 404 413 415 429 503 507"
+
+
+def _paths() -> dict[str, Any]:
+    plan = {
+        "parameters": [
+            {
+                "name": "plan_id",
+                "in": "path",
+                "required": True,
+                "schema": {"type": "string", "pattern": _HEX},
+                "description": "SHA-256 of the plan's canonical JSON",
+            }
+        ]
+    }
+    count = _object({"count": {"type": "integer", "minimum": 1, "maximum": 100_000}})
+    tokens = _object({"tokens": {"type": "array", "items": {"type": "string", "pattern": "^[0-9a-f]{32}$"}}})
+    ok = _object({"status": {"type": "string"}})
+    ids = _object({"plans": {"type": "array", "items": {"type": "string", "pattern": _HEX}}})
+    named = _json(_object({"plan_id": {"type": "string", "pattern": _HEX}}))
+    text = {"text/plain": {"schema": {"type": "string"}}}
+    return {
+        "/healthz": {"get": _operation("health", "Does it run", {"200": _answer("Yes", _json(ok))}, "503")},
+        "/metrics": {
+            "get": _operation("metrics", "Prometheus", {"200": _answer("Figures", text)}, "", operator=True)
+        },
+        "/openapi.json": {
+            "get": _operation("openapi", "This", {"200": _answer("This", _json({"type": "object"}))}, "")
+        },
+        "/plans": {
+            "get": _operation(
+                "listPlans", "All plans", {"200": _answer("Their ids", _json(ids))}, "503", operator=True
+            )
+        },
+        "/plans/{plan_id}": {
+            **plan,
+            "get": _operation(
+                "getPlan",
+                "The plan in canonical JSON; never changes",
+                {"200": _answer("The plan", _json({"type": "object"})), "304": _answer("You have it")},
+                "404 503",
+            ),
+            "put": _operation(
+                "putPlan",
+                "Open a study",
+                {"200": _answer("It was here", named), "201": _answer("It is here now", named)},
+                "400 409 413 422 503 507",
+                operator=True,
+                body=_json({"type": "object"}),
+            ),
+        },
+        "/plans/{plan_id}/reports": {
+            **plan,
+            "post": _operation(
+                "sendReports", "Reports back to back; safe to repeat", _FATES, _REFUSALS, body=_ROWS
+            ),
+            "delete": _operation(
+                "deleteReports",
+                "Delete the reports of a closed study",
+                {"204": _answer("They are gone")},
+                "404 409 503 507",
+                operator=True,
+            ),
+        },
+        "/plans/{plan_id}/withdrawals": {
+            **plan,
+            "post": _operation(
+                "withdraw", "Reports that must not count; safe to repeat", _FATES, _REFUSALS, body=_ROWS
+            ),
+        },
+        "/plans/{plan_id}/status": {
+            **plan,
+            "get": _operation(
+                "status",
+                "Where the study is, coarsely",
+                {"200": _answer("It", _json(_ref("Status")))},
+                "404 503",
+            ),
+        },
+        "/plans/{plan_id}/close": {
+            **plan,
+            "post": _operation(
+                "close",
+                "Close the study for good; twice is once",
+                {"200": _answer("When, rounded", _json(_object({"closed": _COUNT})))},
+                "404 503 507",
+                operator=True,
+            ),
+        },
+        "/plans/{plan_id}/decode": {
+            **plan,
+            "post": _operation(
+                "decode",
+                "Decode a closed study; `Prefer: wait=60` says for how long to wait",
+                {
+                    **_RESULT,
+                    "202": _answer("It takes longer", _json(_object({"state": {"type": "string"}}))),
+                },
+                "404 409 410 422 503 507",
+                operator=True,
+            ),
+        },
+        "/plans/{plan_id}/result": {
+            **plan,
+            "get": _operation("result", "The result, once decoded", _RESULT, "404 503"),
+        },
+        "/plans/{plan_id}/table": {
+            **plan,
+            "get": _operation(
+                "table", "The table, once decoded", {"200": _answer("A table file", _BYTES)}, "404 503"
+            ),
+        },
+        "/plans/{plan_id}/manifest": {
+            **plan,
+            "get": _operation(
+                "manifest",
+                "What was decoded from what, signed",
+                {"200": _answer("The manifest", _json(_ref("Manifest")))},
+                "404 503",
+            ),
+        },
+        "/plans/{plan_id}/invitations": {
+            **plan,
+            "post": _operation(
+                "invite",
+                "Issue one-time tokens",
+                {"201": _answer("The tokens; only their marks are kept", _json(tokens))},
+                "400 404 409 410 413 422 503 507",
+                operator=True,
+                body=_json(count),
+            ),
+        },
+    }
+
+
+def openapi_document() -> dict[str, Any]:
+    """Return the document.
+
+    Examples
+    --------
+    >>> sorted(openapi_document()["paths"])[0]
+    '/healthz'
+    """
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "coterie collector",
+            "version": __version__,
+            "description": "Takes private reports in, keeps them, decodes them (docs/collector.md).",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "paths": _paths(),
+        "components": {
+            "schemas": _SCHEMAS,
+            "securitySchemes": {"operator": {"type": "http", "scheme": "bearer"}},
+        },
+    }

@@ -1,0 +1,97 @@
+"""Plans as the service holds them in memory: what a request needs, without asking the store."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Final
+
+from coterie.plan import Plan
+from coterie.plan.collection import Collection
+from coterie.service.problems import Problem
+from coterie.store import Store, UnknownPlanError
+from coterie.wire.forms import Form, report_form
+from coterie.wire.layout import TOKEN_BYTES
+
+REASONS: Final = ("malformed", "closed", "early", "full", "token")  # for which a report is not taken in
+
+_PLAN_ID: Final = re.compile(r"[0-9a-f]{64}")
+_FORGET_SECONDS: Final = 2.0  # after which the store is asked again for a plan that it had not
+_MOST_MISSING: Final = 1024
+
+
+@dataclass(slots=True)
+class Known:
+    """A plan, and what this process counts of it."""
+
+    plan: Plan
+    collection: Collection
+    form: Form
+    width: int  # bytes that one person sends
+    received: int  # reports that the store holds, repetitions included, as far as this process knows
+    rejected: dict[str, int]
+
+    @property
+    def skip(self) -> int:
+        """Bytes of the token before a report."""
+        return TOKEN_BYTES if self.plan.ids == "token" else 0
+
+
+class Studies:
+    """The plans of a store, each read once.
+
+    Parameters
+    ----------
+    store : Store
+        The store.
+    threads : Executor
+        Where it is asked.
+    """
+
+    def __init__(self, store: Store, threads: Executor) -> None:
+        self._store = store
+        self._threads = threads
+        self._known: dict[str, Known] = {}
+        self._missing: dict[str, float] = {}
+
+    def get(self, plan_id: str) -> Known | None:
+        """Return a plan that is in memory."""
+        return self._known.get(plan_id)
+
+    async def find(self, plan_id: str) -> Known:
+        """Return a plan, asking the store where it is not in memory.
+
+        Raises
+        ------
+        Problem
+            If there is none.
+        """
+        if (known := self._known.get(plan_id)) is not None:
+            return known
+        if not _PLAN_ID.fullmatch(plan_id) or self._missing.get(plan_id, 0.0) > time.monotonic():
+            raise _unknown()
+        loop = asyncio.get_running_loop()
+        try:
+            study = await loop.run_in_executor(self._threads, self._store.study, plan_id)
+        except UnknownPlanError:
+            if len(self._missing) >= _MOST_MISSING:
+                self._missing.clear()
+            self._missing[plan_id] = time.monotonic() + _FORGET_SECONDS
+            raise _unknown() from None
+        return self._known.setdefault(plan_id, _known(study.plan, study.counts.received))
+
+    def forget_missing(self, plan_id: str) -> None:
+        """Ask the store again for a plan that it had not."""
+        self._missing.pop(plan_id, None)
+
+
+def _known(plan: Plan, received: int) -> Known:
+    collection = plan.collection or Collection(minimum=plan.minimum_batch)
+    return Known(plan, collection, report_form(plan), plan.upload_width, received, dict.fromkeys(REASONS, 0))
+
+
+def _unknown() -> Problem:
+    return Problem("unknown-plan", "ask the operator for the id, or put the plan here first")

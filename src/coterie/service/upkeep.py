@@ -1,0 +1,81 @@
+"""What happens by the clock: windows close, open studies are compacted, reports are deleted in time.
+
+One look at all studies every `upkeep_seconds`. Each step is safe to repeat and safe on several servers: the
+store keeps sets, closing twice is closing once, and the first document of a name wins.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from coterie.service.results import Results
+from coterie.service.studies import Known, Studies
+from coterie.store import Store, StudyState
+
+log = logging.getLogger("coterie.service")
+
+
+class Upkeep:
+    """Looks after the studies of a store."""
+
+    def __init__(
+        self,
+        store: Store,
+        studies: Studies,
+        results: Results,
+        *,
+        compact_seconds: float,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._store = store
+        self._studies = studies
+        self._results = results
+        self._compact_seconds = compact_seconds
+        self._clock = clock
+        self._compacted: dict[str, float] = {}
+        self._thread = ThreadPoolExecutor(1, "coterie-upkeep")
+
+    async def run(self, every: float) -> None:
+        """Look at all studies again and again."""
+        while True:
+            await asyncio.sleep(every)
+            await self.look()
+
+    async def look(self) -> None:
+        """Look at all studies once; what goes wrong with one is noted and tried again."""
+        loop = asyncio.get_running_loop()
+        for plan_id in await loop.run_in_executor(self._thread, self._store.plan_ids):
+            try:
+                known = await self._studies.find(plan_id)
+                await loop.run_in_executor(self._thread, self._look_at, known)
+            except Exception:  # the others must not wait for it
+                log.exception("upkeep of plan %s failed", plan_id)
+
+    def stop(self) -> None:
+        """Let what runs end."""
+        self._thread.shutdown()
+
+    def _look_at(self, known: Known) -> None:
+        plan_id, now = known.plan.id, self._clock()
+        state = self._store.study(plan_id).state
+        if state is StudyState.OPEN:
+            if known.collection.is_late(now):
+                self._results.close(known)
+                self._store.compact(plan_id)
+            elif now >= self._compacted.setdefault(plan_id, now) + self._compact_seconds:
+                self._store.compact(plan_id)
+                self._compacted[plan_id] = now
+        elif state is StudyState.CLOSED and now >= self._kept_until(known):
+            self._results.delete(known)
+
+    def _kept_until(self, known: Known) -> float:
+        """Return when the reports of a closed study are deleted: surely after the retention, rounded."""
+        how = known.collection
+        if how.retention is None:
+            return math.inf
+        return self._results.close(known) + how.time_precision + how.retention

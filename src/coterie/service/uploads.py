@@ -1,0 +1,205 @@
+"""Reports and withdrawals over HTTP: from the body of a request to the answer.
+
+This is the path that every person takes, so it is plain ASGI: no router, no thread of its own, no parsing
+beyond the headers that matter. A body is rows back to back; their checks are the writer's.
+
+The answer to rows says only which of them were not taken in, in order:
+
+    {"failures": [{"id": "626d8e…", "reason": "malformed"}]}
+
+An answer to one row is filled up with spaces to `ONE_SIZE` bytes: whoever sees its length learns nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Final
+
+import numpy as np
+
+from coterie.service.metrics import Metrics
+from coterie.service.problems import MEDIA_TYPE as PROBLEM_TYPE
+from coterie.service.problems import Problem, busy
+from coterie.service.studies import REASONS, Known, Studies
+from coterie.service.writer import Fates, Writer, problem_of
+from coterie.wire.layout import ID_BYTES, as_rows
+
+MEDIA_TYPE: Final = "application/vnd.coterie.reports"
+ONE_SIZE: Final = 96  # bytes of the answer to one row, whatever became of it
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+_MEDIA_TYPE: Final = MEDIA_TYPE.encode()
+_NOTHING: Final = b'{"failures":[]}'
+_PATH: Final = "/plans/"
+_ID_END: Final = len(_PATH) + 64
+_REPORTS: Final = "/reports"
+_WITHDRAWALS: Final = "/withdrawals"
+
+
+def answer_headers(size: int) -> list[tuple[bytes, bytes]]:
+    """Return the headers of an answer to rows."""
+    return [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(size).encode()),
+        (b"cache-control", b"no-store"),
+    ]
+
+
+_ONE_START: Final = {"type": "http.response.start", "status": 200, "headers": answer_headers(ONE_SIZE)}
+_ONE_TAKEN: Final = {"type": "http.response.body", "body": _NOTHING.ljust(ONE_SIZE)}
+
+
+class Uploads:
+    """The ASGI application of `POST …/reports` and `POST …/withdrawals`."""
+
+    def __init__(
+        self,
+        studies: Studies,
+        writer: Writer,
+        metrics: Metrics,
+        *,
+        most_body: int,
+        reports_per_second: int = 0,
+    ) -> None:
+        self._studies = studies
+        self._writer = writer
+        self._metrics = metrics
+        self._most_body = most_body
+        self._rate = Rate(reports_per_second)
+
+    @staticmethod
+    def takes(scope: Scope) -> bool:
+        """Tell whether a request is for this application."""
+        path = scope["path"]
+        return (
+            scope["method"] == "POST"
+            and path.startswith(_PATH)
+            and path[_ID_END:] in (_REPORTS, _WITHDRAWALS)
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        try:
+            withdraws = scope["path"].endswith(_WITHDRAWALS)
+            plan_id = scope["path"][len(_PATH) : _ID_END]
+            known = self._studies.get(plan_id) or await self._studies.find(plan_id)
+            if known.plan.model != "local":
+                raise Problem("direct-report", "send it to the plan's shuffler, which mixes it with others")
+            body = await self._body(scope, receive)
+            count, rest = divmod(len(body), known.width)
+            if rest or not count:
+                raise Problem(
+                    "malformed-request",
+                    f"the body must be whole rows of {known.width} bytes, at least one; none was taken in",
+                )
+            if not self._rate.allows(count):
+                raise busy(1)
+            fates = await self._writer.put(known, body, withdraws=withdraws)
+        except Exception as error:  # every failure has its document
+            await self._refuse(problem_of(error), error, send)
+            return
+        self._metrics.answer(200)
+        if count == 1:
+            await send(_ONE_START)
+            await send(
+                _ONE_TAKEN
+                if fates is None
+                else {
+                    "type": "http.response.body",
+                    "body": failures(known, body, fates).ljust(ONE_SIZE),
+                }
+            )
+            return
+        answer = _NOTHING if fates is None else failures(known, body, fates)
+        await send({"type": "http.response.start", "status": 200, "headers": answer_headers(len(answer))})
+        await send({"type": "http.response.body", "body": answer})
+
+    async def _body(self, scope: Scope, receive: Receive) -> bytes:
+        """Read the body, bounded."""
+        kind = b""
+        for name, value in scope["headers"]:
+            if name == b"content-type":
+                kind = value
+            elif name == b"content-length" and int(value) > self._most_body:
+                raise self._too_large()
+            elif name == b"content-encoding":
+                raise Problem("wrong-type", "send the body as it is, without an encoding")
+        if kind != _MEDIA_TYPE and kind.partition(b";")[0].strip().lower() != _MEDIA_TYPE:
+            raise Problem("wrong-type", f"the body must be {MEDIA_TYPE}")
+        pieces: list[bytes] = []
+        size, more = 0, True
+        while more:
+            message = await receive()
+            if message["type"] != "http.request":
+                raise Problem("malformed-request", "the body was cut short; none was taken in")
+            pieces.append(message.get("body", b""))
+            size += len(pieces[-1])
+            if size > self._most_body:
+                raise self._too_large()
+            more = message.get("more_body", False)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def _too_large(self) -> Problem:
+        return Problem("too-large", f"send at most {self._most_body} bytes at a time; none was taken in")
+
+    async def _refuse(self, problem: Problem, error: Exception, send: Send) -> None:
+        self._metrics.answer(problem.status)
+        body = problem.document()
+        headers = [
+            (b"content-type", PROBLEM_TYPE.encode()),
+            (b"content-length", str(len(body)).encode()),
+            (b"cache-control", b"no-store"),
+            *((name.encode(), value.encode()) for name, value in problem.headers.items()),
+        ]
+        if problem.status == 413:
+            headers.append((b"connection", b"close"))  # the rest of the body is not read
+        await send({"type": "http.response.start", "status": problem.status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+        if problem.kind == "internal":
+            raise error
+
+
+def failures(known: Known, body: bytes, fates: Fates) -> bytes:
+    """Return the answer that lists what was not taken in, in order."""
+    rows = as_rows(body, known.width)
+    wrong = np.flatnonzero(fates)
+    ids = np.ascontiguousarray(rows[wrong, known.skip : known.skip + ID_BYTES]).tobytes().hex()
+    size = 2 * ID_BYTES
+    entries = ",".join(
+        f'{{"id":"{ids[size * place : size * (place + 1)]}","reason":"{REASONS[fate - 1]}"}}'
+        for place, fate in enumerate(fates[wrong].tolist())
+    )
+    return f'{{"failures":[{entries}]}}'.encode()
+
+
+class Rate:
+    """So many rows per second, and as many at once after a pause.
+
+    Examples
+    --------
+    >>> rate = Rate(10, clock=lambda: 0.0)
+    >>> rate.allows(10), rate.allows(1)
+    (True, False)
+    """
+
+    def __init__(self, per_second: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_second = per_second
+        self._clock = clock
+        self._left = float(per_second)
+        self._last = clock()
+
+    def allows(self, number: int) -> bool:
+        """Take so many, if they may be; a request larger than a second's rows takes all of several."""
+        if not self._per_second:
+            return True
+        now = self._clock()
+        self._left = min(self._per_second, self._left + (now - self._last) * self._per_second)
+        self._last = now
+        if self._left < min(number, self._per_second):
+            return False
+        self._left -= number
+        return True

@@ -1,0 +1,124 @@
+"""A real server on a free port, in a thread of this process, on a real store; the clock may be the test's."""
+
+import contextlib
+import dataclasses
+import http.client
+import json
+import threading
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from coterie.coins import SimulationCoins
+from coterie.encode.base import ENCODERS
+from coterie.plan import Plan
+from coterie.plan.collection import Collection
+from coterie.remote import RemoteCollector
+from coterie.service.app import create_app
+from coterie.service.collector import Collector
+from coterie.service.server import Server, uvicorn_config
+from coterie.service.settings import Settings
+from coterie.store import open_store
+
+TOKEN = "an operator's token of enough letters"  # noqa: S105  # of these tests alone
+KEY = bytes(range(32))
+REPORTS = "application/vnd.coterie.reports"
+
+
+def small_plan(collection=None, **public):
+    """A plan of two groups in three dimensions, of whose index bytes some are malformed."""
+    plan = Plan.design(
+        dimension=3, clusters=2, epsilon=4.0, expected_users=20_000, collection=collection, **public
+    )
+    return dataclasses.replace(plan, parameters=dataclasses.replace(plan.parameters, codewords=200, cap=20))
+
+
+def reports_of(plan, people, seed=0):
+    """Reports of two groups, (people, width)."""
+    points = np.where(np.arange(people)[:, None] % 2, 0.6, -0.6) * np.array([1.0, 0.2, 0.0])
+    encoder = ENCODERS[plan.protocol](plan)
+    return encoder.encode_counting(points, None, SimulationCoins(seed))[0]
+
+
+class Clock:
+    def __init__(self):
+        self.now = time.time()
+
+    def __call__(self):
+        return self.now
+
+
+@contextlib.contextmanager
+def serving(folder, *, clock=time.time, store=None, routes=(), settings=None, **options):
+    """Run a server; yield its address and parts."""
+    chosen = Settings(data=folder, port=0, **(settings or {}))
+    with contextlib.ExitStack() as stack:
+        kept = store if store is not None else stack.enter_context(open_store(chosen.store_address))
+        collector = Collector(kept, token=TOKEN, key=KEY, clock=clock, **{"status_seconds": 0, **options})
+        ready, found = threading.Event(), {}
+        server = Server(
+            uvicorn_config(create_app(collector, routes), chosen),
+            lambda address: (found.update(url=address), ready.set()),
+        )
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        try:
+            assert ready.wait(30)
+            yield SimpleNamespace(
+                url=found["url"], collector=collector, store=kept, server=server, thread=thread
+            )
+        finally:
+            server.should_exit = True
+            thread.join(60)
+            assert not thread.is_alive()
+
+
+def ask(url, method, path, body=None, headers=None):
+    """One request; status, headers, body."""
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=60)
+    try:
+        connection.request(method, path, body, headers or {})
+        answer = connection.getresponse()
+        return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
+    finally:
+        connection.close()
+
+
+def post(url, plan, body, where="reports"):
+    return ask(url, "POST", f"/plans/{plan.id}/{where}", body, {"content-type": REPORTS})
+
+
+def failures(answer):
+    status, _, body = answer
+    assert status == 200, body
+    return [(each["id"], each["reason"]) for each in json.loads(body)["failures"]]
+
+
+def problem(answer, status, kind):
+    """Check that an answer is a problem document of this kind."""
+    found, headers, body = answer
+    assert headers["content-type"] == "application/problem+json"
+    document = json.loads(body)
+    assert (found, document["status"], document["type"]) == (status, status, f"urn:coterie:problem:{kind}")
+    assert document["title"]
+    assert document["detail"]
+    return document
+
+
+OPERATOR = {"authorization": f"Bearer {TOKEN}"}
+
+
+@pytest.fixture
+def plan():
+    return small_plan(Collection(minimum=100))
+
+
+@pytest.fixture
+def server(tmp_path, plan):
+    with serving(tmp_path) as running:
+        running.operator = RemoteCollector(running.url, token=TOKEN, attempts=1)
+        running.operator.put_plan(plan)
+        yield running
+        running.operator.disconnect()

@@ -1,0 +1,142 @@
+"""`coterie send`, `invite`, `withdraw`, `verify` and `serve` as a user types them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from coterie import Plan, write_reports
+from coterie.cli.app import app
+from coterie.remote import Receipt, RemoteCollector
+from coterie.store import open_store
+from tests.service.conftest import TOKEN, reports_of, serving, small_plan
+from tests.service.test_faults import Killed
+
+
+def run(*arguments, code=0, **environment):
+    runner = CliRunner(env={"COLUMNS": "200", "TERM": "dumb", **environment})
+    done = runner.invoke(app, [str(argument) for argument in arguments])
+    assert done.exit_code == code, (done.stdout, done.stderr, done.exception)
+    return done
+
+
+@pytest.fixture
+def running(tmp_path):
+    with serving(tmp_path / "data") as server:
+        yield server
+
+
+def test_sending_a_file_twice_sends_it_once(running, tmp_path):
+    plan, file = small_plan(), tmp_path / "reports.coterie"
+    running.store.put_plan(plan)
+    write_reports(file, plan, reports_of(plan, 300))
+    first = json.loads(run("send", file, "--url", running.url, "--json").stdout)
+    assert (first["sent"], first["taken"], first["before"], first["failures"]) == (300, 300, 0, {})
+    again = json.loads(run("send", file, "--url", running.url, "--json").stdout)
+    assert (again["sent"], again["before"]) == (0, 300)
+    run("send", file, "--url", running.url, "--again")
+    counts = running.store.compact(plan.id)
+    assert (counts.received, counts.counted) == (600, 300)
+    (tmp_path / "reports.coterie.sent").write_text("nonsense")
+    assert json.loads(run("send", file, "--url", running.url, "--json").stdout)["sent"] == 300
+
+
+def test_an_interrupted_send_goes_on_where_it_was(running, tmp_path, monkeypatch):
+    plan, file = small_plan(), tmp_path / "reports.coterie"
+    running.store.put_plan(plan)
+    write_reports(file, plan, reports_of(plan, 300))
+    monkeypatch.setattr("coterie.cli.send.CHUNK", 100)
+    sent = []
+    real = RemoteCollector.send
+
+    def interrupted(self, plan, rows, **options):
+        if len(sent) == 1:
+            sent.append(None)
+            raise KeyboardInterrupt
+        sent.append(len(rows))
+        return real(self, plan, rows, **options)
+
+    monkeypatch.setattr(RemoteCollector, "send", interrupted)
+    run("send", file, "--url", running.url, code=130)
+    done = json.loads(run("send", file, "--url", running.url, "--json").stdout)
+    assert (done["before"], done["sent"], done["taken"]) == (100, 200, 200)
+    assert running.store.compact(plan.id).received == 300
+
+
+def test_sending_what_is_refused(running, tmp_path):
+    plan, file = small_plan(), tmp_path / "reports.coterie"
+    write_reports(file, plan, reports_of(plan, 5))
+    running.store.put_plan(plan)
+    running.store.close(plan.id)
+    done = run("send", file, "--url", running.url, code=1)
+    assert "5 reports were not taken in: closed" in done.stderr
+    assert not (tmp_path / "reports.coterie.sent").exists()
+    stranger = tmp_path / "stranger.coterie"
+    write_reports(stranger, small_plan(seed=1), reports_of(small_plan(seed=1), 5))
+    assert "no plan of this id" in run("send", stranger, "--url", running.url, code=1).stderr
+    other = tmp_path / "plan.json"
+    Plan.design(2, 2, 1.0, 100).save(other)
+    assert (
+        "the reports answer plan" in run("send", file, "--url", running.url, "--plan", other, code=1).stderr
+    )
+
+
+def test_inviting_and_withdrawing(running, tmp_path):
+    plan = small_plan(ids="token")
+    running.store.put_plan(plan)
+    out = tmp_path / "tokens.txt"
+    options = ("--count", 7, "--url", running.url, "--out", out)
+    assert "give --token-file" in run("invite", plan.id, *options, code=1, COTERIE_OPERATOR_TOKEN="").stderr
+    run("invite", plan.id, *options, COTERIE_OPERATOR_TOKEN=TOKEN)
+    tokens = [bytes.fromhex(line) for line in out.read_text().split()]
+    assert len(set(tokens)) == 7
+    assert out.stat().st_mode & 0o777 == 0o600
+    plain = small_plan()
+    running.store.put_plan(plain)
+    row = reports_of(plain, 1)
+    with RemoteCollector(running.url) as collector:
+        collector.send(plain, row)
+    run("withdraw", str(Receipt.of(plain, row.tobytes())), "--url", running.url)
+    assert running.store.compact(plain.id).counted == 0
+
+
+def test_the_server_starts_and_stops_as_a_process(tmp_path):
+    served = Killed(tmp_path / "data")
+    served.start()
+    served.wait_until_up()
+    plan = small_plan()
+    with RemoteCollector(served.url, token=TOKEN) as operator:
+        operator.put_plan(plan)
+        assert operator.send(plan, reports_of(plan, 10)).taken == 10
+    served.process.send_signal(signal.SIGTERM)
+    assert served.process.wait(60) == 0
+    with open_store(tmp_path / "data" / "store") as store:  # it was shut, and let go
+        assert store.study(plan.id).counts.received == 10
+    served.start()
+    served.wait_until_up()
+    with RemoteCollector(served.url, token=TOKEN) as operator:
+        assert operator.plan(plan.id) == plan
+        assert operator.status(plan.id)["reports"] == 10
+    served.kill()
+
+
+def test_serving_without_what_it_needs(tmp_path):
+    script = (
+        "import sys\nsys.modules['starlette'] = None\nfrom coterie.cli.app import app\n"
+        f"app(['serve', '--data', {str(tmp_path / 'd')!r}])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=os.environ)
+    assert done.returncode == 1
+    assert 'pip install "coterie[service]"' in done.stderr
+
+
+def test_wrong_settings_are_one_line(tmp_path):
+    assert "say where reports are kept" in run("serve", code=1).stderr
+    done = run("serve", "--data", tmp_path, "--set", "colour=1", code=1)
+    assert "no setting 'colour'" in done.stderr
+    assert "given as --port" in run("serve", "--data", tmp_path, "--set", "port=1", code=1).stderr
+    assert "no role" in run("serve", "--data", tmp_path, "--role", "king", code=1).stderr

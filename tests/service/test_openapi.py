@@ -1,0 +1,150 @@
+"""The OpenAPI document against the running server: every answer is one that is written there."""
+
+import json
+import re
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from coterie.plan.collection import Collection
+from coterie.service.endpoints import ROUTES
+from coterie.service.openapi import openapi_document
+from tests.service.conftest import OPERATOR, REPORTS, TOKEN, ask, reports_of, serving, small_plan
+
+DOCUMENT = openapi_document()
+PLAN = small_plan(Collection(minimum=5))
+TOKENS = small_plan(ids="token")
+OPERATIONS = [
+    (path, method, operation)
+    for path, methods in DOCUMENT["paths"].items()
+    for method, operation in methods.items()
+    if method != "parameters"
+]
+TYPES = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "null": type(None),
+}
+
+
+def check(value, schema, where="$"):
+    """Check a value against the part of JSON Schema that the document uses."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return check(value, DOCUMENT["components"]["schemas"][name], where)
+    kinds = schema.get("type", list(TYPES))
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    fits = [isinstance(value, TYPES[kind]) and (kind == "boolean" or value is not True) for kind in kinds]
+    assert any(fits), f"{where} must be {kinds}, is {value!r}"
+    assert "enum" not in schema or value in schema["enum"], f"{where}: {value!r}"
+    if isinstance(value, str) and "pattern" in schema:
+        assert re.search(schema["pattern"], value), f"{where}: {value!r}"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        assert schema.get("minimum", value) <= value <= schema.get("maximum", value), f"{where}: {value!r}"
+    if isinstance(value, list) and "items" in schema:
+        for number, item in enumerate(value):
+            check(item, schema["items"], f"{where}[{number}]")
+    if isinstance(value, dict):
+        known = schema.get("properties", {})
+        assert set(schema.get("required", ())) <= value.keys(), f"{where} lacks {schema['required']}"
+        if schema.get("additionalProperties") is False:
+            assert value.keys() <= known.keys(), f"{where} has {sorted(value.keys() - known.keys())} besides"
+        for name, item in value.items():
+            if name in known:
+                check(item, known[name], f"{where}.{name}")
+    return None
+
+
+def check_answer(operation, answer):
+    status, headers, body = answer
+    assert str(status) in operation["responses"], (operation["operationId"], status, body[:300])
+    content = operation["responses"][str(status)].get("content")
+    if content is None:
+        assert body == b""
+        return
+    kind = headers["content-type"].partition(";")[0]
+    assert kind in content, (operation["operationId"], status, kind)
+    if kind.endswith("json"):
+        check(json.loads(body), content[kind]["schema"])
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("data"), most_body=1 << 16) as running:
+        for plan in (PLAN, TOKENS):
+            running.store.put_plan(plan)
+        yield running.url
+
+
+def test_every_route_is_described_and_every_description_has_a_route():
+    described = {(path, method.upper()) for path, method, _ in OPERATIONS}
+    routed = {(route.path, method) for route in ROUTES for method in route.methods - {"HEAD"}}
+    uploads = {(f"/plans/{{plan_id}}/{each}", "POST") for each in ("reports", "withdrawals")}
+    assert described == routed | uploads
+    assert len({operation["operationId"] for _, _, operation in OPERATIONS}) == len(OPERATIONS)
+
+
+ANY_BODY = st.one_of(
+    st.binary(max_size=200),
+    st.integers(1, 40).map(lambda n: reports_of(PLAN, n).tobytes()),
+    st.integers(0, 40).map(lambda n: bytes(29 * n)),
+    st.just(b"x" * 70_000),
+    st.just(PLAN.to_json().encode()),
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+        max_leaves=8,
+    ).map(lambda value: json.dumps(value).encode()),
+    st.integers(-1, 5).map(lambda count: json.dumps({"count": count}).encode()),
+)
+IDS = st.one_of(
+    st.sampled_from([PLAN.id, TOKENS.id, "0" * 64, PLAN.id.upper(), PLAN.id[:-1], "..", "%00", "a" * 200]),
+    st.text("0123456789abcdef", min_size=64, max_size=64),
+)
+HEADERS = st.fixed_dictionaries(
+    {},
+    optional={
+        "content-type": st.sampled_from([REPORTS, REPORTS, "application/json", "", "text/plain; x", ";;"]),
+        "authorization": st.sampled_from([OPERATOR["authorization"]] * 3 + ["Bearer", f"Basic {TOKEN}", ""]),
+        "prefer": st.sampled_from(["wait=0", "wait=x", "wait=-1", "respond-async, wait=0"]),
+        "if-none-match": st.sampled_from([f'"{PLAN.id}"', "*", '""']),
+        "content-encoding": st.just("gzip"),
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "operation"), OPERATIONS, ids=[each[2]["operationId"] for each in OPERATIONS]
+)
+@settings(
+    max_examples=25,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(data=st.data())
+def test_every_answer_is_described(url, path, method, operation, data):
+    if operation["operationId"] in ("close", "decode", "deleteReports"):
+        plan_id = data.draw(IDS.filter(lambda each: each != PLAN.id))  # which stays open for the others
+    else:
+        plan_id = data.draw(IDS)
+    body = data.draw(ANY_BODY) if method in ("post", "put") else None
+    answer = ask(url, method.upper(), path.replace("{plan_id}", plan_id), body, data.draw(HEADERS))
+    assert answer[0] < 500
+    if plan_id not in ("..", "%00"):  # which are other paths
+        check_answer(operation, answer)
+
+
+def test_the_checker_itself_notices():
+    with pytest.raises(AssertionError):
+        check({"failures": [{"id": "x", "reason": "malformed"}]}, {"$ref": "#/components/schemas/Failures"})
+    with pytest.raises(AssertionError):
+        check({"failures": [], "more": 1}, {"$ref": "#/components/schemas/Failures"})
+    with pytest.raises(AssertionError):
+        check(True, {"type": "integer"})
+    check({"failures": []}, {"$ref": "#/components/schemas/Failures"})
