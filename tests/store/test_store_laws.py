@@ -16,8 +16,12 @@ from coterie.store import (
     StudyClosedError,
     StudyState,
     UnknownPlanError,
+    embedded,
     open_store,
+    parquet,
+    study_rows,
 )
+from coterie.store.postgres import PostgresStore
 
 from .conftest import found, ids, rows
 
@@ -369,3 +373,30 @@ def test_a_store_that_was_shut_says_so(address, plan):
     with pytest.raises(StoreError, match="was shut"):
         store.study(plan.id)
     store.shut()
+
+
+def test_many_blocks_and_little_memory_give_the_same(address, plan, monkeypatch):
+    monkeypatch.setattr(study_rows, "BLOCK_BYTES", 130)
+    monkeypatch.setattr(study_rows, "FETCHED_BYTES", 400)
+    monkeypatch.setattr(study_rows, "PIECE_BYTES", 260)
+    monkeypatch.setattr(parquet, "GROUP_BYTES", 130)
+    monkeypatch.setattr(embedded, "SEGMENT_BYTES", 500)
+    kind = PostgresStore if isinstance(address, str) else embedded.EmbeddedStore
+    numbers = np.random.default_rng(2).permutation(200).tolist()
+    with kind(address, memory_reports=7) as store:
+        store.put_plan(plan)
+        for start in range(0, 200, 50):
+            some = numbers[start : start + 50]
+            store.append([(plan.id, rows(*((n, 1) for n in some)))])
+            store.withdraw(plan.id, ids(*some[:20]))
+            store.compact(plan.id)
+            store.append([(plan.id, rows(*((n, 0) for n in some[10:30])))])
+        gone = {n for start in range(0, 200, 50) for n in numbers[start : start + 20]}
+        smaller = {n for start in range(0, 200, 50) for n in numbers[start + 10 : start + 30]}
+        expected = [(n, int(n not in smaller)) for n in range(200) if n not in gone]
+        assert found(store, plan) == expected
+        batch = store.stage_batch(plan.id, mix)
+        assert batch == Batch.of(mix(rows(*expected)))
+        assert store.staged_batch(plan.id) == batch
+        store.append([(plan.id, rows(*((n, 0) for n in range(210))))])
+        assert found(store, plan) == [(n, 0) for n in range(200, 210)]

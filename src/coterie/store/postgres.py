@@ -242,6 +242,7 @@ class PostgresStore(Store):
         """Yield what counts, as one transaction sees it."""
         try:
             with self._pool.connection() as connection:
+                connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 yield from self._rows(connection, plan_id).blocks(REPORTS)
         except self._psycopg.Error as error:
             raise StoreUnavailableError(f"PostgreSQL stopped answering ({_reason(error)})") from None

@@ -150,15 +150,20 @@ class StudyRows:
             rows = rows[few:]
 
     def blocks(self, kind: int) -> _Chunks:
-        """Yield the rows of a kind, sorted, a block at a time."""
-        width = self._width(kind)
-        with self.connection.cursor(f"blocks{kind}", binary=True) as cursor:
-            cursor.itersize = 4
-            cursor.execute(
-                "SELECT body FROM coterie.blocks WHERE study = %s AND kind = %s ORDER BY number",
-                [self.number, kind],
-            )
-            for (body,) in cursor:
+        """Yield the rows of a kind, sorted, a block at a time.
+
+        They stay what they are meanwhile: whoever changes them holds the lock for work, and whoever only
+        reads them has a transaction that sees one moment.
+        """
+        width, last, found = self._width(kind), -1, [(0, b"")]
+        while found:
+            found = self.connection.execute(
+                "SELECT number, body FROM coterie.blocks"
+                " WHERE study = %s AND kind = %s AND number > %s ORDER BY number LIMIT 4",
+                [self.number, kind, last],
+                binary=True,
+            ).fetchall()
+            for last, body in found:  # noqa: B007 - the next query begins after it
                 yield as_rows(body, width)
 
     def snapshot(self, kind: int) -> tuple[str, list[tuple[int, int]]]:
