@@ -118,6 +118,8 @@ def test_one_report_many_times_overflows_nothing(kernels):
 
 
 def test_sums_in_32_bits_are_handed_on_before_they_can_overflow():
+    plan = PLANS["small"]
+    assert table_of(plan, random_reports(plan, 1)).count == 1
     assert table_module._HELD + max(table_module._SIGNS_AT_A_TIME // 128, 1 << 16) < 1 << 31
 
 

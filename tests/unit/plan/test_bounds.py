@@ -2,11 +2,14 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from coterie import Plan
 from coterie.errors import PlanError
+from coterie.plan.follow_up import ball_after, surely_reached
 from coterie.plan.forecast import Channel, Kind, expect
 from coterie.plan.shares_design import smallest_batch
 from coterie.plan.tree import TreeDecoding
@@ -142,6 +145,7 @@ def test_views_and_their_ends():
     assert Net(((0, 0), (1, 1))).weight == CrossPolytope(2).weight == Halfspaces(4, (0,) * 4).weight == 1
     with pytest.raises(PlanError, match="at least one view"):
         replace(CODEWORD.parameters, views=())
+    assert replace(CODEWORD.parameters, views=(Net(((0, 0),)),)).rows == 1  # one cell is everybody's
     with pytest.raises(PlanError, match=r"views\[0\].cells"):
         replace(CODEWORD.parameters, views=("cells",))
 
@@ -150,3 +154,28 @@ def test_how_large_a_tree_may_be():
     with pytest.raises(PlanError, match="more than 2097152"):
         Plan.design(6, 4, 4.0, 10**6, protocol="net-tree", levels=6, constants="theory", projected=6)
     assert math.isfinite(Plan.design(6, 4, 4.0, 10**6, protocol="net-tree", levels=6).parameters.scale)
+
+
+def test_what_the_room_offers_is_found_and_nothing_else():
+    import coterie.plan as room
+
+    assert room.Approximation.__name__ == "Approximation"
+    assert room.theory_constants(dimension=2, clusters=4, expected_users=100).levels == 4
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = room.nonsense
+
+
+def test_a_ball_reaches_what_surely_lies_out_there():
+    points, weights = np.array([[1.0, 0.0], [-1.0, 0.0]]), np.ones(2)
+    population = SimpleNamespace(points=points, weights=weights, scatter=0.0, study_id="", plan_ids=())
+    assert ball_after(population) == ([0.0, 0.0], 1.0)
+    told = np.array([[0.0, 5.0, 2.0], [0.0, 2.0, 0.5]])  # centers, and how wrong they may be
+    assert ball_after(population, told) == ([0.0, 0.0], 3.0)
+    assert ball_after(population, told[:, [0, 1, 1]]) == ([0.0, 0.0], 1.0)  # as wrong as they are far
+    result = SimpleNamespace(
+        centers=told[:, :2], errors=np.array([2.0, np.inf]), weights=np.array([1.0, 1.0])
+    )
+    assert surely_reached(result).tolist() == [[0.0, 5.0, 2.0]]
+    result.weights = np.array([0.0, 1.0])
+    assert len(surely_reached(result)) == 0
+    assert surely_reached(("no", "result")).size == 0
