@@ -1,12 +1,13 @@
 """Spark against `inline`: the same bits from a cluster of processes, one of which is killed in the middle.
 
-    python -m benchmarks.spark                     10^7 reports, 5 % of them duplicates, d = 100
-    python -m benchmarks.spark --reports 1000000 --executors 3
+    python -m benchmarks spark                     10^7 reports, 5 % of them duplicates, d = 100
+    python -m benchmarks spark --reports 1000000 --executors 3 --kill-after 0
+
 
 A local cluster: this machine plays master and executors, each executor a process of its own (a JVM, and
 Python beside it). When a part of the tasks has ended, one executor is killed (SIGKILL) with everything it
-had; Spark starts another and does its work again. Printed, as JSON: rates, and whether tables and counts are
-those of `inline`.
+had; Spark starts another and does its work again. Printed, as JSON, and written: times, the executors' CPU
+seconds (JVM and Python, start and compilation included), and whether tables and counts are those of `inline`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from coterie.plan import Plan
 from coterie.wire.forms import report_form
 from coterie.wire.report_file import writing_reports
 
+RESULT = Path(__file__).parent / "results" / "spark.json"
 _BACKEND = b"CoarseGrainedExecutorBackend"
 
 
@@ -50,20 +52,48 @@ def cluster(executors: int, memory_mb: int = 1024, **environment: str) -> tuple[
 
 def executor_processes() -> list[int]:
     """Return the executors among the processes that this one has started, by their ids."""
-    parents, found = {}, []
+    return sorted({above for _, above, _ in _executor_tree()})
+
+
+def _executor_tree() -> list[tuple[int, int, float]]:
+    """Return every process of an executor: its id, the executor's, and the CPU seconds it has used."""
+    parents, used, executors = {}, {}, set()
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            parents[int(folder.name)] = int(fields[1])
+            used[int(folder.name)] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
             words = (folder / "cmdline").read_bytes().split(b"\0")
             if any(word.endswith(_BACKEND) for word in words):
-                found.append(int(folder.name))
+                executors.add(int(folder.name))
+    found = []
+    for process, seconds in used.items():
+        above, executor = process, 0
+        while above > 1 and above != os.getpid():
+            executor = above if above in executors else executor
+            above = parents.get(above, 0)
+        if executor and above == os.getpid():
+            found.append((process, executor, seconds))
+    return found
 
-    def ours(process: int) -> bool:
-        while process > 1 and process != os.getpid():
-            process = parents.get(process, 0)
-        return process == os.getpid()
 
-    return sorted(process for process in found if ours(process))
+@contextlib.contextmanager
+def cpu_seconds() -> Iterator[dict[int, float]]:
+    """Watch what executors use while the block lasts, by process."""
+    used: dict[int, float] = {}
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.25):
+            used.update({process: seconds for process, _, seconds in _executor_tree()})
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield used
+    finally:
+        over.set()
+        watcher.join()
 
 
 class Killed:
@@ -138,7 +168,10 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=10)
     parser.add_argument("--executors", type=int, default=2)
     parser.add_argument("--memory", type=int, default=1024, help="MiB of each executor's JVM")
-    parser.add_argument("--kill-after", type=int, default=12, help="tasks that end before one is killed")
+    parser.add_argument(
+        "--kill-after", type=int, default=12, help="tasks that end before one is killed; 0: none"
+    )
+    parser.add_argument("--out", type=Path, default=RESULT)
     parser.add_argument("--dimension", type=int, default=100)
     given = parser.parse_args()
     plan = Plan.design(given.dimension, 10, 1.0, given.reports)
@@ -149,7 +182,7 @@ def main() -> None:
         inline_s = time.perf_counter() - started
         master, settings = cluster(given.executors, given.memory)
         started = time.perf_counter()
-        with killing(given.kill_after) as killed:
+        with cpu_seconds() as used, killing(given.kill_after or 1 << 30) as killed:
             found = Spark(master, settings=settings).count(plan, paths)
         spark_s = time.perf_counter() - started
     same = found.table.to_bytes() == expected.table.to_bytes()
@@ -164,13 +197,15 @@ def main() -> None:
         "table_bytes": len(found.table.to_bytes()),
         "inline_s": round(inline_s, 1),
         "spark_s": round(spark_s, 1),
+        "executors_cpu_s": round(sum(used.values()), 1),
         "same_bits": same,
         "same_counts": found.counts == expected.counts,
     }
     print(json.dumps(facts, indent=1))
+    given.out.write_text(json.dumps(facts, indent=1) + "\n")
     assert same
     assert found.counts == expected.counts
-    assert killed.process is not None
+    assert (killed.process is not None) == (given.kill_after > 0)
 
 
 if __name__ == "__main__":

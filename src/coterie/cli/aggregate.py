@@ -163,7 +163,7 @@ def _caution(counts: IntakeCounts) -> None:
 
 def _add_into(folder: Path, paths: list[Path], contract: Plan | None, json: bool) -> None:
     """Add report files to a table that grows."""
-    from coterie.engines.growing import growing
+    from coterie.engines.growing_table import growing
 
     with growing(folder, contract) as table:
         with progress("adding", _about(paths, table.plan.report_width)) as advance:

@@ -111,7 +111,7 @@ def run(
 def _load(path: Path, contract: Plan | None) -> Aggregate:
     """Read a table from its file, or from a folder where it grows."""
     from coterie.aggregate import Aggregate
-    from coterie.engines.growing import growing, is_growing
+    from coterie.engines.growing_table import growing, is_growing
 
     if not is_growing(path):
         return Aggregate.load(path, contract)
