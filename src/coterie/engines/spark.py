@@ -19,6 +19,7 @@ import contextlib
 import json
 import os
 import re
+import secrets
 import shutil
 import sys
 import threading
@@ -243,8 +244,6 @@ class Spark(Inline):
         builder = spark_session.builder.appName("coterie")
         if self._master is not None:
             builder = builder.master(self._master)
-        elif "PYSPARK_GATEWAY_PORT" not in os.environ:  # not under spark-submit
-            builder = builder.master(os.environ.get("MASTER", "local[*]"))
         defaults = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
         for name, value in {**defaults, **self._settings}.items():
             builder = builder.config(name, value)
@@ -266,7 +265,8 @@ def _pyspark() -> Any:
 @contextlib.contextmanager
 def _own_python(master: str | None) -> Iterator[None]:
     """On this machine alone, let executors run the Python that runs this."""
-    local = master is not None and master.startswith("local")
+    elsewhere = ("PYSPARK_GATEWAY_PORT", "SPARK_HOME", "SPARK_CONF_DIR")  # spark-submit, or a configuration
+    local = master.startswith("local") if master else not any(name in os.environ for name in elsewhere)
     if not local or "PYSPARK_PYTHON" in os.environ:
         yield
         return
@@ -281,7 +281,7 @@ def _own_python(master: str | None) -> Iterator[None]:
 def _quiet() -> Iterator[None]:
     """Keep PySpark's own warnings about its dependencies to itself."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.filterwarnings("ignore", module="pyspark")
         yield
 
 
@@ -337,14 +337,17 @@ def _watched(spark: SparkSession, total: int, tell: Callable[[int], None] | None
     if tell is None:
         yield
         return
-    tracker, ended, told = spark.sparkContext.statusTracker(), threading.Event(), 0
+    context: Any = spark.sparkContext
+    group = f"coterie-{secrets.token_hex(8)}"
+    context.setJobGroup(group, "coterie")
+    tracker, ended, told = context.statusTracker(), threading.Event(), 0
 
     def watch() -> None:
         nonlocal told
         while not ended.wait(0.5):
             stages = [
                 info
-                for job in tracker.getJobIdsForGroup(None)
+                for job in tracker.getJobIdsForGroup(group)
                 for stage in (tracker.getJobInfo(job) or _NO_JOB).stageIds
                 if (info := tracker.getStageInfo(stage)) is not None
             ]
@@ -361,6 +364,7 @@ def _watched(spark: SparkSession, total: int, tell: Callable[[int], None] | None
     finally:
         ended.set()
         watcher.join()
+        context.setLocalProperty("spark.jobGroup.id", None)
     tell(total - told)
 
 

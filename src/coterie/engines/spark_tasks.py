@@ -46,6 +46,8 @@ RESULTS: Final = "slot int, facts string, body binary"
 
 _FACTS: Final = -1  # the part of a packet that holds facts
 _BATCH_BYTES: Final = 1 << 24
+_PACKET_REPORTS: Final = 128  # that a packet should have at least, however many parts there are
+_MOST_STRETCH_BYTES: Final = 1 << 28
 
 _Batches = Iterator[arrow.RecordBatch]
 _Rows = Iterable[NDArray[np.uint8]]
@@ -86,10 +88,11 @@ def split(batches: _Batches, plan: str, pieces: Sequence[Piece], bits: int, part
     contract = _plan(plan)
     form, width = report_form(contract), contract.report_width
     kernels = kernels_of("coterie.collect", None, sum(piece.count for piece in pieces))
+    stretch = min(_MOST_STRETCH_BYTES, max(STRETCH_BYTES, (_PACKET_REPORTS * width) << bits))
     out = _Packets()
     for number in _numbers(batches):
         piece, facts = pieces[number], Facts()
-        for rows in _stretches(_told(piece.chunks(contract)), max(1, STRETCH_BYTES // width)):
+        for rows in _stretches(_told(piece.chunks(contract)), max(1, stretch // width)):
             wrong = form.foreign(rows)
             if wrong.any():
                 found = facts.read + np.flatnonzero(wrong)
