@@ -318,3 +318,14 @@ def test_interrupted_by_a_signal_nothing_half_written_is_left(folder):
     assert done.returncode in (-signal.SIGINT, 1)
     assert b"KeyboardInterrupt" in done.stderr
     assert sorted(path.name for path in folder.iterdir()) == ["a", "plan.json"]
+
+
+def test_a_memory_takes_no_id_twice():
+    ids = np.arange(36, dtype=np.uint8).reshape(3, 12)
+    with open_released("released", AMPLIFIED) as memory:
+        assert memory.record(bytes(32), ids[:2])
+        with pytest.raises(ReportError, match="1 of 2 reports were released before, in batch 000000000000"):
+            memory.record(bytes(31) + b"1", ids[1:])
+        assert not memory.holds(bytes(31) + b"1")
+        assert not memory.record(bytes(32), ids[:2])  # this very batch: made good, not released again
+        assert memory.record(bytes(31) + b"2", ids[2:])
