@@ -30,6 +30,8 @@ def session():
     """A cluster of two executors, each a process of its own."""
     install()
     master, settings = cluster(EXECUTORS, 512, COTERIE_KERNELS="numpy")
+    for which in ("driver", "executor"):  # short jobs: less compilation, one thread of it
+        settings[f"spark.{which}.extraJavaOptions"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     spark = Spark(master, settings=settings)
     with spark._session() as running:
         yield running
