@@ -41,6 +41,8 @@ def cluster(executors: int, memory_mb: int = 1024, **environment: str) -> tuple[
     settings = {
         "spark.ui.enabled": "false",
         "spark.executor.memory": f"{memory_mb}m",
+        "spark.shuffle.io.maxRetries": "1",  # a process that was killed does not come back
+        "spark.shuffle.io.retryWait": "1s",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.executorEnv.PYTHONPATH": os.pathsep.join(path for path in sys.path if path),

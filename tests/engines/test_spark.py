@@ -32,6 +32,7 @@ def session():
     master, settings = cluster(EXECUTORS, 512, COTERIE_KERNELS="numpy")
     for which in ("driver", "executor"):  # short jobs: less compilation, one thread of it
         settings[f"spark.{which}.extraJavaOptions"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    settings["spark.task.maxFailures"] = "2"  # a damaged file need not be read four times
     spark = Spark(master, settings=settings)
     with spark._session() as running:
         yield running
