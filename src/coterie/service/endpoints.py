@@ -28,6 +28,7 @@ from coterie.service.openapi import openapi_document
 from coterie.service.problems import Problem
 from coterie.service.results import Outcome
 from coterie.service.status import status_document
+from coterie.service.studies import Known
 from coterie.store import StoreError
 from coterie.wire.layout import TOKEN_BYTES
 from coterie.wire.shuffled_file import MEDIA_TYPE as BATCH_TYPE
@@ -118,15 +119,19 @@ async def put_plan(request: Request) -> Response:
 
 async def status(request: Request) -> Response:
     """Tell where a study is, coarsely."""
-    collector, known = of(request), await of(request).known(request)
+    return json_response(await study_status(of(request), await of(request).known(request)))
+
+
+async def study_status(collector: Collector, known: Known) -> dict[str, Any]:
+    """Return where a study is, as anybody may know it; the same again for a while."""
     if (told := collector.told.get(known.plan.id)) is not None and time.monotonic() < told[0]:
-        return json_response(told[1])
+        return told[1]
     study = await collector.ask(collector.study, known.plan.id)
     decoded = await collector.ask(collector.results.is_decoded, known.plan.id)
     decoding = collector.results.is_running(known.plan.id)
     document = status_document(known, study, collector.clock(), decoded=decoded, decoding=decoding)
     collector.told[known.plan.id] = time.monotonic() + collector.status_seconds, document
-    return json_response(document)
+    return document
 
 
 @operator

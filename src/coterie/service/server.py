@@ -21,6 +21,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from coterie.service.app import create_app
 from coterie.service.collector import Collector
 from coterie.service.keys import operator_token, signing_key
+from coterie.service.pages.routes import PAGES
 from coterie.service.problems import MEDIA_TYPE, Problem
 from coterie.service.settings import Settings
 from coterie.service.shuffler import Shuffler
@@ -194,12 +195,13 @@ def serve(
     settings : Settings
         How.
     routes : sequence
-        More routes of the application.
+        More routes of the application, besides the pages.
     started : callable, optional
         Told the address when the service is ready.
     """
     with plain_log(), open_store(settings.store_address) as store:
-        app = create_app(service_of(settings, store), routes)
+        pages = () if settings.role == "shuffler" else PAGES
+        app = create_app(service_of(settings, store), [*pages, *routes])
         Server(uvicorn_config(app, settings), started).run()
 
 
