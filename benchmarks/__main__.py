@@ -31,7 +31,7 @@ GRIDS = (
     "embeddings",
     "reproduction",
 )
-ALONE = ("speed", "audit_time", "service_load", "net_tree", "theorem_2", "poisoning", "cramer_rao")
+ALONE = ("speed", "spark", "audit_time", "service_load", "net_tree", "theorem_2", "poisoning", "cramer_rao")
 NAMES = ("real_data", *ALONE, *GRIDS)
 
 
