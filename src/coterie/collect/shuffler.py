@@ -166,7 +166,7 @@ def released_messages(
     >>> plan = Plan.design(2, 2, 2.0, 60, model="shuffle", delta=1e-4)
     >>> list(released_messages(plan, np.zeros((0, 13), dtype=np.uint8)))
     Traceback (most recent call last):
-    coterie.errors.ReportError: the batch has 0 people and the plan's minimum is 54: there would be ...
+    coterie.errors.ReportError: the batch has 0 people and the plan's minimum is 54: ...
     """
     _check_model(plan)
     _check_order(rows)
