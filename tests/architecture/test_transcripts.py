@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from coterie import Aggregate, Client, Plan, decode, write_reports
 from coterie.centers import population, repeats
+from coterie.cli import screen
 from coterie.cli.app import app
 from coterie.coins import SimulationCoins, SystemCoins
 from coterie.datasets import gaussian_mixture
@@ -85,6 +86,8 @@ def terminal(tmp_path, monkeypatch):
     monkeypatch.setattr(population, "ATOMS", ATOMS)
     monkeypatch.setattr(repeats, "REPEATS", REPEATS)
     monkeypatch.setattr(client, "SystemCoins", lambda: SimulationCoins(7))
+    for console in (screen.out, screen.err):  # they take their width from where they were first loaded
+        monkeypatch.setattr(console, "_width", 120)
     runner = CliRunner(env={"COLUMNS": "120", "TERM": "dumb"})
 
     def run(line):
