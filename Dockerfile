@@ -1,4 +1,4 @@
-# A collector: docs/deploy.md. Built from the lock file: these files or none.
+# A collector: docs/deploy.md. The versions are those of constraints.txt.
 FROM python:3.13-slim AS build
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE constraints.txt ./

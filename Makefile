@@ -6,6 +6,7 @@ VENV := .venv
 WORKERS ?= 2
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
+SPARK := $(VENV)/.spark
 EXTRAS := analyst,fast,frames,parquet,service,plot,docs,dev
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1  # processes share the cores by tests, not by matrix products
 WEB := clients/web
@@ -13,7 +14,7 @@ NPM := npm --prefix $(WEB) --no-fund --no-audit
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup locked lock sbom demo serve-demo web test lint format types contract docs check bench reproduce nightly mutants clean
+.PHONY: help setup locked lock sbom demo spark serve-demo web test lint format types contract docs check bench reproduce nightly mutants clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -40,6 +41,14 @@ lock: setup ## write requirements.lock anew from constraints.txt
 sbom: setup ## write the bill of materials, sbom.cdx.json (CycloneDX)
 	$(BIN)/python tools/supply_chain.py sbom
 
+# Spark comes as source of 450 MB: once per environment, and not for those who only want to look.
+$(SPARK): $(STAMP)
+	$(PIP) install -c constraints.txt pyspark
+	$(BIN)/python tools/java.py
+	@touch $@
+
+spark: $(SPARK) ## Spark and Java, which the tests of the cluster engine need (450 MB, once)
+
 demo: setup ## cluster 200,000 simulated people privately and write a page about it
 	$(BIN)/coterie demo
 
@@ -60,7 +69,7 @@ web: $(WEB)/node_modules/.package-lock.json ## the browser client: types, tests,
 	$(NPM) run build
 	$(NPM) run size
 
-test: setup $(WEB)/build/internal.js ## run the tests, WORKERS at a time
+test: setup spark $(WEB)/build/internal.js ## run the tests, WORKERS at a time
 	tools/node_and_chromium.sh
 	COTERIE_BROWSER=required $(ONE_THREAD) $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
@@ -84,13 +93,13 @@ docs: setup ## build the documentation into site/
 check: lint types contract docs web ## everything a change must pass; the tests come last
 	@$(MAKE) --no-print-directory test
 
-bench: setup ## every promised figure, results under benchmarks/results (hours; resumes); WORKERS=processes
+bench: setup spark ## every promised figure, results under benchmarks/results (hours; resumes); WORKERS=processes
 	$(BIN)/python -m benchmarks --workers $(WORKERS)
 
 reproduce: setup ## the paper's experiments into docs/reproduction (resumes); WORKERS=processes
 	$(BIN)/python -m benchmarks reproduction --workers $(WORKERS)
 
-nightly: setup $(WEB)/build/internal.js ## the tests that are too long for every change, too
+nightly: setup spark $(WEB)/build/internal.js ## the tests that are too long for every change, too
 	tools/node_and_chromium.sh
 	COTERIE_BROWSER=required $(ONE_THREAD) $(BIN)/pytest -m '' -n $(WORKERS) --dist worksteal
 

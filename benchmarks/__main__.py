@@ -31,7 +31,10 @@ GRIDS = (
     "embeddings",
     "reproduction",
 )
-ALONE = ("speed", "scale", "audit_time", "service_load", "net_tree", "theorem_2", "poisoning", "cramer_rao")
+ALONE = (
+    *("speed", "scale", "spark", "audit_time", "service_load"),
+    *("net_tree", "theorem_2", "poisoning", "cramer_rao"),
+)
 NAMES = ("real_data", *ALONE, *GRIDS)
 
 

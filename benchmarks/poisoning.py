@@ -122,7 +122,8 @@ class Forger:
             if headless:
                 vectors = vectors - np.outer(vectors @ head, head)
             vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-            signs = signs_of(self._stream.codewords(ids[piece], parameters.codewords, parameters.embedding))
+            blocks = self._stream.blocks(ids[piece], 1, parameters.codewords * parameters.embedding // 128)
+            signs = signs_of(blocks).reshape(-1, parameters.codewords, parameters.embedding)
             found = score((signs @ vectors.astype(np.float32)[:, :, None])[:, :, 0])  # (n, N)
             if among < 1:
                 energy = ((signs @ self._embed.astype(np.float32)) ** 2).sum(axis=2)

@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 LOCK, SBOM, CONSTRAINTS = ROOT / "requirements.lock", ROOT / "sbom.cdx.json", ROOT / "constraints.txt"
 EXTRAS = "analyst,fast,frames,parquet,service,plot,docs,dev"
 BUILD = ("hatchling", "editables")  # what `make setup` installs first
+SPARK = "pyspark"  # what `make spark` adds: it comes as source, and is built apart
 
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+) \\$")
 _HASH = re.compile(r"^ +--hash=sha256:([0-9a-f]{64})( \\)?$")
@@ -32,13 +33,8 @@ _HEAD = """\
 
 def lock() -> None:
     """Write requirements.lock from what pip would install."""
-    command = [
-        *(sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", "--ignore-installed"),
-        *("--no-build-isolation", "-c", str(CONSTRAINTS), "--report", "-", *BUILD, f".[{EXTRAS}]"),
-    ]
-    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)  # noqa: S603
     pins = {}
-    for item in json.loads(done.stdout)["install"]:
+    for item in [*_resolved("--no-build-isolation", *BUILD, f".[{EXTRAS}]"), *_resolved(SPARK)]:
         name, version = item["metadata"]["name"].lower().replace("_", "-"), item["metadata"]["version"]
         hashes = item["download_info"].get("archive_info", {}).get("hashes", {})
         if name != "coterie":
@@ -48,6 +44,17 @@ def lock() -> None:
         for name, (version, found) in sorted(pins.items())
     ]
     LOCK.write_text(_HEAD + "".join(lines), encoding="utf-8")
+
+
+def _resolved(*words: str) -> list[dict[str, Any]]:
+    """Return what pip would install."""
+    command = [
+        *(sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", "--ignore-installed"),
+        *("-c", str(CONSTRAINTS), "--report", "-", *words),
+    ]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)  # noqa: S603
+    found: list[dict[str, Any]] = json.loads(done.stdout)["install"]
+    return found
 
 
 def pins() -> dict[str, tuple[str, list[str]]]:

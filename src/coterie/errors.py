@@ -14,6 +14,9 @@
     ├── LedgerError                        the device's memory of its answer is unusable
     └── MissingExtraError  (ImportError)   an optional dependency is not installed
 
+Rooms above have errors of their own that hang on it, too: `store.StoreError`, `remote.CollectorError`, and of
+the service `ManifestError` and `Problem`, which is an HTTP answer.
+
 A message says what was wrong, where, what was expected and what to do. It never contains a person's value
 or anything computed from one: messages end up in logs, and logs are not private.
 """

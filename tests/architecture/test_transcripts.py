@@ -15,19 +15,24 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from coterie import Client, Plan
+from coterie import Aggregate, Client, Plan, decode, write_reports
 from coterie.centers import population, repeats
+from coterie.cli import screen
 from coterie.cli.app import app
 from coterie.coins import SimulationCoins, SystemCoins
 from coterie.datasets import gaussian_mixture
 from coterie.encode import client
+from coterie.service.manifest import decoding_seed, make_manifest
+from tests.service.conftest import KEY, TOKEN, serving
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 NUMBERS = {12: "twelve", 13: "thirteen", 14: "fourteen", 15: "fifteen", 16: "sixteen", 17: "seventeen"}
+SERVED = "http://127.0.0.1:8787"  # a collector, on the page
 ATOMS, REPEATS = population.ATOMS, repeats.REPEATS  # as they are; the tests' own are smaller
 ANSWERED = datetime(2024, 10, 4, 12, tzinfo=UTC)
 STUDY = ("plan", "power", "encode", "aggregate", "decode", "inspect")  # in one folder
 ALONE = ("ledger", "shuffle", "demo", "audit")
+SERVICE = ("serve", "send", "withdraw", "invite", "verify")  # with a collector
 BOXES = ("│", "┃", "┏", "┡", "└")
 
 
@@ -81,6 +86,8 @@ def terminal(tmp_path, monkeypatch):
     monkeypatch.setattr(population, "ATOMS", ATOMS)
     monkeypatch.setattr(repeats, "REPEATS", REPEATS)
     monkeypatch.setattr(client, "SystemCoins", lambda: SimulationCoins(7))
+    for console in (screen.out, screen.err):  # they take their width from where they were first loaded
+        monkeypatch.setattr(console, "_width", 120)
     runner = CliRunner(env={"COLUMNS": "120", "TERM": "dumb"})
 
     def run(line):
@@ -109,7 +116,7 @@ def points(people, clusters):
 def test_the_page_has_every_command_and_each_transcript_is_run():
     commands = [command.name for command in app.registered_commands]
     assert sorted(sections()) == sorted(commands)
-    assert {name for name, transcript in sections().items() if transcript} == {*STUDY, *ALONE}
+    assert {name for name, transcript in sections().items() if transcript} == {*STUDY, *ALONE, *SERVICE}
     assert f"`coterie` has {NUMBERS[len(commands)]} commands." in PAGE.read_text(encoding="utf-8")
 
 
@@ -151,6 +158,33 @@ def test_an_audit(terminal, monkeypatch):
     ((line, shown),) = sections()["audit"]
     printed = terminal(line)
     assert agrees(map(without_figures, shown), map(without_figures, printed)), "\n".join(printed)
+
+
+def test_a_collector(terminal, tmp_path, monkeypatch):
+    facts = {"dimension": 20, "clusters": 4, "epsilon": 1.0, "expected_users": 50_000}
+    plan, invited = Plan.design(**facts), Plan.design(**facts, ids="token")
+    people = gaussian_mixture(2000, 20, 4, separation=8, random_state=1)[0]
+    write_reports("reports.coterie", plan, Client(plan).encode_many(people))
+    monkeypatch.setenv("COTERIE_OPERATOR_TOKEN", TOKEN)
+    with serving(tmp_path / "data") as running:
+        for each in (plan, invited):
+            running.store.put_plan(each)
+
+        def told(line):
+            return [each.replace(running.url, SERVED) for each in terminal(line.replace(SERVED, running.url))]
+
+        for name in SERVICE[:-1]:
+            follow(told, name)
+        kept = list(running.store.reports(plan.id))
+    tables = {"table": Aggregate(plan), "other": Aggregate(plan)}
+    for chunk in kept:
+        tables["table"].add(chunk)
+    for name, table in tables.items():
+        table.save(name)
+    data = tables["table"].to_bytes()
+    found = decode(tables["table"], random_state=decoding_seed(plan)).centers.tolist()
+    Path("manifest").write_bytes(make_manifest(plan, data, b"", found, {"counted": 2000}, 0, KEY))
+    follow(terminal, SERVICE[-1])
 
 
 def test_the_comparison_sees_what_differs():

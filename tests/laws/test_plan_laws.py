@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from coterie.errors import PlanError
 from coterie.plan import Plan
 from coterie.plan.codeword import CodewordParameters
+from coterie.plan.collection import Collection
 from coterie.plan.views import CrossPolytope, Halfspaces, Net
 from coterie.privacy import BASE_ODDS, largest_odds
 
@@ -27,6 +28,19 @@ def views(draw, dimension):
 
 
 @st.composite
+def collections(draw, users):
+    precision = draw(st.sampled_from([1, 60, 3600, 86_400]))
+    opens, closes = sorted(draw(st.lists(st.integers(0, 10**6), min_size=2, max_size=2, unique=True)))
+    return Collection(
+        opens=draw(st.sampled_from([None, opens * precision])),
+        closes=draw(st.sampled_from([None, closes * precision])),
+        time_precision=precision,
+        minimum=draw(st.integers(1, users)),
+        retention=draw(st.none() | st.integers(0, 2**32)),
+    )
+
+
+@st.composite
 def plans(draw):
     dimension = draw(st.integers(1, 4))
     epsilon = draw(st.floats(min_value=1e-6, max_value=8.0))
@@ -43,6 +57,7 @@ def plans(draw):
         center=draw(st.none() | st.tuples(*[st.floats(allow_nan=False, allow_infinity=False)] * dimension)),
         radius=draw(positive),
         seed=draw(st.integers(0, 2**53 - 1)),
+        collection=draw(st.none() | collections(users)),
         parameters=CodewordParameters(
             codewords=codewords,
             cap=draw(st.integers(1, codewords - 1)),

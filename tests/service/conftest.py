@@ -51,12 +51,12 @@ class Clock:
 
 
 @contextlib.contextmanager
-def serving(folder, *, clock=time.time, store=None, routes=(), settings=None, **options):
-    """Run a server; yield its address and parts."""
+def serving(folder, *, kind=Collector, clock=time.time, store=None, routes=(), settings=None, **options):
+    """Run a collector, or another kind of service; yield its address and parts."""
     chosen = Settings(data=folder, port=0, **(settings or {}))
     with contextlib.ExitStack() as stack:
         kept = store if store is not None else stack.enter_context(open_store(chosen.store_address))
-        collector = Collector(kept, token=TOKEN, key=KEY, clock=clock, **{"status_seconds": 0, **options})
+        collector = kind(kept, token=TOKEN, key=KEY, clock=clock, **{"status_seconds": 0, **options})
         ready, found = threading.Event(), {}
         server = Server(
             uvicorn_config(create_app(collector, routes), chosen),

@@ -1,6 +1,7 @@
 """Every endpoint of a collector, over real HTTP."""
 
 import json
+import time
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from coterie.aggregate import Aggregate
 from coterie.plan import Plan
 from coterie.plan.collection import Collection
 from coterie.remote import CollectorError, RemoteCollector
+from coterie.store import open_store
 from tests.service.conftest import (
     OPERATOR,
     REPORTS,
@@ -216,6 +218,22 @@ def test_decoding_goes_on_when_nobody_waits(server, plan):
     assert (answer[0], json.loads(answer[2])) == (202, {"state": "decoding"})
     assert server.operator.status(plan.id)["decoding"]
     assert server.operator.decode(plan.id)["count"] == 200
+
+
+def test_a_server_that_stops_ends_what_it_decodes(tmp_path, plan):
+    with serving(tmp_path) as running, RemoteCollector(running.url, token=TOKEN) as operator:
+        operator.put_plan(plan)
+        operator.send(plan, reports_of(plan, 200))
+        operator.close(plan.id)
+        headers = {**OPERATOR, "prefer": "wait=0"}
+        assert ask(running.url, "POST", f"/plans/{plan.id}/decode", headers=headers)[0] == 202
+        decoder = running.collector.results._decoder
+        deadline = time.monotonic() + 20
+        while decoder._child is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert decoder._child.wait(20) == -9
+    with open_store(tmp_path / "store") as store:
+        assert store.document(plan.id, "result") is None
 
 
 def test_the_window_opens_and_closes_by_the_clock(tmp_path):

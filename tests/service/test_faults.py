@@ -52,7 +52,11 @@ class Killed:
         self.process.wait()
 
     def wait_until_up(self):
-        with RemoteCollector(self.url, attempts=40, sleep=lambda pause: time.sleep(0.25)) as collector:
+        def wait(pause):
+            assert self.process.poll() is None, "the server ended by itself"
+            time.sleep(0.25)
+
+        with RemoteCollector(self.url, attempts=500, sleep=wait) as collector:  # a busy machine is slow
             collector._ask("GET", "/healthz")
 
 

@@ -10,7 +10,7 @@ import pytest
 from coterie.errors import SettingError
 from coterie.remote import CollectorError, RemoteCollector
 from coterie.service.settings import Settings
-from coterie.store import StoreFullError, StoreUnavailableError
+from coterie.store import StoreError, StoreFullError, StoreUnavailableError
 from coterie.store.embedded import EmbeddedStore
 from tests.service.conftest import (
     OPERATOR,
@@ -162,6 +162,42 @@ def test_a_full_disk_answers_507_and_loses_nothing(tmp_path, plan):
         store.trouble = None
         assert failures(post(running.url, plan, rows[2].tobytes())) == []
         assert store.compact(plan.id).counted == 2
+
+
+def test_one_plans_trouble_is_not_anothers(tmp_path, plan):
+    class Partly(Troubled):
+        def append(self, batches):
+            answers = super().append(batches)
+            return [StoreError("odd") if plan_id == other.id else each
+                    for (plan_id, _), each in zip(batches, answers, strict=True)]  # fmt: skip
+
+        def withdraw(self, plan_id, ids):
+            raise StoreFullError("no room")
+
+    other = small_plan(seed=1)
+    store = Partly(tmp_path / "store")
+    store.gate = threading.Event()
+    with store, serving(tmp_path, store=store) as running:
+        for each in (plan, other):
+            store.put_plan(each)
+        answers = {}
+
+        def send(name, which, where="reports"):
+            answers[name] = post(running.url, which, reports_of(which, 1).tobytes(), where)
+
+        calls = [("first", plan), ("good", plan), ("odd", other), ("back", plan, "withdrawals")]
+        senders = [threading.Thread(target=send, args=call) for call in calls]
+        for number, each in enumerate(senders):
+            each.start()
+            deadline = time.monotonic() + 20
+            while running.collector.writer.waiting_bytes < 13 * (number + 1) and time.monotonic() < deadline:
+                time.sleep(0.01)
+        store.gate.set()
+        for each in senders:
+            each.join()
+        assert failures(answers["first"]) == failures(answers["good"]) == []
+        problem(answers["odd"], 500, "internal")
+        problem(answers["back"], 507, "full")
 
 
 def test_a_full_study(tmp_path, plan):

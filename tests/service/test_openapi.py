@@ -10,17 +10,28 @@ from hypothesis import strategies as st
 from coterie.plan.collection import Collection
 from coterie.service.endpoints import ROUTES
 from coterie.service.openapi import openapi_document
+from coterie.service.shuffler import ROUTES as SHUFFLER_ROUTES
+from coterie.service.shuffler import Shuffler
 from tests.service.conftest import OPERATOR, REPORTS, TOKEN, ask, reports_of, serving, small_plan
+from tests.service.shuffled import AMPLIFIED
+from tests.service.shuffled import reports_of as shuffled_reports
 
 DOCUMENT = openapi_document()
 PLAN = small_plan(Collection(minimum=5))
 TOKENS = small_plan(ids="token")
-OPERATIONS = [
-    (path, method, operation)
-    for path, methods in DOCUMENT["paths"].items()
-    for method, operation in methods.items()
-    if method != "parameters"
-]
+
+
+def operations(document):
+    return [
+        (path, method, operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+        if method != "parameters"
+    ]
+
+
+OPERATIONS = operations(DOCUMENT)
+RELEASES = [each for each in operations(openapi_document("shuffler")) if each[0].endswith("/release")]
 TYPES = {
     "object": dict,
     "array": list,
@@ -82,10 +93,11 @@ def url(tmp_path_factory):
 
 
 def test_every_route_is_described_and_every_description_has_a_route():
-    described = {(path, method.upper()) for path, method, _ in OPERATIONS}
-    routed = {(route.path, method) for route in ROUTES for method in route.methods - {"HEAD"}}
     uploads = {(f"/plans/{{plan_id}}/{each}", "POST") for each in ("reports", "withdrawals")}
-    assert described == routed | uploads
+    for role, routes in (("collector", ROUTES), ("shuffler", SHUFFLER_ROUTES)):
+        described = {(path, method.upper()) for path, method, _ in operations(openapi_document(role))}
+        routed = {(route.path, method) for route in routes for method in route.methods - {"HEAD"}}
+        assert described == routed | uploads
     assert len({operation["operationId"] for _, _, operation in OPERATIONS}) == len(OPERATIONS)
 
 
@@ -138,6 +150,31 @@ def test_every_answer_is_described(url, path, method, operation, data):
     assert answer[0] < 500
     if plan_id not in ("..", "%00"):  # which are other paths
         check_answer(operation, answer)
+
+
+@pytest.fixture(scope="module")
+def shuffler_url(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    with serving(folder, kind=Shuffler, deliver_to="http://127.0.0.1:9") as running:
+        running.store.put_plan(AMPLIFIED)
+        running.store.append([(AMPLIFIED.id, shuffled_reports(AMPLIFIED))])
+        yield running.url
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "operation"), RELEASES, ids=[each[2]["operationId"] for each in RELEASES]
+)
+@settings(
+    max_examples=10,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(plan_id=st.sampled_from([AMPLIFIED.id, PLAN.id, "0", "a" * 200]), headers=HEADERS)
+def test_every_answer_of_a_shuffler_is_described(shuffler_url, path, method, operation, plan_id, headers):
+    answer = ask(shuffler_url, method.upper(), path.replace("{plan_id}", plan_id), None, headers)
+    assert answer[0] < 500
+    check_answer(operation, answer)
 
 
 def test_the_checker_itself_notices():

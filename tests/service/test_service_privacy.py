@@ -1,7 +1,6 @@
 """What the service itself must not learn, keep or tell. Each test fails where the promise is broken."""
 
 import json
-import logging
 import re
 import time
 
@@ -36,7 +35,7 @@ def everything_in(folder):
 def test_no_address_agent_or_time_is_kept_or_logged(tmp_path, capfd, caplog):
     plan = small_plan(Collection(time_precision=86_400))
     rows = reports_of(plan, 200)
-    caplog.set_level(logging.DEBUG)
+    caplog.set_level(1)  # whatever is said, however quietly
     with serving(tmp_path / "data") as running:
         running.store.put_plan(plan)
         before = time.time()
@@ -60,7 +59,7 @@ def test_no_address_agent_or_time_is_kept_or_logged(tmp_path, capfd, caplog):
     kept = everything_in(tmp_path / "data")
     for secret in (AGENT, "203.0.113.77", "127.0.0.1", "somebody-known"):
         assert secret.encode() not in kept
-        assert secret not in log.replace("Uvicorn running on http://127.0.0.1", "")
+        assert secret not in log
     seconds = {int(before) + i for i in range(-1, 60)}
     for number in re.findall(rb"1[0-9]{9}", kept + log.encode()):  # a time in seconds, as text
         assert int(number) not in seconds

@@ -36,6 +36,7 @@ class Named:
 
 
 _PROMISES = ("tests/privacy/test_shuffle_promises.py",)
+_SHUFFLER = ("tests/service/test_shuffler.py",)
 _SOLVE = ("tests/unit/centers/test_solve.py",)
 _NET_TREE = ("tests/unit/plan/test_net_tree.py",)
 _TREE_SUMS = ("tests/unit/plan/test_net_tree_sums.py",)
@@ -294,5 +295,124 @@ NAMED = (
         "_ROUND_WRONG: Final = 1.13",
         "_ROUND_WRONG: Final = 0.5",
         _EXPLAIN,
+    ),
+    Named(
+        "a shuffler releases no batch below the plan's minimum",
+        "collect",
+        "if len(rows) < plan.minimum_batch:",
+        "if len(rows) < 1:",
+        (*_SHUFFLER, "-k", "below_the_minimum"),
+    ),
+    Named(
+        "a batch is made of reports in the order of their ids, each once",
+        "collect",
+        "if not rises.all():",
+        "if False:",
+        (*_SHUFFLER, "-k", "order_of_their_ids"),
+    ),
+    Named(
+        "nothing is released because so many have come",
+        "service",
+        "if state is StudyState.CLOSED and not self._is_finished(known):",
+        "if not self._is_finished(known):",
+        (*_SHUFFLER, "-k", "so_many"),
+    ),
+    Named(
+        "what was not released yet is not deleted, however late it is",
+        "service",
+        "if state is StudyState.CLOSED and not self._is_finished(known):",
+        "if False:",
+        (*_SHUFFLER, "-k", "however_late"),
+    ),
+    Named(
+        "a full batch takes nothing more",
+        "service",
+        "min(self._most_reports, known.most)",
+        "self._most_reports",
+        (*_SHUFFLER, "-k", "full_batch"),
+    ),
+    Named(
+        "releasing is the operator's",
+        "service",
+        "@operator\nasync def release(",
+        "async def release(",
+        (*_SHUFFLER, "-k", "operators"),
+    ),
+    Named(
+        "a batch is kept until its collector has it",
+        "service",
+        "            attempt.refusal = str(error)\n",
+        "            self._store.acknowledge_batch(plan_id, waiting.digest)\n",
+        ("tests/service/test_release_model.py", "-k", "folders"),
+    ),
+    Named(
+        "a batch on its way is not given up",
+        "service",
+        "if attempt is None or attempt.refusal is None:",
+        "if False:",
+        (*_SHUFFLER, "-k", "on_its_way"),
+    ),
+    Named(
+        "a shuffler takes plans of the shuffle model only",
+        "service",
+        'if plan.model != "shuffle":\n            raise Problem("unfit-plan", f"a shuffler',
+        'if False:\n            raise Problem("unfit-plan", f"a shuffler',
+        (*_SHUFFLER, "-k", "decodes_nothing"),
+    ),
+    Named(
+        "a collector takes no report of a shuffle plan",
+        "service",
+        "if known.plan.model != self._model:",
+        "if False:",
+        (*_SHUFFLER, "-k", "no_report"),
+    ),
+    Named(
+        "a collector takes shuffle plans only where it knows a shuffler",
+        "service",
+        'if plan.model == "shuffle" and not self.shufflers:',
+        "if False:",
+        (*_SHUFFLER, "-k", "without_shufflers"),
+    ),
+    Named(
+        "a batch is signed by a shuffler that the collector knows",
+        "wire",
+        "return any(is_signed(each, signature, _LABEL, _named(plan_id, digest)) for each in shufflers)",
+        "return bool(shufflers)",
+        (*_SHUFFLER, "-k", "whole_and_once"),
+    ),
+    Named(
+        "the signature under a batch names its plan",
+        "wire",
+        "return bytes.fromhex(plan_id) + bytes.fromhex(digest)",
+        "return bytes.fromhex(digest)",
+        (*_SHUFFLER, "-k", "whole_and_once"),
+    ),
+    Named(
+        "a batch has the digest that it was signed under",
+        "service",
+        "if hashlib.sha256(data).hexdigest() != digest:",
+        "if False:",
+        (*_SHUFFLER, "-k", "whole_and_once"),
+    ),
+    Named(
+        "a collector takes no batch below the plan's minimum",
+        "service",
+        "if people < plan.minimum_batch or fewest",
+        "if fewest",
+        (*_SHUFFLER, "-k", "is_none"),
+    ),
+    Named(
+        "a collector takes no batch with a row of too few people",
+        "service",
+        "fewest < plan.parameters.smallest_group:",
+        "fewest < 0:",
+        (*_SHUFFLER, "-k", "even_if_signed"),
+    ),
+    Named(
+        "a collector takes no batch that is not in order",
+        "service",
+        "if not _in_order(rows):",
+        "if False:",
+        (*_SHUFFLER, "-k", "is_none"),
     ),
 )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from coterie.centers.solution import with_equal_points
 
 _SEEDS: Final = 1 << 31
 
@@ -36,12 +37,10 @@ def k_means(
     With `any_optimum`, one run of k-means++ decides: to see how far apart the optima are.
     """
     from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
 
     seed = int(rng.integers(_SEEDS))
     heavy = weights > 1e-3 / len(weights)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct atoms than centers
+    with with_equal_points():
         solver = KMeans(clusters, n_init=1 if any_optimum else 3, random_state=seed).fit(
             points[heavy], sample_weight=weights[heavy]
         )

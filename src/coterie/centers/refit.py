@@ -8,11 +8,12 @@ Medians follow a few far-off points less than means do.
 
 from __future__ import annotations
 
-import warnings
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from coterie.centers.solution import with_equal_points
 
 OBJECTIVES: Final = ("means", "medians")
 
@@ -29,11 +30,9 @@ def fit_means(
 ) -> NDArray[np.float64]:
     """Return the best of several runs of weighted k-means: (n, d), (n,) -> (k, d)."""
     from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
 
     solver = KMeans(clusters, n_init=_RESTARTS, random_state=int(rng.integers(_SEEDS)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than centers
+    with with_equal_points():
         centers: NDArray[np.float64] = solver.fit(points, sample_weight=weights).cluster_centers_
     return centers
 

@@ -5,7 +5,9 @@ A decoder returns a `Solution` and nothing else; `coterie.centers.dress` makes a
 
 from __future__ import annotations
 
+import contextlib
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -88,11 +90,9 @@ def weighted_kmeans(
 ) -> NDArray[np.int64]:
     """Return the cluster of each point. Fewer distinct points than clusters leave some clusters empty."""
     from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
 
     solver = KMeans(clusters, n_init=_RESTARTS, random_state=int(rng.integers(1 << 31)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # duplicates: reported as unsupported centers
+    with with_equal_points():
         labels: NDArray[np.int64] = solver.fit(points, sample_weight=weights).labels_.astype(np.int64)
     return labels
 
@@ -101,3 +101,13 @@ def into_ball(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Move points outside the unit ball to its surface: (n, d) -> (n, d)."""
     inside: NDArray[np.float64] = points / np.maximum(1.0, np.linalg.norm(points, axis=1))[:, None]
     return inside
+
+
+@contextlib.contextmanager
+def with_equal_points() -> Iterator[None]:
+    """Let k-means pass over fewer distinct points than centers: noise may have left no more."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield

@@ -20,7 +20,7 @@ from coterie.aggregate import Aggregate
 from coterie.aggregate.vector_sums import VectorSumTable
 from coterie.centers.leaves import Leaves, significant_leaves
 from coterie.centers.shrinkage import shrink
-from coterie.centers.solution import Solution, into_ball
+from coterie.centers.solution import Solution, into_ball, with_equal_points
 from coterie.centers.solve import solve
 from coterie.errors import DecodeError
 from coterie.geometry.ball import SCALE
@@ -72,7 +72,8 @@ def pooled_centers(
     # A mean is worth its count, less where noise moves it as far as the ball is wide.
     weights = counts / (1 + lift.dimension * noise)
     solver = KMeans(min(clusters, len(kept)), n_init=_RESTARTS, random_state=int(rng.integers(1 << 31)))
-    labels = solver.fit(points, sample_weight=weights).labels_
+    with with_equal_points():
+        labels = solver.fit(points, sample_weight=weights).labels_
 
     held = np.bincount(labels, counts, minlength=clusters)  # (k,)
     spread = np.bincount(labels, deviation**2, minlength=clusters)

@@ -1,17 +1,13 @@
-"""`coterie aggregate`: report files, a collector's store, or tables, in; one table out."""
+"""`coterie aggregate`: report files, a collector's store, or tables, in; one table out, by any engine."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-import tempfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from coterie.cli.screen import (
     Force,
@@ -27,18 +23,33 @@ from coterie.cli.screen import (
 from coterie.errors import AggregateError, SettingError
 from coterie.plan import Plan
 
+if TYPE_CHECKING:
+    from coterie.collect import IntakeCounts
+    from coterie.engines import Engine
+
 _ID: Final = re.compile(r"[0-9a-f]{64}")
-_Chunks = Iterator[NDArray[np.uint8]]
 
 
 def run(
-    out: Annotated[Path, typer.Option(help="Where to write the table.")],
     reports: Annotated[
-        list[Path] | None, typer.Argument(help="Report files of the plan; or tables, to be merged.")
+        list[str] | None,
+        typer.Argument(
+            help="Report files of the plan (spark: also Parquet files of reports); or tables, to be merged."
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to write the table.")] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option(
+            help="Instead of --out: a folder whose table grows. Ids that it has counted do not count again."
+        ),
     ] = None,
     plan: Annotated[
         Path | None,
-        typer.Option(help="The plan that the reports answer; of a store also its id. Tables hold theirs."),
+        typer.Option(
+            help="The plan that the reports answer; of a store also its id. Tables, and a folder that grows, "
+            "hold theirs."
+        ),
     ] = None,
     from_store: Annotated[
         str | None,
@@ -47,6 +58,16 @@ def run(
             help="Instead of files: a collector's store, its folder or postgresql://….",
             show_default=False,
         ),
+    ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            help="inline: one core. parallel (default): all cores. spark: a cluster. The bits are the same."
+        ),
+    ] = None,
+    master: Annotated[
+        str | None,
+        typer.Option(help="Of spark: the cluster's master, such as spark://host:7077, yarn or local[*]."),
     ] = None,
     disjoint: Annotated[
         bool,
@@ -65,20 +86,27 @@ def run(
     tables of one plan are merged as they are, with --disjoint.
     """
     from coterie.aggregate.aggregate import is_table
-    from coterie.collect import take_in
-    from coterie.engines import engine
+    from coterie.engines import engine as engine_of
 
     if (from_store is None) == (not reports):
         raise typer.BadParameter("give report files, or --from-store", param_hint="REPORTS")
-    if from_store is not None:
-        check_output(out, force, ())
-        _add_store(from_store, plan, out, force, json)
+    files = reports or []
+    here = [Path(file) for file in files if "://" not in file]
+    if into is not None and out is None:
+        if from_store is not None or master is not None or engine not in (None, "parallel"):
+            raise SettingError("--into takes report files, and adds them on all cores of this machine")
+        _add_into(into, here, None if plan is None else Plan.load(plan), json)
         return
-    reports = reports or []
-    check_output(out, force, (*reports, *([] if plan is None else [plan])))
+    if out is None or into is not None:
+        raise typer.BadParameter("give a file for the table, or --into a folder", param_hint="--out")
+    check_output(out, force, (*here, *([] if plan is None or from_store else [plan])))
+    chosen = engine_of(engine or ("parallel" if master is None else "spark"), master=master)
+    if from_store is not None:
+        _add_store(chosen, from_store, plan, out, force, json)
+        return
     contract = None if plan is None else Plan.load(plan)
-    if tables := [path for path in reports if is_table(path)]:
-        if len(tables) < len(reports):
+    if tables := [path for path in here if is_table(path)]:
+        if len(tables) < len(files):
             raise AggregateError(
                 "report files and tables cannot be added up together; make a table of the report files first"
             )
@@ -89,33 +117,15 @@ def run(
     if disjoint:
         raise SettingError("--disjoint is for tables: repeated ids in report files are found and left out")
     if contract.model == "shuffle":
-        _add_batches(reports, contract, out, force, json)
+        _add_batches(chosen, files, contract, out, force, json)
         return
-    with take_in(reports, contract) as intake, progress("adding", intake.counts.read) as advance:
-        table = engine("inline").aggregate(contract, _watched(intake.chunks(), advance))
-    counts = intake.counts
+    with progress("adding", _about(here, contract.report_width)) as advance:
+        table, counts = chosen.count(contract, files, advance)
     table.save(out, overwrite=force)
     if json:
-        print_json(
-            {
-                "out": str(out),
-                "plan_id": contract.id,
-                "files": counts.files,
-                "read": counts.read,
-                "duplicates": counts.duplicates,
-                "conflicting": counts.conflicting,
-                "skipped": skipped_facts(counts.skipped),
-                "count": table.count,
-            }
-        )
+        print_json({"out": str(out), **_facts(contract, counts), "count": table.count})
         return
-    for each in counts.skipped:
-        caution(str(each))
-    if counts.conflicting:
-        caution(
-            f"{counted(counts.conflicting, 'report')} shared an id with different contents (a broken or "
-            "hostile client); of each such id the smallest report was kept"
-        )
+    _caution(counts)
     say(
         f"added {counted(table.count, 'report')} from {counted(counts.files, 'file')}; "
         f"{counted(counts.duplicates, 'repeat')} left out"
@@ -123,23 +133,66 @@ def run(
     say(f"wrote {out}")
 
 
-def _add_store(address: str, plan: Path | None, out: Path, force: bool, json: bool) -> None:
+def _about(paths: list[Path], width: int) -> int:
+    """Return about how many reports the files hold, for a bar of progress."""
+    return sum(path.stat().st_size for path in paths if path.exists()) // width
+
+
+def _facts(plan: Plan, counts: IntakeCounts) -> dict[str, Any]:
+    """Return what became of the reports of files, for programs."""
+    return {
+        "plan_id": plan.id,
+        "files": counts.files,
+        "read": counts.read,
+        "duplicates": counts.duplicates,
+        "conflicting": counts.conflicting,
+        "skipped": skipped_facts(counts.skipped),
+    }
+
+
+def _caution(counts: IntakeCounts) -> None:
+    """Say what was wrong with reports of files."""
+    for each in counts.skipped:
+        caution(str(each))
+    if counts.conflicting:
+        caution(
+            f"{counted(counts.conflicting, 'report')} shared an id with different contents (a broken or "
+            "hostile client); of each such id the smallest report was kept"
+        )
+
+
+def _add_into(folder: Path, paths: list[Path], contract: Plan | None, json: bool) -> None:
+    """Add report files to a table that grows."""
+    from coterie.engines.growing_table import growing
+
+    with growing(folder, contract) as table:
+        with progress("adding", _about(paths, table.plan.report_width)) as advance:
+            added = table.add(paths, advance)
+        known = table.plan
+    if json:
+        facts = _facts(known, added.counts)
+        print_json(
+            {"into": str(folder), **facts, "counted_before": added.counted_before, "count": added.count}
+        )
+        return
+    _caution(added.counts)
+    say(
+        f"added {counted(added.counts.unique - added.counted_before, 'report')} from "
+        f"{counted(added.counts.files, 'file')}; {counted(added.counts.duplicates, 'repeat')} left out, "
+        f"{added.counted_before:,} counted before"
+    )
+    say(f"{folder} holds {counted(added.count, 'report')}")
+
+
+def _add_store(engine: Engine, address: str, plan: Path | None, out: Path, force: bool, json: bool) -> None:
     """Add up what counts in a collector's store: its reports, or in the shuffle model its batches."""
-    from coterie.aggregate import Aggregate
     from coterie.store import StudyState, open_store
 
     with open_store(address) as store:
         plan_id = _plan_in(store.plan_ids(), plan)
-        study = store.study(plan_id)
-        table = Aggregate(study.plan)
-        with progress("adding", study.counts.received) as advance:
-            if study.plan.model == "shuffle":
-                chunks = _messages(study.plan, (batch.data for batch in store.batches(plan_id)))
-            else:
-                chunks = store.reports(plan_id)
-            for chunk in _watched(chunks, advance):
-                table.add(chunk)
-        study = store.study(plan_id)
+        received = store.study(plan_id).counts.received
+    with progress("adding", received) as advance:
+        table, study = engine.count_store(address, plan_id, advance)
     table.save(out, overwrite=force)
     if json:
         counts = {name: getattr(study.counts, name) for name in study.counts.__slots__}
@@ -160,24 +213,6 @@ def _plan_in(known: list[str], plan: Path | None) -> str:
             raise typer.BadParameter(f"give it: the store has {len(known)} plans", param_hint="--plan")
         return known[0]
     return str(plan) if _ID.fullmatch(str(plan)) else Plan.load(plan).id
-
-
-def _messages(plan: Plan, batches: Iterator[bytes]) -> _Chunks:
-    """Yield the messages of shuffled files that a store kept; each was checked when it was taken in."""
-    from coterie.collect import Batches
-
-    with tempfile.TemporaryDirectory(prefix="coterie-") as folder:
-        for data in batches:
-            path = Path(folder) / "batch"
-            path.write_bytes(data)
-            yield from Batches([path], plan).chunks()
-
-
-def _watched(chunks: _Chunks, tell: Callable[[int], None]) -> _Chunks:
-    """Hand chunks on, and tell how many reports are through."""
-    for chunk in chunks:
-        yield chunk
-        tell(len(chunk))
 
 
 def _merge(
@@ -209,23 +244,20 @@ def _merge(
     say(f"wrote {out}")
 
 
-def _add_batches(paths: list[Path], contract: Plan, out: Path, force: bool, json: bool) -> None:
+def _add_batches(
+    engine: Engine, files: list[str], contract: Plan, out: Path, force: bool, json: bool
+) -> None:
     """Add up what a shuffler released; unmixed report files are refused."""
-    from coterie.aggregate import Aggregate
-    from coterie.collect import Batches
-
-    batches = Batches(paths, contract)
-    table = Aggregate(contract)
-    with progress("adding", batches.messages) as advance:
-        for chunk in _watched(batches.chunks(), advance):
-            table.add(chunk)
+    total = _about([Path(file) for file in files], contract.message_width)
+    with progress("adding", total) as advance:
+        table = engine.count_batches(contract, files, advance)
     table.save(out, overwrite=force)
-    facts = {"out": str(out), "plan_id": contract.id, "files": batches.files, "count": table.count}
+    facts = {"out": str(out), "plan_id": contract.id, "files": len(files), "count": table.count}
     if json:
         print_json(facts)
         return
     say(
-        f"added {counted(batches.files, 'shuffled batch', 'shuffled batches')} of "
+        f"added {counted(len(files), 'shuffled batch', 'shuffled batches')} of "
         f"{counted(table.count, 'person', 'people')} in all"
     )
     say(f"wrote {out}")

@@ -21,6 +21,7 @@ from coterie.cli import (
     ledger,
     plan,
     power,
+    release,
     send,
     serve,
     shuffle,
@@ -57,7 +58,7 @@ app = typer.Typer(
 )
 for _module in (
     *(demo, power, plan, encode, shuffle, aggregate, decode, simulate, inspect, ledger, audit),
-    *(serve, invite, send, withdraw, verify),
+    *(serve, invite, send, withdraw, release, verify),
 ):
     app.command(name=_module.__name__.rpartition(".")[2])(_module.run)
 

@@ -27,6 +27,7 @@ from coterie.plain.files import replacing
 from coterie.plan import Plan
 
 if TYPE_CHECKING:
+    from coterie.aggregate import Aggregate
     from coterie.centers import Result
 
 _SHOWN_COORDINATES = 4
@@ -36,7 +37,8 @@ def run(
     tables: Annotated[
         list[Path],
         typer.Argument(
-            help="What `coterie aggregate` wrote; of a study with follow-up plans, all, in order."
+            help="What `coterie aggregate` wrote, a file or a folder that grows; of a study with follow-up "
+            "plans, all, in order."
         ),
     ],
     plan: Annotated[
@@ -71,7 +73,6 @@ def run(
     json: Json = False,
 ) -> None:
     """Turn a table into centers, their shares of people and the radii that hold them."""
-    from coterie.aggregate import Aggregate
     from coterie.centers import decode
 
     inputs = [*tables, *([] if plan is None else [plan])]
@@ -79,8 +80,8 @@ def run(
     check_output(population, force, [*inputs, *([] if out is None else [out])])
     contract = None if plan is None else Plan.load(plan)
     wanted, options = _wanted(clusters), read_options(option, DecodeError)
-    read = [Aggregate.load(path) for path in tables[:-1]]
-    read.append(Aggregate.load(tables[-1], contract))
+    read = [_load(path, None) for path in tables[:-1]]
+    read.append(_load(tables[-1], contract))
     with progress("decoding", None):
         result = decode(read, clusters=wanted, random_state=random_state, decoder=decoder, **options)
     if out is not None:
@@ -105,6 +106,17 @@ def run(
     for path in (out, population):
         if path is not None:
             say(f"wrote {path}")
+
+
+def _load(path: Path, contract: Plan | None) -> Aggregate:
+    """Read a table from its file, or from a folder where it grows."""
+    from coterie.aggregate import Aggregate
+    from coterie.engines.growing_table import growing, is_growing
+
+    if not is_growing(path):
+        return Aggregate.load(path, contract)
+    with growing(path, contract) as table:
+        return table.table()
 
 
 def _wanted(clusters: str | None) -> int | str | None:

@@ -33,7 +33,7 @@ def run(
     """Simulate people, collect one private report from each, find the groups, and write a page about it.
 
     The people use an app, in five groups; their features, their habits and how they are drawn stand in
-    coterie/cli/people.py. Schema, encoder, reports, table and decoder are the real ones. Without --seed the
+    coterie/show/people.py. Schema, encoder, reports, table and decoder are the real ones. Without --seed the
     coins are the operating system's.
     """
     check_output(out, force=True)
@@ -57,15 +57,16 @@ def run(
 
 
 def _groups(study: Study) -> Table:
-    from coterie.cli.people import HABITS
-    from coterie.cli.words import LETTERS, title
+    from coterie.cli.words import WORDING
+    from coterie.show.people import HABITS
+    from coterie.show.told import letter
 
     found = study.found()
     table = Table("", "told by the reports", "share", "in the simulation")
-    for letter, group in zip(LETTERS, study.told(), strict=False):
+    for place, group in enumerate(study.told()):
         true = found.get(group.number)
         named = "none" if true is None else f"{HABITS[true].name}, {study.true_shares[true]:.0%}"
-        table.add_row(letter, title(group), f"{group.share:.0%}", named)
+        table.add_row(letter(place), WORDING.title(group), f"{group.share:.0%}", named)
     return table
 
 
@@ -81,8 +82,8 @@ def _cost(study: Study) -> Table:
 
 
 def _facts(study: Study, out: Path) -> dict[str, Any]:
-    from coterie.cli.people import HABITS
-    from coterie.cli.words import title
+    from coterie.cli.words import WORDING
+    from coterie.show.people import HABITS
 
     found = study.found()
     names = {number: HABITS[true].name for number, true in found.items()}
@@ -101,7 +102,7 @@ def _facts(study: Study, out: Path) -> dict[str, Any]:
         "groups_found": len(found),
         "supported": study.result.supported,
         "groups": [
-            {"title": title(group), "simulated_as": names.get(group.number), **asdict(group)}
+            {"title": WORDING.title(group), "simulated_as": names.get(group.number), **asdict(group)}
             for group in study.told()
         ],
         "bytes_per_person": study.plan.report_width,

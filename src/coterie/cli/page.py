@@ -8,12 +8,13 @@ from importlib.resources import files
 from string import Template
 
 from coterie import __version__
-from coterie.cli.people import HABITS, SCHEMA
-from coterie.cli.picture import View, draw
-from coterie.cli.profile import cards
 from coterie.cli.simulation import Study
-from coterie.cli.words import LETTERS, headline, shortcomings
+from coterie.cli.words import WORDING, headline, shortcomings
 from coterie.plan.codeword import CodewordParameters
+from coterie.show.cards import Truth, cards
+from coterie.show.people import HABITS, SCHEMA
+from coterie.show.picture import Disk, Open, View, draw
+from coterie.show.told import everybody, letter, style
 from coterie.wire.layout import ID_BYTES
 
 _WORK = ("encode", "aggregate", "decode")  # the stages that a real study has, too
@@ -26,6 +27,7 @@ def render(study: Study) -> str:
     told = study.told()
     template = Template(files("coterie.cli").joinpath("page.html").read_text(encoding="utf-8"))
     return template.substitute(
+        style=style(),
         version=__version__,
         users=f"{study.result.count:,}",
         clusters=plan.clusters,
@@ -36,7 +38,7 @@ def render(study: Study) -> str:
         lead=_lead(study),
         shortcomings=_shortcomings(study),
         groups=_groups(study),
-        picture=draw(study, view),
+        picture=draw(view, _disks(study), Open(study.some_points, study.some_habits, study.true_centers)),
         caption=_caption(study, view),
         names="".join(_name(study, habit) for habit in range(len(HABITS))),
         shown=f"{len(study.some_points):,}",
@@ -96,14 +98,45 @@ def _groups(study: Study) -> str:
         '<p class="key"><span><i class="mine"></i>the group</span><span><i class="range"></i>its range</span>'
         '<span><i class="all"></i>everybody</span>'
         '<span><i class="truth"></i>truth of the simulation</span></p>'
-        f'<div class="groups">{cards(study)}</div>'
+        f'<div class="groups">{_cards(study)}</div>'
         '<p class="caption">A curve is the bell that has the usual time and the agreement that were found.'
         f"{often}</p>"
     )
 
 
+def _cards(study: Study) -> str:
+    told, found = study.told(), study.found()
+    return cards(
+        told,
+        everybody(told, study.result.centers, SCHEMA),
+        WORDING,
+        {group.number: _truth(study, found.get(group.number)) for group in told},
+    )
+
+
+def _truth(study: Study, true: int | None) -> Truth:
+    if true is None:
+        return Truth(None, "None of the groups that were simulated.", "gx")
+    words = f"The simulation calls them {HABITS[true].name}: {study.true_shares[true]:.0%} of people."
+    return Truth(SCHEMA.describe_point(study.true_centers[true]), words, f"g{true}")
+
+
+def _disks(study: Study) -> list[Disk]:
+    centers, errors, found = study.result.centers, study.result.errors, study.found()
+    return [
+        Disk(
+            letter(place),
+            centers[group.number],
+            float(errors[group.number]),
+            group.share,
+            f"g{found.get(group.number, 'x')}",
+        )
+        for place, group in enumerate(study.told())
+    ]
+
+
 def _name(study: Study, habit: int) -> str:
-    letters = {group.number: LETTERS[place] for place, group in enumerate(study.told())}
+    letters = {group.number: letter(place) for place, group in enumerate(study.told())}
     is_told = [letters[number] for number, true in study.found().items() if true == habit]
     told = f"found as {is_told[0]}" if is_told else "not found"
     dots = f'<path class="people g{habit}" d="M5 8h0M12 5h0M16 12h0M8 15h0M13 17h0"/>'
@@ -174,7 +207,7 @@ def _setting(study: Study) -> str:
     return (
         "<p>The plan declares six features and how much each counts; ball and coordinates follow from that, "
         f"{plan.dimension} of them:</p><ul>{rows}</ul>"
-        "<p>The people are drawn by a generator that can be read, <code>coterie/cli/people.py</code>: five "
+        "<p>The people are drawn by a generator that can be read, <code>coterie/show/people.py</code>: five "
         "groups of 16% to 24%. Their sizes, their distances and the number of people were chosen so that the "
         "groups can be found; fewer people, a smaller ε or groups that overlap give less.</p>"
         "<p>Schema, encoder, report bytes, table and decoder are those of a real study. "

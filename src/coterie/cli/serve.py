@@ -1,4 +1,4 @@
-"""`coterie serve`: run a collector."""
+"""`coterie serve`: run a collector, or a shuffler."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import typer
 from coterie.cli.options import read_options
 from coterie.cli.screen import say
 from coterie.errors import MissingExtraError, SettingError
+from coterie.service.keys import signing_key
 from coterie.service.settings import PREFIX, Settings
+from coterie.wire.signing import public_key
 
 _BROUGHT = ("httptools", "prometheus_client", "pyarrow", "psycopg", "starlette", "uvicorn", "uvloop")
 
@@ -27,12 +29,22 @@ def run(
     port: Annotated[
         int | None, typer.Option(help="Port to listen on; 0 takes a free one. Default: 8787.")
     ] = None,
-    role: Annotated[str | None, typer.Option(help="What the service is. Default: collector.")] = None,
+    role: Annotated[
+        str | None, typer.Option(help="What the service is: collector (the default) or shuffler.")
+    ] = None,
+    shufflers: Annotated[
+        str | None,
+        typer.Option(help="For a collector: public keys of its shufflers, with commas between them."),
+    ] = None,
+    deliver_to: Annotated[
+        str | None, typer.Option(help="For a shuffler: address of the collector that gets the batches.")
+    ] = None,
     token_file: Annotated[
         Path | None, typer.Option(help="File with the operator's token. Default: in --data.")
     ] = None,
     key_file: Annotated[
-        Path | None, typer.Option(help="File with the key that signs manifests. Default: in --data.")
+        Path | None,
+        typer.Option(help="File with the key that signs manifests, or batches. Default: in --data."),
     ] = None,
     config: Annotated[Path | None, typer.Option(help="File of settings (TOML).")] = None,
     set_: Annotated[
@@ -41,6 +53,10 @@ def run(
     ] = None,
 ) -> None:
     """Run a collector: takes reports in over HTTP, keeps them, decodes when told.
+
+    As a shuffler it takes reports of shuffle plans in, mixes them once the study is closed, hands the batch
+    to the collector, and keeps their ids alone. Let somebody else run it than the collector
+    (docs/shuffler.md).
 
     Settings come from flags, then from variables such as COTERIE_SERVE_PORT, then from --config. A TLS proxy
     belongs in front of it (docs/deploy.md). SIGTERM stops it; what was accepted is kept.
@@ -51,6 +67,8 @@ def run(
         "host": host,
         "port": port,
         "role": role,
+        "shufflers": shufflers,
+        "deliver_to": deliver_to,
         "token_file": token_file,
         "key_file": key_file,
     }
@@ -58,8 +76,6 @@ def run(
     if twice := sorted(set(others) & set(flags)):
         raise SettingError(f"the setting {twice[0]} is given as --{twice[0].replace('_', '-')}")
     settings = Settings.read({**flags, **others}, file=config)
-    if settings.role != "collector":
-        raise SettingError(f"there is no role {settings.role!r}; known: collector")
     try:
         from coterie.service.server import serve
     except ImportError as error:
@@ -71,5 +87,8 @@ def run(
 
 
 def _ready(address: str, settings: Settings) -> None:
+    if settings.role == "shuffler":
+        key = public_key(signing_key(settings.key_path)).hex()
+        say(f"shuffling for {settings.deliver_to}; its public key, for --shufflers there, is\n{key}")
     say(f"collecting at {address} (settings also from {PREFIX}…); stop with Ctrl+C")
     say(f"the operator's token is in {settings.token_path}")

@@ -1,6 +1,6 @@
 """One simulated study from data to verdict: what `coterie demo` runs and its page shows.
 
-The people are those of `coterie.cli.people`, so the true groups are known and the found ones can be judged.
+The people are those of `coterie.show.people`, so the true groups are known and the found ones can be judged.
 Schema, encoder, reports, table and decoder are the real ones.
 """
 
@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.centers import decode
-from coterie.cli.people import HABITS, SCHEMA, draw_people
 from coterie.coins import Coins, SimulationCoins, SystemCoins
 from coterie.engines import Inline, Partition, play
 from coterie.metrics import normalized_objective, recovered
 from coterie.plan import Plan
+from coterie.show.people import HABITS, SCHEMA, draw_people
+from coterie.show.told import told_groups
 
 if TYPE_CHECKING:
     from coterie.aggregate import Aggregate
@@ -34,7 +35,6 @@ SHOWN_REPORTS: Final = 5
 _STARTS: Final = 10  # of non-private k-means, so that the comparison is with a good one
 _SAMPLE: Final = 10_000  # people to try the starts on
 _SEEDS: Final = 1 << 32
-_ROUGH: Final = 0.5  # of the ball's radius: centers that are less certain are no more than directions
 
 Stage = Callable[[str, int | None], contextlib.AbstractContextManager[Callable[[int], None]]]
 
@@ -63,14 +63,8 @@ class Study:
         return recovered(self.private, one_center=self.one_center, non_private=self.non_private)
 
     def told(self) -> tuple[Group, ...]:
-        """Return the groups that the reports alone tell, the largest first.
-
-        Those that stand clear of the noise, are known within half the ball's radius, and differ from
-        everybody in some feature. That needs no truth: a real study says the same.
-        """
-        near = self.result.errors < _ROUGH * self.plan.radius
-        groups = [group for group in self.result.groups if group.share > 0 and near[group.number]]
-        return tuple(sorted((group for group in groups if group.apart), key=lambda group: -group.share))
+        """Return the groups that the reports alone tell, the largest first. A real study says the same."""
+        return told_groups(self.result.groups, self.result.errors, self.plan.radius)
 
     def found(self) -> dict[int, int]:
         """Return which true group (value) each told one (key, its number) is; told ones that are none lack.

@@ -1,4 +1,7 @@
-"""The shuffler: report files in, one batch of messages out that says nothing about who sent them.
+"""The shuffler: reports in, one batch of messages out that says nothing about who sent them.
+
+`released_messages` is what every release goes through, from files (`shuffle_files`) and in the service
+(`batch_bytes`). From files:
 
 1. All files are verified to the last byte, all of the plan; repeated ids count once, reports without the
    plan's form and reports that were released before (an honest retry) are left out and counted.
@@ -16,6 +19,7 @@ that nobody else saw the reports arrive.
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -34,7 +38,7 @@ from coterie.plan.vector_sums import VectorSumParameters
 from coterie.privacy import Guarantee
 from coterie.randomizers.vector_sums import VectorSums, from_big_endian
 from coterie.wire.layout import ID_BYTES
-from coterie.wire.report_file import writing_reports
+from coterie.wire.report_file import ReportWriter, writing_reports
 from coterie.wire.rows import Rows
 from coterie.wire.shuffled_file import ShuffledFile
 from coterie.wire.stream import PublicStream
@@ -85,8 +89,7 @@ def shuffle_files(
     ReportError
         If the batch is too small without what had to be left out. Nothing was released then.
     """
-    if plan.model != "shuffle":
-        raise PlanError(f"a plan of the {plan.model} model has nothing to shuffle; its model must be shuffle")
+    _check_model(plan)
     held: list[NDArray[np.uint8]] = []
     with take_in(paths, plan) as intake:
         for chunk in intake.chunks():  # sorted by id, each id once
@@ -106,9 +109,7 @@ def shuffle_files(
                 skipped += intake.places_of(rows[before, :ID_BYTES], "released before")
                 rows = rows[~before]
                 batch = _digest(plan, rows)
-        if len(rows) < plan.minimum_batch:
-            raise ReportError(_too_few(plan, len(rows), skipped))
-        for messages in mixed(plan, [rows]):
+        for messages in released_messages(plan, rows, skipped):
             writer.append(messages)
         fresh = memory.record(batch, rows[:, :ID_BYTES])
     return Shuffled(
@@ -126,6 +127,66 @@ def _digest(plan: Plan, rows: NDArray[np.uint8]) -> bytes:
     digest = hashlib.sha256(b"coterie/1/batch" + plan.id_bytes)
     digest.update(np.ascontiguousarray(rows).data)
     return digest.digest()
+
+
+def batch_bytes(plan: Plan, rows: NDArray[np.uint8]) -> bytes:
+    """Return a batch as the bytes of the shuffled file that `shuffle_files` writes of the same reports.
+
+    Parameters and errors are those of `released_messages`.
+    """
+    file = io.BytesIO()
+    writer = ReportWriter(file, plan, ShuffledFile)
+    for messages in released_messages(plan, rows):
+        writer.append(messages)
+    writer.finish()
+    return file.getvalue()
+
+
+def released_messages(
+    plan: Plan, rows: NDArray[np.uint8], skipped: tuple[Skipped, ...] = ()
+) -> Iterator[NDArray[np.uint8]]:
+    """Yield the messages of a batch, mixed, if it may be released.
+
+    Parameters
+    ----------
+    plan : Plan
+        A plan of the shuffle model.
+    rows : ndarray of uint8, shape (n, report width)
+        The reports, sorted by id, each id once.
+    skipped : tuple of Skipped
+        What was left out, for the words of a refusal.
+
+    Raises
+    ------
+    ReportError
+        If there are fewer people than the plan's minimum, or too few in a row. Nothing may be released then.
+
+    Examples
+    --------
+    >>> plan = Plan.design(2, 2, 2.0, 60, model="shuffle", delta=1e-4)
+    >>> list(released_messages(plan, np.zeros((0, 13), dtype=np.uint8)))
+    Traceback (most recent call last):
+    coterie.errors.ReportError: the batch has 0 people and the plan's minimum is 54: ...
+    """
+    _check_model(plan)
+    _check_order(rows)
+    if len(rows) < plan.minimum_batch:
+        raise ReportError(_too_few(plan, len(rows), skipped))
+    yield from mixed(plan, [rows])
+
+
+def _check_model(plan: Plan) -> None:
+    if plan.model != "shuffle":
+        raise PlanError(f"a plan of the {plan.model} model has nothing to shuffle; its model must be shuffle")
+
+
+def _check_order(rows: NDArray[np.uint8]) -> None:
+    """Raise ReportError unless ids rise: then each is there once, and the order of arrival is gone."""
+    ids = np.ascontiguousarray(rows[:, :ID_BYTES])
+    high, low = ids[:, :8].copy().view(">u8")[:, 0], ids[:, 8:].copy().view(">u4")[:, 0]
+    rises = (high[1:] > high[:-1]) | ((high[1:] == high[:-1]) & (low[1:] > low[:-1]))
+    if not rises.all():
+        raise ReportError("a batch is made of reports in the order of their ids, each once")
 
 
 def mixed(plan: Plan, partitions: Iterable[NDArray[np.uint8]]) -> Iterator[NDArray[np.uint8]]:

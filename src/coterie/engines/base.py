@@ -2,6 +2,7 @@
 
     points -> encode -> partitions of reports -> aggregate -> one table
     report files -> count, each id once -> one table
+    shuffled files, or a collector's store -> count_batches, count_store -> one table
 
 A table is a sum of integers, so an engine may cut the people as it likes and add the parts in any order: two
 engines that are given the same reports end with the same bits. `coterie.engines.play` joins
@@ -21,6 +22,7 @@ from coterie.aggregate import Aggregate
 from coterie.coins import Coins
 from coterie.collect import IntakeCounts
 from coterie.plan import Plan
+from coterie.store import Study
 
 
 class Partition(NamedTuple):
@@ -72,6 +74,29 @@ class Engine(Protocol):
         ------
         FileError
             If a file is truncated, foreign, of another version or corrupt.
+        """
+        ...
+
+    def count_batches(
+        self, plan: Plan, files: Sequence[str | os.PathLike[str]], tell: Callable[[int], None] | None = None
+    ) -> Aggregate:
+        """Return the table of shuffled files, each batch once; `tell` counts messages.
+
+        Raises
+        ------
+        FileError
+            If a file is truncated, foreign, of another version or corrupt.
+        ReportError
+            If the same batch is given twice.
+        """
+        ...
+
+    def count_store(
+        self, address: str | os.PathLike[str], plan_id: str, tell: Callable[[int], None] | None = None
+    ) -> tuple[Aggregate, Study]:
+        """Return the table of what counts in a collector's store, and the study as it was then.
+
+        Of a shuffle plan, its batches are added up.
         """
         ...
 

@@ -11,7 +11,9 @@ undoes the privacy: that is for simulations.
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -19,12 +21,13 @@ from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
 from coterie.coins import Coins
-from coterie.collect import take_in
+from coterie.collect import Batches, take_in
 from coterie.collect.shuffler import mixed
 from coterie.encode.base import ENCODERS
 from coterie.engines.base import Counted, Partition
 from coterie.errors import PointError
 from coterie.plan import Plan
+from coterie.store import Study, open_store
 
 CHUNK: Final = 1 << 14  # people encoded at a time; part of what a seed means, so it never changes
 
@@ -60,10 +63,44 @@ class Inline:
         self, plan: Plan, files: Sequence[str | os.PathLike[str]], tell: Callable[[int], None] | None = None
     ) -> Counted:
         """Return the table of report files, each id once, and what became of the reports."""
-        table = Aggregate(plan)
         with take_in(files, plan) as intake:
-            for rows in intake.chunks():
-                table.add(rows)
-                if tell is not None:
-                    tell(len(rows))
+            table = _sum(plan, intake.chunks(), tell)
         return Counted(table, intake.counts)
+
+    def count_batches(
+        self, plan: Plan, files: Sequence[str | os.PathLike[str]], tell: Callable[[int], None] | None = None
+    ) -> Aggregate:
+        """Return the table of shuffled files, each batch once."""
+        return _sum(plan, Batches(files, plan).chunks(), tell)
+
+    def count_store(
+        self, address: str | os.PathLike[str], plan_id: str, tell: Callable[[int], None] | None = None
+    ) -> tuple[Aggregate, Study]:
+        """Return the table of what counts in a collector's store, and the study as it was then."""
+        with open_store(address) as store:
+            plan = store.study(plan_id).plan
+            if plan.model == "shuffle":
+                chunks = _messages(plan, (batch.data for batch in store.batches(plan_id)))
+            else:
+                chunks = store.reports(plan_id)
+            table = _sum(plan, chunks, tell)
+            return table, store.study(plan_id)
+
+
+def _sum(plan: Plan, chunks: Iterable[NDArray[np.uint8]], tell: Callable[[int], None] | None) -> Aggregate:
+    """Return the table of reports, or messages, all of which count."""
+    table = Aggregate(plan)
+    for rows in chunks:
+        table.add(rows)
+        if tell is not None:
+            tell(len(rows))
+    return table
+
+
+def _messages(plan: Plan, batches: Iterator[bytes]) -> Iterator[NDArray[np.uint8]]:
+    """Yield the messages of shuffled files that a store kept; each was checked when it was taken in."""
+    with tempfile.TemporaryDirectory(prefix="coterie-") as folder:
+        for data in batches:
+            path = Path(folder) / "batch"
+            path.write_bytes(data)
+            yield from Batches([path], plan).chunks()

@@ -16,24 +16,42 @@ from coterie.engines.parallel import Parallel
 from coterie.errors import SettingError
 from coterie.plan import Plan
 
-ENGINES: Final[dict[str, Callable[[], Engine]]] = {"inline": Inline, "parallel": Parallel}
+
+def _spark(master: str | None = None) -> Engine:
+    from coterie.engines.spark import Spark  # a cluster engine is loaded by whoever asks for it
+
+    return Spark(master)
+
+
+ENGINES: Final[dict[str, Callable[[], Engine]]] = {"inline": Inline, "parallel": Parallel, "spark": _spark}
 
 Watch = Callable[[Partition], None]  # called with each partition when it is encoded
 
 
-def engine(name: str) -> Engine:
+def engine(name: str, *, master: str | None = None) -> Engine:
     """Return the engine of this name, or refuse with the list of known ones.
+
+    Parameters
+    ----------
+    name : str
+        One of `ENGINES`.
+    master : str, optional
+        Of `spark`: the cluster's master, such as `spark://host:7077` or `yarn`.
 
     Examples
     --------
     >>> engine("abacus")
     Traceback (most recent call last):
     ...
-    coterie.errors.SettingError: there is no engine 'abacus'; known: inline, parallel
+    coterie.errors.SettingError: there is no engine 'abacus'; known: inline, parallel, spark
     """
     if name not in ENGINES:
         raise SettingError(f"there is no engine {name!r}; known: {', '.join(ENGINES)}")
-    return ENGINES[name]()
+    if master is None:
+        return ENGINES[name]()
+    if name != "spark":
+        raise SettingError(f"a master is the cluster's: the engine {name} has none, spark has")
+    return _spark(master)
 
 
 def play(

@@ -325,7 +325,7 @@ class Plan(Questions):
         expected_users : int
             How many other people will answer.
         **changes
-            What is to differ from this plan; as for `design`.
+            What is to differ from this plan; as for `design`. How it is collected is said anew.
 
         Returns
         -------

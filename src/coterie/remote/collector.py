@@ -11,6 +11,7 @@ import contextlib
 import http.client
 import json
 import secrets
+import socket
 import ssl
 import time
 import urllib.parse
@@ -25,6 +26,7 @@ from coterie.plain.canonical import shown
 from coterie.plan import Plan
 from coterie.remote.receipt import Receipt
 from coterie.wire.layout import Reports, as_rows
+from coterie.wire.shuffled_file import MEDIA_TYPE, batch_authorization
 
 PIECE_BYTES: Final = 1 << 18  # of reports in one request
 MOST_ANSWER: Final = 1 << 28  # bytes of an answer
@@ -92,10 +94,9 @@ class RemoteCollector:
 
     Examples
     --------
-    >>> collector = RemoteCollector("http://127.0.0.1:8787")  # doctest: +SKIP
-    >>> plan = collector.plan("4d6f60…")  # doctest: +SKIP
-    >>> collector.send(plan, Client(plan).encode([0.1, 0.2, 0.3]))  # doctest: +SKIP
-    Sent(taken=1, failures=())
+    >>> collector = RemoteCollector("https://collector.example/")
+    >>> collector.url  # then: collector.send(plan, Client(plan).encode([0.1, 0.2, 0.3]))
+    'https://collector.example'
     """
 
     def __init__(
@@ -129,9 +130,12 @@ class RemoteCollector:
 
     def disconnect(self) -> None:
         """Hang up; the next request connects again."""
-        if self._connection is not None:
-            self._connection.close()
+        if (connection := self._connection) is not None:
             self._connection = None
+            if (held := connection.sock) is not None:
+                with contextlib.suppress(OSError):
+                    held.shutdown(socket.SHUT_RDWR)  # whoever waits for an answer in another thread wakes up
+            connection.close()
 
     # ------------------------------------------------------------ for everybody
 
@@ -230,6 +234,28 @@ class RemoteCollector:
         answer = self._ask("POST", f"/plans/{_part(plan_id)}/invitations", body, "application/json")[1]
         return [bytes.fromhex(token) for token in _parsed(answer)["tokens"]]
 
+    # ------------------------------------------------------------ for a shuffler and its operator
+
+    def put_batch(self, plan_id: str, digest: str, data: bytes, key: bytes) -> bool:
+        """Hand a shuffled batch over, signed with the shuffler's key; return False if it was there already.
+
+        When this returns, the collector keeps the batch durably.
+        """
+        given = {"Authorization": batch_authorization(key, plan_id, digest)}
+        return self._ask("PUT", f"/plans/{plan_id}/batches/{digest}", data, MEDIA_TYPE, given)[0] == 201
+
+    def release(self, plan_id: str) -> dict[str, Any]:
+        """Let a shuffler release what it has gathered; return where the release is."""
+        return self._json("POST", f"/plans/{_part(plan_id)}/release")
+
+    def release_state(self, plan_id: str) -> dict[str, Any]:
+        """Return where a shuffler's release is."""
+        return self._json("GET", f"/plans/{_part(plan_id)}/release")
+
+    def give_up_batch(self, plan_id: str) -> None:
+        """Let a shuffler forget a batch that its collector does not take; its people do not count."""
+        self._ask("DELETE", f"/plans/{_part(plan_id)}/release")
+
     # ------------------------------------------------------------ requests
 
     def _send_rows(self, plan: Plan, reports: Reports, where: str, advance: Callable[[int], None]) -> Sent:
@@ -255,10 +281,10 @@ class RemoteCollector:
         headers: Mapping[str, str] | None = None,
     ) -> tuple[int, bytes]:
         """Send a request until it is answered; every request here may be repeated."""
-        given = {**(headers or {}), **({} if media_type is None else {"Content-Type": media_type})}
-        if self._token is not None:
-            given["Authorization"] = f"Bearer {self._token}"
-        pauses = _pauses()
+        own = {} if self._token is None else {"Authorization": f"Bearer {self._token}"}
+        typed = {} if media_type is None else {"Content-Type": media_type}
+        given = {**own, **typed, **(headers or {})}
+        pauses = pauses_between()
         for attempt in range(1, self._attempts + 1):
             told: float | None = None
             try:
@@ -291,13 +317,15 @@ class RemoteCollector:
     def _exchange(
         self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
     ) -> tuple[int, bytes, float | None]:
-        self._reused = self._connection is not None
-        if self._connection is None:
+        connection = self._connection
+        self._reused = connection is not None
+        if connection is None:
             secure = self._parts.scheme == "https"
             kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-            self._connection = kind(self._parts.hostname or "", self._parts.port, timeout=self._timeout)
-        self._connection.request(method, self._parts.path.rstrip("/") + path, body, dict(headers))
-        answer = self._connection.getresponse()
+            connection = kind(self._parts.hostname or "", self._parts.port, timeout=self._timeout)
+            self._connection = connection
+        connection.request(method, self._parts.path.rstrip("/") + path, body, dict(headers))
+        answer = connection.getresponse()
         data = answer.read(MOST_ANSWER + 1)
         if len(data) > MOST_ANSWER:
             raise http.client.HTTPException("the answer is too large")
@@ -305,12 +333,12 @@ class RemoteCollector:
         return answer.status, data, float(after) if after.isascii() and after.isdigit() else None
 
 
-def _pauses() -> Iterator[float]:
-    """Yield pauses that double, up to half of each by chance, so that many clients do not come together."""
+def pauses_between(longest: float = _LONGEST_PAUSE) -> Iterator[float]:
+    """Yield pauses, in seconds, that double, up to half of each by chance: clients do not come together."""
     pause = _FIRST_PAUSE
     while True:
         yield pause * (1 - secrets.randbelow(_IN_ONE_HUNDREDTHS // 2) / _IN_ONE_HUNDREDTHS)
-        pause = min(2 * pause, _LONGEST_PAUSE)
+        pause = min(2 * pause, longest)
 
 
 def _part(plan_id: str) -> str:

@@ -9,6 +9,9 @@
     studies    plans as the service holds them in memory
     status     what an open study tells, coarsely
     results    close, decode in another process, table, result and manifest
+    batches    of shuffle plans: taken in from shufflers, looked at, added up
+    shuffler   the other role: mixes reports and hands batches to a collector
+    releases   a batch from the shuffler's store to the collector's, once, whatever crashes
     upkeep     what happens by the clock: closing, compaction, retention
 
 The service learns reports and ids. It writes no address, no user agent and no time of arrival anywhere.

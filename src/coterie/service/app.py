@@ -1,7 +1,7 @@
 """The application: reports on the fast path, a route for everything else, problems as documents.
 
     collector = Collector(store, token=…, key=…)
-    app = create_app(collector, routes=[…])       # more routes: pages, a shuffler's
+    app = create_app(collector, routes=[…])       # more routes, such as pages
 
 A route finds its collector as `request.app.state.collector` (`endpoints.of`).
 """
@@ -22,14 +22,15 @@ from coterie.service.collector import Collector
 from coterie.service.endpoints import NO_STORE, ROUTES
 from coterie.service.problems import MEDIA_TYPE as PROBLEM_TYPE
 from coterie.service.problems import Problem
+from coterie.service.shuffler import ROUTES as SHUFFLER_ROUTES
 from coterie.service.writer import problem_of
 from coterie.store import StoreError
 
 
 def create_app(collector: Collector, routes: Sequence[BaseRoute] = ()) -> ASGIApp:
-    """Return the application of a collector, with more routes if any."""
+    """Return the application of a collector or a shuffler, with more routes if any."""
     app = Starlette(
-        routes=[*ROUTES, *routes],
+        routes=[*(SHUFFLER_ROUTES if collector.role == "shuffler" else ROUTES), *routes],
         lifespan=collector.running,
         exception_handlers={
             Problem: _answer,

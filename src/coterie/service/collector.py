@@ -5,22 +5,25 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
 from starlette.requests import Request
 
+from coterie.plan import Plan
+from coterie.service.batches import Tally
 from coterie.service.keys import is_operator
 from coterie.service.metrics import Metrics
 from coterie.service.problems import Problem
-from coterie.service.results import Messages, Results, counted_reports
+from coterie.service.results import Results
 from coterie.service.studies import Known, Studies
 from coterie.service.upkeep import Upkeep
 from coterie.service.uploads import Uploads
 from coterie.service.writer import Writer
-from coterie.store import Store
+from coterie.store import Store, Study
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -37,15 +40,20 @@ class Collector:
         The operator's.
     key : bytes
         The Ed25519 key of manifests, 32 bytes.
+    shufflers : collection of bytes
+        Public keys of the shufflers whose batches it takes; without any it takes no shuffle plans.
     most_body, most_waiting, most_reports, reports_per_second, upkeep_seconds, compact_seconds, decode_seconds
         As in `Settings`.
     status_seconds : float
         For which a status is told again before the store is asked.
     clock : callable
         Seconds since 1970.
-    messages : callable
-        What the table of a plan adds up.
     """
+
+    model: ClassVar[str] = "local"  # of the plans whose reports are taken in here
+    role: ClassVar[str] = "collector"
+    results_kind: ClassVar[type[Results]] = Results
+    upkeep_kind: ClassVar[type[Upkeep]] = Upkeep
 
     def __init__(
         self,
@@ -53,6 +61,7 @@ class Collector:
         *,
         token: str,
         key: bytes,
+        shufflers: Collection[bytes] = (),
         most_body: int = 1 << 20,
         most_waiting: int = 1 << 25,
         most_reports: int = 1 << 36,
@@ -62,13 +71,14 @@ class Collector:
         decode_seconds: float = 3600,
         status_seconds: float = 1,
         clock: Callable[[], float] = time.time,
-        messages: Messages = counted_reports,
     ) -> None:
         self.store = store
         self.clock = clock
         self.metrics = Metrics()
         self.threads = ThreadPoolExecutor(4, "coterie-store")
-        self.studies = Studies(store, self.threads)
+        self.studies = Studies(store, self.threads, self.model)
+        self.shufflers = tuple(shufflers)
+        self.tally = Tally(store)
         self.writer = Writer(
             store, self.metrics, most_waiting=most_waiting, most_reports=most_reports, clock=clock
         )
@@ -78,9 +88,12 @@ class Collector:
             self.metrics,
             most_body=most_body,
             reports_per_second=reports_per_second,
+            model=self.model,
         )
-        self.results = Results(store, key, timeout=decode_seconds, clock=clock, messages=messages)
-        self.upkeep = Upkeep(store, self.studies, self.results, compact_seconds=compact_seconds, clock=clock)
+        self.results = self.results_kind(store, key, timeout=decode_seconds, clock=clock)
+        self.upkeep = self.upkeep_kind(
+            store, self.studies, self.results, compact_seconds=compact_seconds, clock=clock
+        )
         self.status_seconds = status_seconds
         self.told: dict[str, tuple[float, dict[str, Any]]] = {}  # until when a status is told, and it
         self._token = token
@@ -130,3 +143,17 @@ class Collector:
     async def known(self, request: Request) -> Known:
         """Return the plan that a request's path names."""
         return await self.studies.find(request.path_params["plan_id"])
+
+    def check_plan(self, plan: Plan) -> None:
+        """Raise Problem unless this service takes such plans."""
+        if plan.model == "shuffle" and not self.shufflers:
+            raise Problem("unfit-plan", "this collector knows no shuffler: give it the public key of one")
+        if plan.model not in ("local", "shuffle"):
+            raise Problem("unfit-plan", f"this service takes no plans of the {plan.model} model")
+
+    def study(self, plan_id: str) -> Study:
+        """Return where a study stands; in the shuffle model people came in batches."""
+        study = self.store.study(plan_id)
+        if study.plan.model == self.model:
+            return study
+        return replace(study, counts=replace(study.counts, counted=self.tally.people(study)))

@@ -28,34 +28,53 @@ REFUSED: Final = 3  # exit code
 _READ_BYTES: Final = 1 << 22
 
 
-def decode_elsewhere(plan: Plan, chunks: Iterable[NDArray[np.uint8]], timeout: float) -> tuple[bytes, bytes]:
-    """Return the result, JSON, and the table of messages, (m, width) at a time.
+class Decoder:
+    """Runs the decoding process, and can end it from another thread."""
 
-    Raises
-    ------
-    DecodeError
-        If they cannot be decoded, or not in `timeout` seconds.
-    """
-    command = [sys.executable, "-m", "coterie.service.decoder"]
-    with subprocess.Popen(  # noqa: S603  # this interpreter, this package
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as child:
-        try:
-            with contextlib.suppress(BrokenPipeError):  # it says why on stderr
-                _feed(child.stdin, plan, chunks)
-            child.stdin = None
-            out, err = child.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            raise DecodeError(f"decoding took more than {timeout:g} seconds and was given up") from None
-        finally:
-            if child.poll() is None:
-                child.kill()
-    if child.returncode == REFUSED:
-        raise DecodeError(err.decode(errors="replace").strip())
-    if child.returncode:
-        raise RuntimeError(f"the decoder ended with code {child.returncode}")
-    size = int.from_bytes(out[:8], "big")
-    return out[8 : 8 + size], out[8 + size :]
+    def __init__(self) -> None:
+        self._child: subprocess.Popen[bytes] | None = None
+        self._stopped = False
+
+    def stop(self) -> None:
+        """End what runs, and begin nothing more."""
+        self._stopped = True
+        child = self._child
+        if child is not None and child.poll() is None:
+            child.kill()
+
+    def run(self, plan: Plan, chunks: Iterable[NDArray[np.uint8]], timeout: float) -> tuple[bytes, bytes]:
+        """Return the result, JSON, and the table of messages, (m, width) at a time.
+
+        Raises
+        ------
+        DecodeError
+            If they cannot be decoded, or not in `timeout` seconds, or it was stopped.
+        """
+        command = [sys.executable, "-m", "coterie.service.decoder"]
+        with subprocess.Popen(  # noqa: S603  # this interpreter, this package
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as child:
+            self._child = child
+            try:
+                if self._stopped:
+                    raise DecodeError("decoding was stopped; it begins anew when it is asked for")
+                with contextlib.suppress(BrokenPipeError):  # it says why on stderr
+                    _feed(child.stdin, plan, chunks)
+                child.stdin = None
+                out, err = child.communicate(timeout=timeout)
+            except subprocess.TimeoutExpired:
+                raise DecodeError(f"decoding took more than {timeout:g} seconds and was given up") from None
+            finally:
+                if child.poll() is None:
+                    child.kill()
+        if self._stopped:
+            raise DecodeError("decoding was stopped; it begins anew when it is asked for")
+        if child.returncode == REFUSED:
+            raise DecodeError(err.decode(errors="replace").strip())
+        if child.returncode:
+            raise RuntimeError(f"the decoder ended with code {child.returncode}")
+        size = int.from_bytes(out[:8], "big")
+        return out[8 : 8 + size], out[8 + size :]
 
 
 def _feed(pipe: BinaryIO | Any, plan: Plan, chunks: Iterable[NDArray[np.uint8]]) -> None:

@@ -17,16 +17,14 @@ from pathlib import Path
 import numpy as np
 
 from coterie.coins import SimulationCoins
-from coterie.datasets import gaussian_mixture
 from coterie.engines import engine
 from coterie.plan import Plan
 from coterie.plan.collection import Collection
 from coterie.remote import RemoteCollector
 from coterie.service.manifest import verify
+from coterie.show.people import HABITS, SCHEMA, draw_people
 
 PEOPLE = 50_000
-DIMENSION = 8
-CLUSTERS = 4
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -60,14 +58,16 @@ def _play(server: subprocess.Popen[str], data: Path, people: int, once: bool) ->
     url = _address(server)
     token = (data / "operator-token").read_text(encoding="ascii").strip()
     plan = Plan.design(
-        dimension=DIMENSION,
-        clusters=CLUSTERS,
+        features=SCHEMA,
+        clusters=len(HABITS),
         epsilon=2.0,
         expected_users=people,
         seed=int(time.time()),  # a study of its own, each time
         collection=Collection(minimum=people // 2),
     )
-    points, centers, _ = gaussian_mixture(people, DIMENSION, CLUSTERS, separation=8, random_state=0)
+    records, habits = draw_people(people, np.random.default_rng(0))
+    points = SCHEMA.points(records)
+    centers = np.stack([points[habits == each].mean(axis=0) for each in range(len(HABITS))])
     with RemoteCollector(url, token=token) as collector:
         collector.put_plan(plan)
         print(f"collector {url}, plan {plan.id}", flush=True)
@@ -81,10 +81,10 @@ def _play(server: subprocess.Popen[str], data: Path, people: int, once: bool) ->
         away = verify(collector.manifest(plan.id), collector.table(plan.id))
         found = np.array(result["centers"])
         off = [float(np.linalg.norm(found - center, axis=1).min()) for center in centers]
-        print(f"decoded: {result['supported']} of {CLUSTERS} groups stand clear of the noise")
-        print(f"  each true center has one within {max(off):.3f}, in a ball of radius 1")
+        print(f"decoded: {result['supported']} of {len(HABITS)} groups stand clear of the noise")
+        print(f"  each true center has one within {max(off):.3f}, in a ball of radius {plan.radius:.3f}")
         print(f"  recomputed from table and manifest within {away:.1g}")
-    print(f"study: {url}/plans/{plan.id}/status and {url}/plans/{plan.id}/result", flush=True)
+    print(f"look at the study: {url}/plans/{plan.id}/study", flush=True)
     if not once:
         print("Ctrl+C stops the collector", flush=True)
         server.wait()

@@ -21,13 +21,18 @@ from coterie.errors import PlanError
 from coterie.plain.canonical import MAX_BYTES, parse_object
 from coterie.plain.checks import checked_fields, checked_integer
 from coterie.plan import Plan
+from coterie.service.batches import MOST_BODY, checked_people
 from coterie.service.collector import Collector
 from coterie.service.metrics import MEDIA_TYPE as METRICS_TYPE
 from coterie.service.openapi import openapi_document
 from coterie.service.problems import Problem
 from coterie.service.results import Outcome
 from coterie.service.status import status_document
+from coterie.service.studies import Known
+from coterie.store import StoreError
 from coterie.wire.layout import TOKEN_BYTES
+from coterie.wire.shuffled_file import MEDIA_TYPE as BATCH_TYPE
+from coterie.wire.shuffled_file import is_put_by
 from coterie.wire.tokens import token_mark
 
 MOST_INVITATIONS: Final = 100_000  # of one request
@@ -78,8 +83,7 @@ async def metrics(request: Request) -> Response:
 
 async def openapi(request: Request) -> Response:
     """Return the description of this interface."""
-    del request
-    return json_response(openapi_document())
+    return json_response(openapi_document(of(request).role))
 
 
 @operator
@@ -107,8 +111,7 @@ async def put_plan(request: Request) -> Response:
         raise Problem("malformed-plan", str(error)) from None
     if plan.id != plan_id:
         raise Problem("another-plan", f"its id is {plan.id}: put it under that one")
-    if plan.model != "local":
-        raise Problem("unfit-plan", f"this service takes plans of the local model, not of {plan.model}")
+    collector.check_plan(plan)
     made = await collector.ask(collector.store.put_plan, plan)
     collector.studies.forget_missing(plan.id)
     return json_response({"plan_id": plan.id}, 201 if made else 200, {"location": f"/plans/{plan.id}"})
@@ -116,15 +119,19 @@ async def put_plan(request: Request) -> Response:
 
 async def status(request: Request) -> Response:
     """Tell where a study is, coarsely."""
-    collector, known = of(request), await of(request).known(request)
+    return json_response(await study_status(of(request), await of(request).known(request)))
+
+
+async def study_status(collector: Collector, known: Known) -> dict[str, Any]:
+    """Return where a study is, as anybody may know it; the same again for a while."""
     if (told := collector.told.get(known.plan.id)) is not None and time.monotonic() < told[0]:
-        return json_response(told[1])
-    study = await collector.ask(collector.store.study, known.plan.id)
+        return told[1]
+    study = await collector.ask(collector.study, known.plan.id)
     decoded = await collector.ask(collector.results.is_decoded, known.plan.id)
     decoding = collector.results.is_running(known.plan.id)
     document = status_document(known, study, collector.clock(), decoded=decoded, decoding=decoding)
     collector.told[known.plan.id] = time.monotonic() + collector.status_seconds, document
-    return json_response(document)
+    return document
 
 
 @operator
@@ -209,7 +216,29 @@ async def invite(request: Request) -> Response:
     return json_response({"tokens": [token.hex() for token in tokens]}, 201)
 
 
-ROUTES: Final[tuple[BaseRoute, ...]] = (
+async def put_batch(request: Request) -> Response:
+    """Take a batch in from a shuffler that this collector knows: whole, durably, once."""
+    collector, known = of(request), await of(request).known(request)
+    plan, digest = known.plan, request.path_params["digest"]
+    if not is_put_by(collector.shufflers, request.headers.get("authorization"), plan.id, digest):
+        raise Problem("not-a-shuffler", "sign it with the key of a shuffler that this collector knows")
+    if plan.model != "shuffle":
+        raise Problem("unfit-plan", f"a plan of the {plan.model} model has no batches")
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != BATCH_TYPE:
+        raise Problem("wrong-type", f"the body must be {BATCH_TYPE}")
+    data = await collector.body(request, MOST_BODY)
+    try:
+        await collector.ask(checked_people, plan, digest, data)
+        made = await collector.ask(collector.store.put_batch, plan.id, digest, data)
+    except (Problem, StoreError):
+        collector.metrics.batch("refused")
+        raise
+    collector.metrics.batch("accepted" if made else "repeated")
+    return json_response({"batch": digest}, 201 if made else 200)
+
+
+# What both roles answer to, besides reports and withdrawals.
+INTAKE_ROUTES: Final[tuple[BaseRoute, ...]] = (
     Route("/healthz", healthz),
     Route("/metrics", metrics),
     Route("/openapi.json", openapi),
@@ -218,10 +247,14 @@ ROUTES: Final[tuple[BaseRoute, ...]] = (
     Route("/plans/{plan_id}", put_plan, methods=["PUT"]),
     Route("/plans/{plan_id}/status", status),
     Route("/plans/{plan_id}/close", close, methods=["POST"]),
+    Route("/plans/{plan_id}/reports", delete_reports, methods=["DELETE"]),
+)
+ROUTES: Final[tuple[BaseRoute, ...]] = (
+    *INTAKE_ROUTES,
     Route("/plans/{plan_id}/decode", decode, methods=["POST"]),
     Route("/plans/{plan_id}/result", result),
     Route("/plans/{plan_id}/table", table),
     Route("/plans/{plan_id}/manifest", manifest),
-    Route("/plans/{plan_id}/reports", delete_reports, methods=["DELETE"]),
+    Route("/plans/{plan_id}/batches/{digest}", put_batch, methods=["PUT"]),
     Route("/plans/{plan_id}/invitations", invite, methods=["POST"]),
 )

@@ -33,6 +33,9 @@ class Metrics:
         self._reports = {each: counted.labels(each) for each in ("accepted", "withdrawn", *REASONS)}
         self._by_status = Counter("coterie_answers", "Answers by status", ["status"], registry=self.registry)
         self._answers: dict[int, Counter] = {}
+        self._batches = Counter(
+            "coterie_batches", "Batches by what became of them", ["outcome"], registry=self.registry
+        )
         self._commits = Histogram(
             "coterie_commit_seconds", "Time of a commit", buckets=_SECONDS, registry=self.registry
         )
@@ -43,6 +46,10 @@ class Metrics:
     def reports(self, outcome: str, number: int) -> None:
         """Count reports."""
         self._reports[outcome].inc(number)
+
+    def batch(self, outcome: str) -> None:
+        """Count a batch."""
+        self._batches.labels(outcome).inc()
 
     def answer(self, status: int) -> None:
         """Count an answer."""

@@ -9,6 +9,7 @@ from coterie.service.problems import KINDS, URN
 from coterie.service.studies import REASONS
 
 _HEX: Final = "^[0-9a-f]{64}$"
+_SHUFFLED: Final = "application/vnd.coterie.shuffled"
 _REPORTS: Final = "application/vnd.coterie.reports"
 _COUNT: Final = {"type": "integer", "minimum": 0}
 
@@ -90,6 +91,14 @@ _SCHEMAS: Final[dict[str, Any]] = {
             "plan_id": {"type": "string", "pattern": _HEX},
         },
     },
+    "Release": _object(
+        {
+            "waiting": {"type": ["string", "null"], "pattern": _HEX},
+            "bytes": _COUNT,
+            "refusal": {"type": ["string", "null"]},
+            "released": _COUNT,
+        }
+    ),
     "Manifest": {
         "type": "object",
         "required": ["format", "version", "plan_id", "table", "counts", "centers", "signature"],
@@ -112,6 +121,7 @@ def _operation(
     problems: str,
     *,
     operator: bool = False,
+    shuffler: bool = False,
     body: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return an operation; `problems` are the statuses that it may answer with besides."""
@@ -122,6 +132,7 @@ def _operation(
         "summary": summary,
         "responses": {**answers, **every},
         **({"security": [{"operator": []}]} if operator else {}),
+        **({"security": [{"shuffler": []}]} if shuffler else {}),
         **({} if body is None else {"requestBody": {"required": True, "content": body}}),
     }
 
@@ -131,6 +142,9 @@ _FATES: Final = {"200": _answer("Durable, but for the failures, in order", _json
 _RESULT: Final = {"200": _answer("The result, the same bytes each time", _json(_ref("Result")))}
 _BYTES: Final = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 _REFUSALS: Final = "400 403 404 413 415 429 503 507"
+
+
+_RESULTS: Final = ("decode", "result", "table", "manifest", "invitations", "batches/{digest}")
 
 
 def _paths() -> dict[str, Any]:
@@ -150,6 +164,7 @@ def _paths() -> dict[str, Any]:
     ok = _object({"status": {"type": "string"}})
     ids = _object({"plans": {"type": "array", "items": {"type": "string", "pattern": _HEX}}})
     named = _json(_object({"plan_id": {"type": "string", "pattern": _HEX}}))
+    named_batch = _json(_object({"batch": {"type": "string", "pattern": _HEX}}))
     text = {"text/plain": {"schema": {"type": "string"}}}
     return {
         "/healthz": {"get": _operation("health", "Does it run", {"200": _answer("Yes", _json(ok))}, "503")},
@@ -251,6 +266,26 @@ def _paths() -> dict[str, Any]:
                 "404 503",
             ),
         },
+        "/plans/{plan_id}/batches/{digest}": {
+            "parameters": [
+                *plan["parameters"],
+                {
+                    "name": "digest",
+                    "in": "path",
+                    "required": True,
+                    "schema": {"type": "string", "pattern": _HEX},
+                    "description": "SHA-256 of the batch",
+                },
+            ],
+            "put": _operation(
+                "putBatch",
+                "A batch that a shuffler released; safe to repeat",
+                {"200": _answer("It was here", named_batch), "201": _answer("It is durable", named_batch)},
+                "400 403 404 409 413 415 422 503 507",
+                shuffler=True,
+                body={_SHUFFLED: {"schema": {"type": "string", "format": "binary"}}},
+            ),
+        },
         "/plans/{plan_id}/invitations": {
             **plan,
             "post": _operation(
@@ -265,25 +300,62 @@ def _paths() -> dict[str, Any]:
     }
 
 
-def openapi_document() -> dict[str, Any]:
-    """Return the document.
+def _shuffler_paths(plan: dict[str, Any]) -> dict[str, Any]:
+    """Return what a shuffler has instead of results."""
+    state = {"200": _answer("Where the release is", _json(_ref("Release")))}
+    return {
+        "/plans/{plan_id}/release": {
+            **plan,
+            "post": _operation(
+                "release",
+                "Make a batch of all that was gathered, and deliver it; twice is once",
+                state,
+                "404 409 410 503 507",
+                operator=True,
+            ),
+            "get": _operation("releaseState", "The batch that waits", state, "404 503", operator=True),
+            "delete": _operation(
+                "giveUp",
+                "Forget a batch that its collector refuses",
+                {"204": _answer("Its people do not count")},
+                "404 409 503 507",
+                operator=True,
+            ),
+        }
+    }
+
+
+def openapi_document(role: str = "collector") -> dict[str, Any]:
+    """Return the document of a service of this role.
 
     Examples
     --------
     >>> sorted(openapi_document()["paths"])[0]
     '/healthz'
     """
+    paths = _paths()
+    if role == "shuffler":
+        plan = {"parameters": paths["/plans/{plan_id}"]["parameters"]}
+        paths = {path: paths[path] for path in paths if path.rpartition("}/")[2] not in _RESULTS}
+        paths |= _shuffler_paths(plan)
+    words = {
+        "collector": "Takes private reports in, keeps them, decodes them (docs/collector.md).",
+        "shuffler": "Takes reports in, mixes them, hands them to a collector (docs/shuffler.md).",
+    }
     return {
         "openapi": "3.1.0",
         "info": {
-            "title": "coterie collector",
+            "title": f"coterie {role}",
             "version": __version__,
-            "description": "Takes private reports in, keeps them, decodes them (docs/collector.md).",
+            "description": words[role],
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
-        "paths": _paths(),
+        "paths": paths,
         "components": {
             "schemas": _SCHEMAS,
-            "securitySchemes": {"operator": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {
+                "operator": {"type": "http", "scheme": "bearer"},
+                "shuffler": {"type": "http", "scheme": "ed25519"},
+            },
         },
     }

@@ -18,8 +18,10 @@ URN: Final = "urn:coterie:problem:"
 # type: status and title
 KINDS: Final[dict[str, tuple[int, str]]] = {
     "malformed-request": (400, "The request is not well formed"),
+    "malformed-batch": (400, "This is no batch of the plan"),
     "malformed-plan": (400, "This is no plan, or one that breaks its promise"),
     "not-authorized": (401, "The operator's token is needed"),
+    "not-a-shuffler": (403, "Batches come from shufflers that this collector knows"),
     "direct-report": (403, "Reports of this plan come through a shuffler"),
     "not-found": (404, "There is nothing here"),
     "unknown-plan": (404, "There is no plan of this id here"),
@@ -29,6 +31,7 @@ KINDS: Final[dict[str, tuple[int, str]]] = {
     "closed": (409, "The study is closed"),
     "deleted": (410, "The reports of this study were deleted"),
     "too-few": (409, "Too few people answered"),
+    "undelivered": (409, "A batch waits for its collector"),
     "another-plan": (409, "The plan does not have this id"),
     "too-large": (413, "The request is too large"),
     "wrong-type": (415, "The body is of another type"),

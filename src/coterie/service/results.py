@@ -10,19 +10,16 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from coterie.aggregate import Aggregate
 from coterie.errors import DecodeError
 from coterie.plain.canonical import canonical_bytes
-from coterie.plan import Plan
-from coterie.service.decoder import decode_elsewhere
+from coterie.service.batches import messages
+from coterie.service.decoder import Decoder
 from coterie.service.manifest import make_manifest
 from coterie.service.problems import Problem
 from coterie.service.studies import Known
@@ -32,13 +29,6 @@ TABLE: Final = "table"
 RESULT: Final = "result"
 MANIFEST: Final = "manifest"
 CLOSED: Final = "closed"  # when, rounded
-
-Messages = Callable[[Store, Plan], Iterator[NDArray[np.uint8]]]
-
-
-def counted_reports(store: Store, plan: Plan) -> Iterator[NDArray[np.uint8]]:
-    """Yield what the table of a plan of the local model adds up."""
-    return store.reports(plan.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +53,6 @@ class Results:
         Seconds after which decoding is given up.
     clock : callable
         Seconds since 1970.
-    messages : callable
-        What the table of a plan adds up.
     """
 
     def __init__(
@@ -74,18 +62,18 @@ class Results:
         *,
         timeout: float,
         clock: Callable[[], float] = time.time,
-        messages: Messages = counted_reports,
     ) -> None:
         self._store = store
         self._key = key
         self._timeout = timeout
         self._clock = clock
-        self._messages = messages
         self._thread = ThreadPoolExecutor(1, "coterie-decoding")  # one study at a time
+        self._decoder = Decoder()
         self._running: dict[str, asyncio.Task[Outcome]] = {}
 
     def stop(self) -> None:
-        """Wait for nothing; what was begun is begun again when it is asked for."""
+        """End what runs; it is begun again when it is asked for."""
+        self._decoder.stop()
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     # ------------------------------------------------------------ blocking, to be called in threads
@@ -126,9 +114,10 @@ class Results:
             raise Problem("deleted", "they were deleted, as the plan says, before the study was decoded")
         closed = self.close(known)  # again: where a crash came between closing and noting when
         counts = self._store.compact(plan.id)
-        self._check_minimum(known, counts.counted)
+        if plan.model == "local":  # how many people batches are of, the table tells
+            self._check_minimum(known, counts.counted)
         try:
-            result, table = decode_elsewhere(plan, self._messages(self._store, plan), self._timeout)
+            result, table = self._decoder.run(plan, messages(self._store, plan), self._timeout)
         except DecodeError as error:
             raise Problem("undecodable", str(error)) from None
         people = Aggregate.from_bytes(table, plan).count

@@ -21,8 +21,10 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from coterie.service.app import create_app
 from coterie.service.collector import Collector
 from coterie.service.keys import operator_token, signing_key
+from coterie.service.pages.routes import PAGES
 from coterie.service.problems import MEDIA_TYPE, Problem
 from coterie.service.settings import Settings
+from coterie.service.shuffler import Shuffler
 from coterie.store import Store, open_store
 
 log = logging.getLogger("coterie.service")
@@ -141,20 +143,22 @@ class Server(uvicorn.Server):
                     connection.transport.close()
 
 
-def collector_of(settings: Settings, store: Store) -> Collector:
-    """Return the parts of a collector, as the settings say."""
-    return Collector(
-        store,
-        token=operator_token(settings.token_path),
-        key=signing_key(settings.key_path),
-        most_body=settings.most_body,
-        most_waiting=settings.most_waiting,
-        most_reports=settings.most_reports,
-        reports_per_second=settings.reports_per_second,
-        upkeep_seconds=settings.upkeep_seconds,
-        compact_seconds=settings.compact_seconds,
-        decode_seconds=settings.decode_seconds,
-    )
+def service_of(settings: Settings, store: Store) -> Collector:
+    """Return the parts of a collector or a shuffler, as the settings say."""
+    options: dict[str, Any] = {
+        "token": operator_token(settings.token_path),
+        "key": signing_key(settings.key_path),
+        "most_body": settings.most_body,
+        "most_waiting": settings.most_waiting,
+        "most_reports": settings.most_reports,
+        "reports_per_second": settings.reports_per_second,
+        "upkeep_seconds": settings.upkeep_seconds,
+        "compact_seconds": settings.compact_seconds,
+        "decode_seconds": settings.decode_seconds,
+    }
+    if settings.role == "shuffler":
+        return Shuffler(store, deliver_to=settings.deliver_to, **options)
+    return Collector(store, shufflers=settings.public_keys, **options)
 
 
 def uvicorn_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
@@ -169,6 +173,7 @@ def uvicorn_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
         lifespan="on",
         access_log=False,
         log_config=None,
+        log_level="warning",  # below it uvicorn writes addresses
         server_header=False,
         proxy_headers=False,
         timeout_keep_alive=settings.idle_seconds,
@@ -183,19 +188,20 @@ def serve(
     routes: Sequence[BaseRoute] = (),
     started: Callable[[str], None] | None = None,
 ) -> None:
-    """Run a collector until it is told to stop (SIGTERM, SIGINT); what was accepted by then is written.
+    """Run a collector or a shuffler until SIGTERM or SIGINT; what was accepted by then is written.
 
     Parameters
     ----------
     settings : Settings
         How.
     routes : sequence
-        More routes of the application.
+        More routes of the application, besides the pages.
     started : callable, optional
         Told the address when the service is ready.
     """
     with plain_log(), open_store(settings.store_address) as store:
-        app = create_app(collector_of(settings, store), routes)
+        pages = () if settings.role == "shuffler" else PAGES
+        app = create_app(service_of(settings, store), [*pages, *routes])
         Server(uvicorn_config(app, settings), started).run()
 
 

@@ -16,7 +16,9 @@ from typing import Any, Final, Self
 from coterie.errors import SettingError
 from coterie.plain.canonical import shown
 from coterie.plain.files import read_bounded
+from coterie.wire.signing import KEY_BYTES
 
+ROLES: Final = ("collector", "shuffler")
 PREFIX: Final = "COTERIE_SERVE_"
 _MOST_FILE: Final = 1 << 20
 
@@ -50,7 +52,9 @@ class Settings:
 
     data: Path | None = None  # folder of the embedded store, the operator's token and the key
     store: str | None = None  # address of the store, instead of the one in `data`
-    role: str = "collector"  # what the service is
+    role: str = "collector"  # what the service is: collector or shuffler
+    shufflers: str = ""  # of a collector: public keys of its shufflers, in hex, with commas between them
+    deliver_to: str = ""  # of a shuffler: address of the collector
     host: str = "127.0.0.1"  # address to listen on
     port: int = 8787  # port to listen on; 0 takes a free one
     token_file: Path | None = None  # file with the operator's token; default DATA/operator-token
@@ -77,11 +81,27 @@ class Settings:
                 )
         if not 0 <= self.port < 1 << 16:
             raise SettingError(f"the setting port must be below 65536, got {self.port}")
+        if self.role not in ROLES:
+            raise SettingError(f"there is no role {shown(self.role)}; known: {', '.join(ROLES)}")
+        if (self.role == "shuffler") != bool(self.deliver_to):
+            raise SettingError("a shuffler, and only a shuffler, needs --deliver-to, a collector's address")
+        if self.role == "shuffler" and self.shufflers:
+            raise SettingError("shufflers are for a collector: a shuffler takes no batches")
+        if self.public_keys and any(len(key) != KEY_BYTES for key in self.public_keys):
+            raise SettingError(f"a shuffler's public key has {2 * KEY_BYTES} hex digits")
         if self.data is None and self.store is None:
             raise SettingError("say where reports are kept: --data FOLDER, or --store postgresql://…")
         for name in ("token_file", "key_file"):
             if self.data is None and getattr(self, name) is None:
                 raise SettingError(f"give --data FOLDER, or say where {name} is: there is no default")
+
+    @property
+    def public_keys(self) -> tuple[bytes, ...]:
+        """The public keys of a collector's shufflers."""
+        try:
+            return tuple(bytes.fromhex(key) for key in self.shufflers.split(",") if key.strip())
+        except ValueError:
+            return (b"",)
 
     @property
     def store_address(self) -> str:

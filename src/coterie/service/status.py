@@ -57,7 +57,7 @@ def status_document(
         "state": phase(known, study.state, now),
         "decoded": decoded,
         "decoding": decoding,
-        "collection": known.collection.to_dict(),
+        "collection": (plan.collection or known.collection).to_dict(),
         "report_bytes": plan.report_width,
         "upload_bytes": plan.upload_width,
         "expected_users": plan.expected_users,

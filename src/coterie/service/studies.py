@@ -6,15 +6,16 @@ import asyncio
 import re
 import time
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from coterie.plan import Plan
 from coterie.plan.collection import Collection
 from coterie.service.problems import Problem
-from coterie.store import Store, UnknownPlanError
+from coterie.store import Store, Study, UnknownPlanError
 from coterie.wire.forms import Form, report_form
 from coterie.wire.layout import TOKEN_BYTES
+from coterie.wire.shuffled_file import MOST_BATCH, bytes_per_person
 
 REASONS: Final = ("malformed", "closed", "early", "full", "token")  # for which a report is not taken in
 
@@ -28,11 +29,12 @@ class Known:
     """A plan, and what this process counts of it."""
 
     plan: Plan
-    collection: Collection
+    collection: Collection  # what this service keeps to
     form: Form
     width: int  # bytes that one person sends
     received: int  # reports that the store holds, repetitions included, as far as this process knows
     rejected: dict[str, int]
+    most: int  # reports that may wait for a release; without one, any number
 
     @property
     def skip(self) -> int:
@@ -49,10 +51,13 @@ class Studies:
         The store.
     threads : Executor
         Where it is asked.
+    model : str
+        Of the plans whose reports are taken in here.
     """
 
-    def __init__(self, store: Store, threads: Executor) -> None:
+    def __init__(self, store: Store, threads: Executor, model: str = "local") -> None:
         self._store = store
+        self._model = model
         self._threads = threads
         self._known: dict[str, Known] = {}
         self._missing: dict[str, float] = {}
@@ -81,16 +86,20 @@ class Studies:
                 self._missing.clear()
             self._missing[plan_id] = time.monotonic() + _FORGET_SECONDS
             raise _unknown() from None
-        return self._known.setdefault(plan_id, _known(study.plan, study.counts.received))
+        return self._known.setdefault(plan_id, self._known_of(study))
+
+    def _known_of(self, study: Study) -> Known:
+        plan, waiting = study.plan, study.counts.received - study.counts.released
+        collection = plan.collection or Collection(minimum=plan.minimum_batch)
+        if plan.model != self._model:  # its window is the shuffler's; batches come when it has closed
+            collection = replace(collection, opens=None, closes=None)
+        most = MOST_BATCH // bytes_per_person(plan) if plan.model == "shuffle" else 1 << 62
+        rejected = dict.fromkeys(REASONS, 0)
+        return Known(plan, collection, report_form(plan), plan.upload_width, waiting, rejected, most)
 
     def forget_missing(self, plan_id: str) -> None:
         """Ask the store again for a plan that it had not."""
         self._missing.pop(plan_id, None)
-
-
-def _known(plan: Plan, received: int) -> Known:
-    collection = plan.collection or Collection(minimum=plan.minimum_batch)
-    return Known(plan, collection, report_form(plan), plan.upload_width, received, dict.fromkeys(REASONS, 0))
 
 
 def _unknown() -> Problem:

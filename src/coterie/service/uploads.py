@@ -64,11 +64,13 @@ class Uploads:
         *,
         most_body: int,
         reports_per_second: int = 0,
+        model: str = "local",
     ) -> None:
         self._studies = studies
         self._writer = writer
         self._metrics = metrics
         self._most_body = most_body
+        self._model = model
         self._rate = Rate(reports_per_second)
 
     @staticmethod
@@ -87,7 +89,7 @@ class Uploads:
             withdraws = scope["path"].endswith(_WITHDRAWALS)
             plan_id = scope["path"][len(_PATH) : _ID_END]
             known = self._studies.get(plan_id) or await self._studies.find(plan_id)
-            if known.plan.model != "local":
+            if known.plan.model != self._model:
                 raise Problem("direct-report", "send it to the plan's shuffler, which mixes it with others")
             body = await self._body(scope, receive)
             count, rest = divmod(len(body), known.width)

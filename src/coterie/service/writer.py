@@ -133,7 +133,11 @@ class Writer:
                             each.future.set_exception(error)
                 else:
                     for each, fate in zip(group, fates, strict=True):
-                        if not each.future.done():
+                        if each.future.done():
+                            continue
+                        if isinstance(fate, StoreError):
+                            each.future.set_exception(fate)
+                        else:
                             each.future.set_result(fate)
                 self._bytes -= sum(len(each.body) for each in group)
             if self._stopping:
@@ -152,8 +156,8 @@ class Writer:
 
     # ------------------------------------------------------------ in the thread
 
-    def _commit(self, group: Sequence[Waiting]) -> list[Fates | None]:
-        """Check and write a group; return what became of the rows of each request."""
+    def _commit(self, group: Sequence[Waiting]) -> list[Fates | StoreError | None]:
+        """Check and write a group; return what became of the rows of each request, or of the request."""
         started = time.perf_counter()
         parts: dict[tuple[str, bool], list[int]] = defaultdict(list)
         for number, each in enumerate(group):
@@ -172,14 +176,16 @@ class Writer:
             if not withdraws
         ]
         answers = iter(self._store.append(pairs) if pairs else [])
-        results: list[Fates | None] = [None] * len(group)
+        results: list[Fates | StoreError | None] = [None] * len(group)
         for plan_id, withdraws, numbers, known, rows, fates in checked:
             answer = self._withdraw(plan_id, rows, fates) if withdraws else next(answers)
             if isinstance(answer, StudyClosedError):
                 fates = np.full(len(rows), TAKEN, dtype=np.uint8) if fates is None else fates
                 fates[fates == TAKEN] = _CLOSED
-            elif answer is not None:
-                raise answer
+            elif answer is not None:  # it is this plan's alone: the others have been taken in
+                for number in numbers:
+                    results[number] = answer
+                continue
             self._count(known, rows, fates, withdraws)
             if fates is not None:
                 start = 0
@@ -198,7 +204,7 @@ class Writer:
             wrong = _EARLY
         elif known.collection.is_late(now):
             wrong = _CLOSED
-        elif not withdraws and known.received + len(rows) > self._most_reports:
+        elif not withdraws and known.received + len(rows) > min(self._most_reports, known.most):
             wrong = _FULL
         if wrong:
             return np.full(len(rows), wrong, dtype=np.uint8)
@@ -226,7 +232,7 @@ class Writer:
         try:
             if len(ids):
                 self._store.withdraw(plan_id, np.ascontiguousarray(ids))
-        except StudyClosedError as error:
+        except StoreError as error:
             return error
         return None
 

@@ -24,9 +24,10 @@ import enum
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,9 @@ from numpy.typing import NDArray
 from coterie.errors import CoterieError
 from coterie.plan import Plan
 from coterie.wire.layout import ID_BYTES
+
+if TYPE_CHECKING:
+    from coterie.store.pieces import StoreInPieces
 
 MARK_BYTES: Final = 32  # of a token's mark
 MOST_BATCH_BYTES: Final = 1 << 32  # of the reports of one batch
@@ -188,6 +192,13 @@ class Store(abc.ABC):
     @abc.abstractmethod
     def reports(self, plan_id: str) -> Iterator[NDArray[np.uint8]]:
         """Yield what counts, sorted by id, (m, width) at a time, in bounded memory; compacts first."""
+
+    @abc.abstractmethod
+    def in_pieces(self, plan_id: str) -> AbstractContextManager[StoreInPieces]:
+        """Compact, and hold what counts still for readers in other processes while a block lasts.
+
+        The block gets the study and its pieces (`coterie.store.pieces`).
+        """
 
     @abc.abstractmethod
     def delete_reports(self, plan_id: str) -> None:

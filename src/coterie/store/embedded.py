@@ -52,6 +52,7 @@ from coterie.store.base import (
     checked_name,
 )
 from coterie.store.merge import Bounds
+from coterie.store.pieces import FolderPiece, StoreInPieces
 from coterie.store.segments import (
     REPORTS,
     WITHDRAWN,
@@ -350,6 +351,16 @@ class EmbeddedStore(Store):
             chunks = study.reports()
             first = [*itertools.islice(chunks, 1)]  # it is open now, and stays so if it is replaced
         return itertools.chain(first, chunks)
+
+    @contextlib.contextmanager
+    def in_pieces(self, plan_id: str) -> Iterator[StoreInPieces]:
+        with self._work:  # nothing is compacted, so no file is replaced
+            study = self._existing(plan_id)
+            with room_on_disk():
+                self._compact(study)
+            found = study.state.reports
+            pieces = [] if found is None else [FolderPiece(str(study.folder.resolve()), found)]
+            yield StoreInPieces(self.study(plan_id), pieces)
 
     def delete_reports(self, plan_id: str) -> None:
         with self._work, room_on_disk():

@@ -45,6 +45,7 @@ from coterie.store.base import (
     checked_name,
 )
 from coterie.store.merge import Bounds
+from coterie.store.pieces import BLOCKS_PER_PIECE, DatabasePiece, StoreInPieces
 from coterie.store.schema import migrate
 from coterie.store.study_rows import PIECE_BYTES, REPORTS, TAKING_LOCK, WITHDRAWN, StudyRows
 from coterie.wire.layout import ID_BYTES, as_rows
@@ -95,6 +96,7 @@ class PostgresStore(Store):
         except ImportError:
             raise MissingExtraError("psycopg", "service") from None
         self._psycopg = psycopg
+        self._url = url
         self._patience = patience
         self._bounds = Bounds(memory_reports=memory_reports, folder=folder)
         self._known: dict[str, tuple[int, Plan]] = {}  # these never change
@@ -244,6 +246,23 @@ class PostgresStore(Store):
                 yield from self._rows(connection, plan_id).blocks(REPORTS)
         except self._psycopg.Error as error:
             raise StoreUnavailableError(f"PostgreSQL stopped answering ({_reason(error)})") from None
+
+    @contextlib.contextmanager
+    def in_pieces(self, plan_id: str) -> Iterator[StoreInPieces]:
+        self._on(plan_id, StudyRows.existing)
+        self.compact(plan_id)
+        with self._pool.connection() as connection:
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            study = self._rows(connection, plan_id)
+            snapshot, sizes = study.snapshot(REPORTS)
+            width, pieces = study.plan.report_width, []
+            for start in range(0, len(sizes), BLOCKS_PER_PIECE):
+                few = sizes[start : start + BLOCKS_PER_PIECE]
+                count, end = sum(size for _, size in few) // width, few[-1][0] + 1
+                pieces.append(
+                    DatabasePiece(self._url, snapshot, study.number, REPORTS, few[0][0], end, count)
+                )
+            yield StoreInPieces(study.study(), pieces)
 
     def delete_reports(self, plan_id: str) -> None:
         self._on(plan_id, StudyRows.delete)

@@ -166,6 +166,15 @@ class StudyRows:
             for last, body in found:  # noqa: B007 - the next query begins after it
                 yield as_rows(body, width)
 
+    def snapshot(self, kind: int) -> tuple[str, list[tuple[int, int]]]:
+        """Export this transaction's snapshot; return its name, and number and bytes of each block."""
+        (name,) = self.connection.execute("SELECT pg_export_snapshot()").fetchone() or ("",)
+        sizes = self.connection.execute(
+            "SELECT number, length(body) FROM coterie.blocks WHERE study = %s AND kind = %s ORDER BY number",
+            [self.number, kind],
+        ).fetchall()
+        return name, sizes
+
     def _width(self, kind: int) -> int:
         return self.plan.report_width if kind == REPORTS else ID_BYTES
 

@@ -90,6 +90,35 @@ class ReportFile:
         with Path(path).open("rb") as file:
             header = file.read(HEADER.size)
             size = file.seek(0, os.SEEK_END)
+        return cls._of_header(Path(path), header, size, plan)
+
+    @classmethod
+    def rows_of(cls, data: bytes, plan: Plan, name: str) -> NDArray[np.uint8]:
+        """Return the rows, (count, width), of a whole file that came as bytes, once its digest has matched.
+
+        Parameters
+        ----------
+        data : bytes
+            The file.
+        plan : Plan
+            The plan that it must answer.
+        name : str
+            What errors call it.
+
+        Raises
+        ------
+        FileError
+            With the offset and what was expected there.
+        """
+        file = cls._of_header(Path(name), data[: HEADER.size], len(data), plan)
+        view = memoryview(data)
+        file._check_digest(hashlib.sha256(view[:-DIGEST_BYTES]).digest(), data[-DIGEST_BYTES:])
+        rows = np.frombuffer(view[HEADER.size : -DIGEST_BYTES], dtype=np.uint8)
+        return rows.reshape(file.count, file.width)
+
+    @classmethod
+    def _of_header(cls, path: Path, header: bytes, size: int, plan: Plan | None) -> Self:
+        """Check the first bytes of a file, and how many it has."""
         if header[: len(cls.magic)] != cls.magic[: len(header)]:
             raise FileError(path, _OFFSETS["magic"], f"{cls.magic!r}, the start of {cls.kind}")
         if len(header) < HEADER.size:
@@ -112,7 +141,7 @@ class ReportFile:
                 f"{expected} bytes in all ({count} reports of {width} bytes)",
                 f"{size}: the file was cut short or added to",
             )
-        return cls(Path(path), width, count, plan_id)
+        return cls(path, width, count, plan_id)
 
     @property
     def header(self) -> bytes:

@@ -31,6 +31,11 @@ class _Here(threading.local):
 _here: Final = _Here()
 
 
+def become_share() -> None:
+    """Say that this thread is one of several that share the cores already: what it calls deals no pieces."""
+    _here.become_share()
+
+
 def default_workers() -> int:
     """Return how many threads to use: the cores this process may run on, 16 at most."""
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

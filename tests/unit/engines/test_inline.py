@@ -73,7 +73,9 @@ def test_an_engine_goes_by_its_name(monkeypatch):
     expected = play(PLAN, POINTS, SimulationCoins(1))
     assert play(PLAN, POINTS, SimulationCoins(1), on="backwards") == expected
     assert play(PLAN, POINTS, SimulationCoins(1), on=Backwards()) == expected
-    with pytest.raises(SettingError, match="there is no engine 'abacus'; known: inline, parallel, backwards"):
+    with pytest.raises(
+        SettingError, match="there is no engine 'abacus'; known: inline, parallel, spark, backwards"
+    ):
         play(PLAN, POINTS, SystemCoins(), on="abacus")
 
 

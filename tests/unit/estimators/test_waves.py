@@ -37,7 +37,7 @@ def test_everybody_is_asked_once_and_the_later_ones_about_a_smaller_ball(model):
 
 
 def test_one_round_is_the_default_and_one_plan():
-    model = LocalKMeans(3, epsilon=2.0, radius=100.0, random_state=0).fit(X)
+    model = LocalKMeans(3, epsilon=4.0, radius=100.0, random_state=0).fit(X)
     assert model.plans_ == (model.plan_,)
     assert (model.plan_.after, model.plan_.study) == ((), None)
 

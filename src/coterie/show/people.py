@@ -1,4 +1,4 @@
-"""The demo's people: simulated listeners of an app, in five groups. This is the whole generator.
+"""The people of both demos: simulated listeners of an app, in five groups. This is the whole generator.
 
 Each person belongs to one group, drawn by its share, and has six features. Given the group they are
 independent:
@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from coterie.features import Category, Cycle, Flag, Number, Schema
 
 DEVICES: Final = ("phone", "tablet", "computer")
-WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 SCHEMA: Final = Schema(
     (

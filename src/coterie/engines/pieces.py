@@ -1,0 +1,239 @@
+"""What a cluster reads: pieces of files, of a store, or of memory, each by one task on any machine.
+
+A piece names its place, and is whole or an error: report files and shuffled files by their digest, the
+store's by its own, other Parquet files by the checksums of their pages where they have them.
+
+*Parquet files of reports* have a column `report` of binary or fixed-size binary, no value missing, each of
+the plan's width. Other columns are not read. If the file's metadata have a key `coterie.plan_id`, it is the
+plan's id.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.errors import FileError, MissingExtraError
+from coterie.plan import Plan
+from coterie.wire.report_file import DIGEST_BYTES, HEADER, ReportFile
+from coterie.wire.shuffled_file import ShuffledFile
+
+COLUMN: Final = "report"
+PLAN_KEY: Final = b"coterie.plan_id"
+
+_PARQUET_MAGIC: Final = b"PAR1"
+_PIECE_BYTES: Final = 1 << 28  # of reports of a Parquet file that one task reads
+_CHUNK_ROWS: Final = 1 << 16
+
+
+class Piece(Protocol):
+    """Some reports, or messages, that one task reads."""
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        ...
+
+    @property
+    def digest(self) -> str | None:
+        """Of a shuffled batch: what tells it from another, known when it was read."""
+        ...
+
+    def chunks(self, plan: Plan) -> Iterator[NDArray[np.uint8]]:
+        """Yield them, (m, width) at a time; nothing counts before the last."""
+        ...
+
+    def place(self, number: int) -> str:
+        """Say where a report stands, by its number in the piece."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FilePiece:
+    """A report file, read by one task: its digest has an order."""
+
+    path: str
+    count: int
+    digest: None = None
+
+    def chunks(self, plan: Plan) -> Iterator[NDArray[np.uint8]]:
+        """Yield the reports, and check the digest after the last."""
+        return ReportFile.open(self.path, plan).chunks()
+
+    def place(self, number: int) -> str:
+        """Say where a report stands."""
+        width = (Path(self.path).stat().st_size - HEADER.size - DIGEST_BYTES) // self.count
+        return f"{self.path}, report {number} (byte {HEADER.size + number * width})"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPiece:
+    """A shuffled file."""
+
+    path: str
+    count: int
+    digest: str  # as the file says; the task checks it
+
+    def chunks(self, plan: Plan) -> Iterator[NDArray[np.uint8]]:
+        """Yield the messages, and check the digest after the last."""
+        return ShuffledFile.open(self.path, plan).chunks()
+
+    def place(self, number: int) -> str:
+        """Say where a message stands."""
+        return f"{self.path}, message {number}"
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetPiece:
+    """Row groups of a Parquet file, one after the other."""
+
+    path: str
+    groups: tuple[int, ...]
+    start: int  # number of the first report in the file
+    count: int
+    digest: None = None
+
+    def chunks(self, plan: Plan) -> Iterator[NDArray[np.uint8]]:
+        """Yield the reports."""
+        width, number = plan.report_width, self.start
+        with _parquet(self.path) as file, _reading(self.path):
+            for batch in file.iter_batches(_CHUNK_ROWS, row_groups=list(self.groups), columns=[COLUMN]):
+                rows = _rows_of(batch.column(0), width)
+                if rows is None:
+                    raise FileError(
+                        self.path,
+                        0,
+                        f"reports of {width} bytes each",
+                        f"others, among reports {number} to {number + len(batch)}",
+                    )
+                number += len(rows)
+                yield rows
+        if number != self.start + self.count:
+            raise FileError(
+                self.path, 0, f"{self.count} reports from {self.start} on", "another file in its place"
+            )
+
+    def place(self, number: int) -> str:
+        """Say where a report stands."""
+        return f"{self.path}, report {self.start + number}"
+
+
+def pieces_of(plan: Plan, files: Iterable[str | os.PathLike[str]]) -> list[Piece]:
+    """Look at every file's start and return what tasks will read.
+
+    Raises
+    ------
+    FileError
+        If a file is foreign, of another plan, or of another length than it says.
+
+    Examples
+    --------
+    >>> from coterie.wire.report_file import write_reports
+    >>> plan = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
+    >>> _ = write_reports("cut.coterie", plan, [bytes(13)], overwrite=True)
+    >>> pieces_of(plan, ["cut.coterie"])[0].place(0)
+    'cut.coterie, report 0 (byte 64)'
+    """
+    found: list[Piece] = []
+    for file in files:
+        path = os.fspath(file)
+        if "://" in path or is_parquet(path):
+            found += _parquet_pieces(plan, path)
+        else:
+            found.append(FilePiece(path, ReportFile.open(path, plan).count))
+    return found
+
+
+def batches_of(plan: Plan, files: Iterable[str | os.PathLike[str]]) -> list[Piece]:
+    """Look at the start and end of shuffled files and return what tasks will read."""
+    found: list[Piece] = []
+    for file in files:
+        opened = ShuffledFile.open(file, plan)
+        with opened.path.open("rb") as data:
+            data.seek(-DIGEST_BYTES, os.SEEK_END)
+            found.append(BatchPiece(os.fspath(file), opened.count, data.read().hex()))
+    return found
+
+
+def is_parquet(path: str | os.PathLike[str]) -> bool:
+    """Tell by its first bytes whether a file says that it is Parquet."""
+    with Path(path).open("rb") as file:
+        return file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC
+
+
+def _parquet_pieces(plan: Plan, path: str) -> Iterator[Piece]:
+    with _parquet(path) as file:
+        schema, metadata = file.schema_arrow, file.metadata
+        stated = (schema.metadata or {}).get(PLAN_KEY)
+        if stated is not None and stated.decode("ascii", "replace") != plan.id:
+            raise FileError(path, 0, f"reports of plan {plan.id}", "another plan's")
+        import pyarrow as arrow
+
+        kind = schema.field(COLUMN).type if COLUMN in schema.names else None
+        if kind not in (arrow.binary(), arrow.large_binary(), arrow.binary(plan.report_width)):
+            raise FileError(
+                path, 0, f"a column {COLUMN!r} of binary values of {plan.report_width} bytes", f"{kind}"
+            )
+        groups: list[int] = []
+        start = count = 0
+        for group in range(metadata.num_row_groups):
+            groups.append(group)
+            count += metadata.row_group(group).num_rows
+            if count * plan.report_width >= _PIECE_BYTES or group + 1 == metadata.num_row_groups:
+                yield ParquetPiece(path, tuple(groups), start, count)
+                groups, start, count = [], start + count, 0
+
+
+def _parquet(path: str) -> Any:
+    """Open a Parquet file on this machine or, by its address, on an object store."""
+    try:
+        import pyarrow as arrow
+        import pyarrow.parquet as parquet
+        from pyarrow import fs
+    except ImportError:
+        raise MissingExtraError("pyarrow", "parquet") from None
+    try:
+        if "://" in path:
+            system, inside = fs.FileSystem.from_uri(path)
+            return parquet.ParquetFile(system.open_input_file(inside), page_checksum_verification=True)
+        return parquet.ParquetFile(path, page_checksum_verification=True)
+    except arrow.ArrowInvalid:
+        raise FileError(path, 0, "a Parquet file", "something else, or a damaged one") from None
+
+
+@contextlib.contextmanager
+def _reading(path: str) -> Iterator[None]:
+    """Say which file it is that cannot be read."""
+    import pyarrow as arrow
+
+    try:
+        yield
+    except (OSError, arrow.ArrowInvalid):
+        raise FileError(path, 0, "whole pages of Parquet", "damaged ones, or the end of the file") from None
+
+
+def _rows_of(column: Any, width: int) -> NDArray[np.uint8] | None:
+    """Return the bytes of an Arrow array of binary values, (n, width); None if one has another width."""
+    import pyarrow as arrow
+
+    if column.null_count:
+        return None
+    if not isinstance(column, arrow.FixedSizeBinaryArray):
+        offsets = np.frombuffer(
+            column.buffers()[1], dtype=np.int64 if isinstance(column, arrow.LargeBinaryArray) else np.int32
+        )[column.offset : column.offset + len(column) + 1]
+        if (np.diff(offsets) != width).any():
+            return None
+        start = int(offsets[0]) if len(offsets) else 0
+        data = column.buffers()[2]
+    else:
+        start, data = column.offset * width, column.buffers()[1]
+    flat = np.frombuffer(data, dtype=np.uint8) if data is not None else np.empty(0, dtype=np.uint8)
+    return flat[start : start + len(column) * width].reshape(-1, width)

@@ -1,0 +1,383 @@
+"""A cluster: Spark reads the pieces, brings equal ids together, and adds the tables up in a tree.
+
+    pieces ─> packets by the start of the id ─> (shuffle) ─> each id once ─> a table per slot ─> tree ─> one
+
+What travels are packets of up to a mebibyte, not single reports, so a report costs its bytes and little more.
+An id lies in one part and a part in one slot (`coterie.engines.spark_tasks`). The driver sees names of files,
+counts and, at the end, one table; where the table is the reports themselves (net-tree) it takes them in turn.
+
+*Failures.* Every step depends on its input alone: what a lost machine had is done again by another, and the
+bits are those of every other engine. A file that is not whole fails the job before anything is counted.
+
+*Secrets.* A store's address, which may hold a password, travels inside the tasks, never in names, plans of
+queries or logs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import secrets
+import shutil
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.aggregate import Aggregate
+from coterie.collect import IntakeCounts, Skipped
+from coterie.collect.shuffler import mixed
+from coterie.engines.base import Counted
+from coterie.engines.inline import Inline
+from coterie.engines.pieces import Piece, batches_of, pieces_of
+from coterie.errors import (
+    AggregateError,
+    CoterieError,
+    FileError,
+    MissingExtraError,
+    ReportError,
+    SettingError,
+)
+from coterie.plan import Plan
+from coterie.store import StoreError, StoreUnavailableError, Study, open_store
+from coterie.wire.forms import report_form
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FAN_IN: Final = 8  # tables that one task of the tree adds up
+MOST_SLOTS: Final = 4096
+MOST_BITS: Final = 16
+PART_REPORTS: Final = 1 << 21  # that a part should have
+
+_ROWS_PER_BATCH: Final = 64  # of up to a mebibyte each, from the JVM to Python
+_SENT_BYTES: Final = 1 << 28  # of reports in memory that are sent to the cluster at a time
+_TROUBLE_LINE: Final = re.compile(r"coterie-trouble (\[.*\])")
+_KINDS: Final[dict[str, type[CoterieError]]] = {
+    kind.__name__: kind
+    for kind in (
+        *(AggregateError, FileError, MissingExtraError, ReportError, StoreError, StoreUnavailableError),
+    )
+}
+
+
+class Spark(Inline):
+    """Counts on a Spark cluster; encodes as `Inline` does, where the points are.
+
+    Parameters
+    ----------
+    master : str, optional
+        Spark's master, such as `spark://host:7077`, `yarn` or `local[*]`. By default what `spark-submit` or
+        Spark's own configuration says, and `local[*]` if nothing does.
+    session : SparkSession, optional
+        A session to use, and to leave running, instead.
+    settings : mapping of str to str, optional
+        Further settings of a session that is made here, such as `spark.executor.memory`.
+    part_reports : int, optional
+        Reports that a part of the ids should have: what a task holds in memory.
+
+    Raises
+    ------
+    MissingExtraError
+        If PySpark is not installed.
+    SettingError
+        If there is no Java for it.
+    """
+
+    def __init__(
+        self,
+        master: str | None = None,
+        *,
+        session: SparkSession | None = None,
+        settings: dict[str, str] | None = None,
+        part_reports: int | None = None,
+    ) -> None:
+        _pyspark()
+        self._master = master
+        self._given = session
+        self._settings = {} if settings is None else dict(settings)
+        self._part_reports = PART_REPORTS if part_reports is None else part_reports
+
+    # ------------------------------------------------------------ what an engine does
+
+    def count(
+        self, plan: Plan, files: Sequence[str | os.PathLike[str]], tell: Callable[[int], None] | None = None
+    ) -> Counted:
+        """Return the table of report files or Parquet files, each id once, and what became of the reports.
+
+        Executors open the files by the same names: they lie on a file system that all machines share, or,
+        of Parquet files, on an object store (`s3://…`, `gs://…`, `hdfs://…`).
+        """
+        from coterie.engines import spark_tasks as tasks
+
+        if plan.model == "shuffle":
+            raise ReportError("reports of the shuffle model are mixed first: count their batches")
+        pieces = pieces_of(plan, files)
+        total = sum(piece.count for piece in pieces)
+        bits = min(MOST_BITS, max(0, (total - 1) // self._part_reports).bit_length())
+        per_slot = -(-(1 << bits) // MOST_SLOTS)
+        slots = -(-(1 << bits) // per_slot)
+        text = plan.to_json()
+
+        def split(batches: Iterator[Any]) -> Iterator[Any]:
+            return tasks.split(batches, text, pieces, bits, per_slot)
+
+        def counted(batches: Iterator[Any]) -> Iterator[Any]:
+            return tasks.counted(batches, text)
+
+        with self._session() as spark, _watched(spark, total, tell):
+            from pyspark.sql.functions import col
+
+            packets = _numbered(spark, len(pieces)).mapInArrow(split, tasks.PACKETS)
+            placed = packets.repartitionById(slots, col("slot")).sortWithinPartitions("part")
+            table, facts = _reduced(plan, placed.mapInArrow(counted, tasks.RESULTS), slots)
+        skipped: tuple[Skipped, ...] = ()
+        if facts.malformed:
+            places = tuple(pieces[piece].place(number) for piece, number in facts.places)
+            skipped = (Skipped(report_form(plan).reason, facts.malformed, places),)
+        return Counted(
+            table, IntakeCounts(len(files), facts.read, facts.duplicates, facts.conflicting, skipped)
+        )
+
+    def count_batches(
+        self, plan: Plan, files: Sequence[str | os.PathLike[str]], tell: Callable[[int], None] | None = None
+    ) -> Aggregate:
+        """Return the table of shuffled files, each batch once."""
+        pieces = batches_of(plan, files)
+        table, digests = self._summed(plan, pieces, tell)
+        if len(set(digests)) < len(pieces):
+            raise ReportError("the same shuffled file is given twice; each batch counts once")
+        return table
+
+    def count_store(
+        self, address: str | os.PathLike[str], plan_id: str, tell: Callable[[int], None] | None = None
+    ) -> tuple[Aggregate, Study]:
+        """Return the table of what counts in a collector's store, read by the executors, and the study.
+
+        A store in PostgreSQL is read by ranges of ids, all as one snapshot sees it; a folder must lie where
+        executors can read it. Batches of a shuffle plan, which the store keeps whole, are added up here.
+        """
+        with open_store(address) as store:
+            if store.study(plan_id).plan.model != "shuffle":
+                with store.in_pieces(plan_id) as (study, pieces):
+                    table, _ = self._summed(study.plan, pieces, tell)
+                return table, study
+        return super().count_store(address, plan_id, tell)
+
+    def aggregate(self, plan: Plan, partitions: Iterable[NDArray[np.uint8]]) -> Aggregate:
+        """Return the table of all reports, sent to the cluster a few hundred megabytes at a time."""
+        total = Aggregate(plan)
+        with self._session() as spark:
+            for rows in _windows(mixed(plan, partitions)):
+                total.merge(self._sent(spark, plan, rows))
+        return total
+
+    # ------------------------------------------------------------ steps
+
+    def _summed(
+        self, plan: Plan, pieces: Sequence[Piece], tell: Callable[[int], None] | None
+    ) -> tuple[Aggregate, list[str]]:
+        """Return the table of pieces all of whose reports count, and the digests of batches."""
+        from coterie.engines import spark_tasks as tasks
+
+        text = plan.to_json()
+
+        def summed(batches: Iterator[Any]) -> Iterator[Any]:
+            return tasks.summed(batches, text, pieces)
+
+        with self._session() as spark, _watched(spark, sum(piece.count for piece in pieces), tell):
+            tables = _numbered(spark, len(pieces)).mapInArrow(summed, tasks.RESULTS)
+            table, facts = _reduced(plan, tables, len(pieces))
+        return table, facts.digests
+
+    def _sent(self, spark: SparkSession, plan: Plan, rows: NDArray[np.uint8]) -> Aggregate:
+        """Return the table of reports that are in this process's memory."""
+        import pyarrow as arrow
+
+        from coterie.engines import spark_tasks as tasks
+
+        text = plan.to_json()
+        step = max(1, tasks.PACKET_BYTES // plan.message_width)
+        bodies = [rows[start : start + step].tobytes() for start in range(0, len(rows), step)]
+
+        def added(batches: Iterator[Any]) -> Iterator[Any]:
+            return tasks.added(batches, text)
+
+        frame = spark.createDataFrame(arrow.table({"body": arrow.array(bodies, arrow.binary())}))
+        slots = max(1, min(len(bodies), spark.sparkContext.defaultParallelism))
+        return _reduced(plan, frame.repartition(slots).mapInArrow(added, tasks.RESULTS), slots)[0]
+
+    @contextlib.contextmanager
+    def _session(self) -> Iterator[SparkSession]:
+        """Yield a session whose settings are ours, and stop what was started here."""
+        spark_session = _pyspark()
+        running = self._given or spark_session.getActiveSession()
+        with _own_python(self._master), _quiet():
+            started = running is None
+            root = running or self._start(spark_session)
+            session = root.newSession()
+            session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(_ROWS_PER_BATCH))
+            session.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "false")
+            session.conf.set("spark.sql.adaptive.enabled", "false")
+            try:
+                yield session
+            except Exception as error:
+                if (known := _known(error)) is None:
+                    raise
+                raise known from None
+            finally:
+                if started:
+                    root.stop()
+
+    def _start(self, spark_session: Any) -> SparkSession:
+        if not os.environ.get("JAVA_HOME") and shutil.which("java") is None:
+            raise SettingError(
+                "Spark needs Java 17 or newer, and there is none: install it (Debian: "
+                "openjdk-17-jre-headless), or set JAVA_HOME"
+            )
+        builder = spark_session.builder.appName("coterie")
+        if self._master is not None:
+            builder = builder.master(self._master)
+        defaults = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+        for name, value in {**defaults, **self._settings}.items():
+            builder = builder.config(name, value)
+        session: SparkSession = builder.getOrCreate()
+        return session
+
+
+def _pyspark() -> Any:
+    """Return PySpark's SparkSession, or say what to install."""
+    try:
+        from pyspark.sql import DataFrame, SparkSession
+    except ImportError:
+        raise MissingExtraError("pyspark", "spark") from None
+    if not hasattr(DataFrame, "repartitionById"):
+        raise MissingExtraError("pyspark 4.1 or newer", "spark")
+    return SparkSession
+
+
+@contextlib.contextmanager
+def _own_python(master: str | None) -> Iterator[None]:
+    """On this machine alone, let executors run the Python that runs this."""
+    elsewhere = ("PYSPARK_GATEWAY_PORT", "SPARK_HOME", "SPARK_CONF_DIR")  # spark-submit, or a configuration
+    local = master.startswith("local") if master else not any(name in os.environ for name in elsewhere)
+    if not local or "PYSPARK_PYTHON" in os.environ:
+        yield
+        return
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    try:
+        yield
+    finally:
+        del os.environ["PYSPARK_PYTHON"]
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep PySpark's own warnings about its dependencies to itself."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="pyspark")
+        yield
+
+
+def _numbered(spark: SparkSession, count: int) -> DataFrame:
+    """Return the numbers of pieces, each a partition of its own."""
+    return spark.range(0, count, 1, max(1, count))
+
+
+def _reduced(plan: Plan, tables: DataFrame, slots: int) -> tuple[Aggregate, Any]:
+    """Add the tables of all slots up, in a tree, and return the one table and all facts."""
+    from pyspark.sql.functions import floor, spark_partition_id
+
+    from coterie.engines import spark_tasks as tasks
+
+    text = plan.to_json()
+
+    def merged(batches: Iterator[Any]) -> Iterator[Any]:
+        return tasks.merged(batches, text)
+
+    total, facts = Aggregate(plan), tasks.Facts()
+    if tasks.keeps_reports(plan):
+        for row in tables.toLocalIterator():
+            facts.add(tasks.Facts.from_json(row["facts"]))
+            total.add(bytes(row["body"]))
+        return total, facts
+    while slots > 1:
+        slots = -(-slots // FAN_IN)
+        group = floor(spark_partition_id() / FAN_IN).cast("int")
+        keyed = tables.select(group.alias("slot"), "facts", "body")
+        tables = keyed.repartitionById(slots, "slot").mapInArrow(merged, tasks.RESULTS)
+    for row in tables.collect():
+        facts.add(tasks.Facts.from_json(row["facts"]))
+        total.merge(Aggregate.from_bytes(bytes(row["body"]), plan))
+    return total, facts
+
+
+def _windows(chunks: Iterable[NDArray[np.uint8]]) -> Iterator[NDArray[np.uint8]]:
+    """Yield the same rows, some hundred megabytes at a time."""
+    held: list[NDArray[np.uint8]] = []
+    for chunk in chunks:
+        if len(chunk):
+            held.append(chunk)
+        if sum(each.nbytes for each in held) >= _SENT_BYTES:
+            yield np.concatenate(held)
+            held = []
+    if held:
+        yield np.concatenate(held)
+
+
+@contextlib.contextmanager
+def _watched(spark: SparkSession, total: int, tell: Callable[[int], None] | None) -> Iterator[None]:
+    """Tell how many reports are about through, by the tasks that have ended."""
+    if tell is None:
+        yield
+        return
+    context: Any = spark.sparkContext
+    group = f"coterie-{secrets.token_hex(8)}"
+    context.setJobGroup(group, "coterie")
+    tracker, ended, told = context.statusTracker(), threading.Event(), 0
+
+    def watch() -> None:
+        nonlocal told
+        while not ended.wait(0.5):
+            stages = [
+                info
+                for job in tracker.getJobIdsForGroup(group)
+                for stage in (tracker.getJobInfo(job) or _NO_JOB).stageIds
+                if (info := tracker.getStageInfo(stage)) is not None
+            ]
+            tasks = sum(info.numTasks for info in stages)
+            share = sum(info.numCompletedTasks for info in stages) / tasks if tasks else 0.0
+            if (now := min(total, int(share * total))) > told:
+                tell(now - told)
+                told = now
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
+        context.setLocalProperty("spark.jobGroup.id", None)
+    tell(total - told)
+
+
+class _NO_JOB:  # noqa: N801 - a constant
+    stageIds: tuple[int, ...] = ()  # noqa: N815 - Spark's name
+
+
+def _known(error: BaseException) -> CoterieError | None:
+    """Return the package's own error that an executor met, if that is what happened."""
+    found = _TROUBLE_LINE.search(str(error))
+    if found is None:
+        return None
+    with contextlib.suppress(ValueError, TypeError, KeyError):
+        kind, *words = json.loads(found[1])
+        return _KINDS[kind](*words)
+    return None

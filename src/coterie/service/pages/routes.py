@@ -1,0 +1,68 @@
+"""The addresses of the pages.
+
+GET /plans/{plan-id}/participate      the form
+GET /plans/{plan-id}/study            how it is going, and what was found
+GET /static/{hash}/{file}             scripts and sheets, for good
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from coterie.plan import Plan
+from coterie.service.endpoints import of, study_status
+from coterie.service.pages import groups, participate, study
+from coterie.service.pages.assets import assets
+from coterie.service.pages.headers import ASSET, PAGE
+from coterie.service.problems import Problem
+from coterie.service.results import RESULT
+
+
+def _html(text: str) -> Response:
+    return Response(text, headers=PAGE, media_type="text/html")
+
+
+async def participate_page(request: Request) -> Response:
+    """Return the page on which somebody takes part."""
+    known = await of(request).known(request)
+    return _html(participate.render(known.plan))
+
+
+async def study_page(request: Request) -> Response:
+    """Return the page on which a study fills up."""
+    collector, known = of(request), await of(request).known(request)
+    status = await study_status(collector, known)
+    told = ("", "")
+    if status["decoded"]:
+        result = await collector.ask(collector.store.document, known.plan.id, RESULT)
+        if result is not None:
+            told = await collector.ask(_told, known.plan.to_json(), result)
+    text = await collector.ask(study.render, known.plan, known.collection, status, *told)
+    return _html(text)
+
+
+@lru_cache(maxsize=32)  # a result never changes
+def _told(plan: str, result: bytes) -> tuple[str, str]:
+    found = groups.Found.of(Plan.from_json(plan), result)
+    return groups.render(found), found.headline
+
+
+async def static_file(request: Request) -> Response:
+    """Return a script or a sheet."""
+    found = assets()
+    file = found.files.get(request.path_params["file"])
+    if file is None or request.path_params["name"] != found.name:
+        raise Problem("not-found", "load the page again: this is no file of this version")
+    return Response(file.data, headers=ASSET, media_type=file.media_type)
+
+
+PAGES: Final[tuple[BaseRoute, ...]] = (
+    Route("/plans/{plan_id}/participate", participate_page),
+    Route("/plans/{plan_id}/study", study_page),
+    Route("/static/{name}/{file}", static_file),
+)

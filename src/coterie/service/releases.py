@@ -1,0 +1,193 @@
+"""A shuffler's releases: what was gathered becomes a batch, the batch goes to the collector, once.
+
+    gathered ──release──> staged ──deliver──> taken in by the collector ──acknowledge──> ids alone
+
+*Release* is one durable step of the store (`Store.stage_batch`): the mixed batch is there whole and its ids
+are released, or nothing has happened. *Delivering* is a PUT that may be repeated: a collector keeps a batch
+of one digest once. *Acknowledging* follows the collector's durable answer. So a crash anywhere, of either
+side, leaves a state from which the same steps go on, with the same bytes.
+
+One batch waits at a time. When it is released is decided in `shuffler.py` (docs/decisions/0045-shuffler.md).
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from coterie.collect.shuffler import batch_bytes
+from coterie.errors import ReportError
+from coterie.plan import Plan
+from coterie.remote.collector import CollectorError, RemoteCollector, pauses_between
+from coterie.service.metrics import Metrics
+from coterie.service.problems import Problem
+from coterie.store import Store, StoreError, StudyState
+
+log = logging.getLogger("coterie.service")
+
+LONGEST_PAUSE: Final = 300.0  # seconds between two attempts to deliver
+STOP_SECONDS: Final = 10.0  # for which a stopping service waits for a delivery to break off
+IDLE_SECONDS: Final = 60.0  # between two looks for batches that another server made
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """How delivering the batch of one plan goes."""
+
+    pauses: Iterator[float]
+    due: float = 0.0  # when to try again, on the monotonic clock
+    refusal: str | None = None  # why the last attempt failed
+
+
+class Releases:
+    """Makes batches and delivers them, in a thread of its own.
+
+    Parameters
+    ----------
+    store : Store
+        The shuffler's store.
+    key : bytes
+        Its Ed25519 key, with which batches are signed.
+    collector : RemoteCollector
+        Where they go.
+    metrics : Metrics
+        Where batches are counted.
+    clock : callable
+        Seconds that only grow.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        key: bytes,
+        collector: RemoteCollector,
+        metrics: Metrics,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store = store
+        self._key = key
+        self._collector = collector
+        self._metrics = metrics
+        self._clock = clock
+        self._attempts: dict[str, _Attempt] = {}
+        self._wake = threading.Event()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="coterie-delivery", daemon=True)
+
+    def start(self) -> None:
+        """Begin to deliver, first of all what a crash left to deliver."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Break off; what was not acknowledged is delivered after the next start."""
+        self._stopping = True
+        self._wake.set()
+        self._collector.disconnect()
+        if self._thread.is_alive():
+            self._thread.join(STOP_SECONDS)
+
+    # ------------------------------------------------------------ what the operator asks for
+
+    def release(self, plan: Plan) -> dict[str, Any]:
+        """Make a batch of all that was gathered, or go on with the one that waits; return where it is.
+
+        Raises
+        ------
+        Problem
+            If too few people have come; nothing has happened then.
+        """
+        if self._store.study(plan.id).state is StudyState.DELETED:
+            raise Problem("deleted", "they were deleted, as the plan says, before they were released")
+        try:
+            self._store.stage_batch(plan.id, partial(batch_bytes, plan))
+        except ReportError as error:
+            counts = self._store.compact(plan.id)  # what was refused may have been rolled back
+            if counts.counted or not counts.released:
+                raise Problem("too-few", str(error)) from None
+            return self.state(plan)  # all is released already: asking twice is asking once
+        self._attempts.pop(plan.id, None)  # at once, whatever went wrong before
+        self._wake.set()
+        return self.state(plan)
+
+    def state(self, plan: Plan) -> dict[str, Any]:
+        """Return the batch that waits, if any, why it does, and how many ids were released so far."""
+        released = self._store.study(plan.id).counts.released  # first: who is counted then and does not wait
+        waiting = self._store.staged_batch(plan.id)  # afterwards has arrived
+        attempt = self._attempts.get(plan.id)
+        return {
+            "waiting": None if waiting is None else waiting.digest,
+            "bytes": 0 if waiting is None else len(waiting.data),
+            "refusal": None if waiting is None or attempt is None else attempt.refusal,
+            "released": released,
+        }
+
+    def give_up(self, plan: Plan) -> None:
+        """Forget the batch that waits: its ids stay released, its people do not count.
+
+        Raises
+        ------
+        Problem
+            If its collector did not refuse it.
+        """
+        waiting = self._store.staged_batch(plan.id)
+        if waiting is None:
+            return
+        attempt = self._attempts.get(plan.id)
+        if attempt is None or attempt.refusal is None:
+            raise Problem("undelivered", "the batch is on its way; only one that is refused is given up")
+        self._store.acknowledge_batch(plan.id, waiting.digest)
+        self._metrics.batch("given up")
+
+    # ------------------------------------------------------------ delivering
+
+    def deliver(self, plan_id: str) -> bool:
+        """Deliver the batch of a plan that waits, if any; return False if the collector did not take it."""
+        waiting = self._store.staged_batch(plan_id)
+        if waiting is None:
+            self._attempts.pop(plan_id, None)
+            return True
+        attempt = self._attempts.setdefault(plan_id, _Attempt(pauses_between(LONGEST_PAUSE)))
+        if self._clock() < attempt.due:
+            return False
+        try:
+            self._collector.put_batch(plan_id, waiting.digest, waiting.data, self._key)
+        except CollectorError as error:
+            attempt.refusal = str(error)
+            attempt.due = self._clock() + next(attempt.pauses)
+            self._metrics.batch("refused")
+            log.warning("the batch of plan %s is not delivered yet: %s", plan_id, error)
+            return False
+        self._store.acknowledge_batch(plan_id, waiting.digest)
+        self._attempts.pop(plan_id, None)
+        self._metrics.batch("delivered")
+        return True
+
+    def deliver_all(self) -> float:
+        """Deliver what waits; return after how many seconds to look again."""
+        pause = IDLE_SECONDS
+        try:
+            for plan_id in self._store.plan_ids():
+                if self._stopping:
+                    break
+                if not self.deliver(plan_id):
+                    pause = min(pause, max(0.0, self._attempts[plan_id].due - self._clock()))
+        except StoreError as error:
+            log.warning("batches are not delivered: %s", error)
+            pause = 5.0
+        return pause
+
+    def _run(self) -> None:
+        while not self._stopping:
+            try:
+                pause = self.deliver_all()
+            except Exception:  # deliver again, whatever it was
+                log.exception("delivery failed")
+                pause = 5.0
+            self._wake.wait(pause)
+            self._wake.clear()

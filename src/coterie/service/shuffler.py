@@ -1,0 +1,169 @@
+"""The shuffler as a service: takes reports of shuffle plans in, mixes them, hands batches to a collector.
+
+    shuffler = Shuffler(store, token=…, key=…, deliver_to="https://collector.example")
+    app = create_app(shuffler)
+
+It takes reports and withdrawals as a collector does, durably and once, and it never adds anything up. *When*
+a batch is released must not be for senders to decide, or one of them could see to it that a batch holds one
+person and himself (docs/decisions/0045-shuffler.md). So it is released
+
+- by itself once the study is closed, by its window or by the operator, and all that came in is one batch;
+- before that only when the operator says so;
+- never because so many have come. Where a batch is full nothing more is taken in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from coterie.plan import Plan
+from coterie.remote.collector import RemoteCollector
+from coterie.service.collector import Collector
+from coterie.service.endpoints import INTAKE_ROUTES, json_response, of, operator
+from coterie.service.problems import Problem
+from coterie.service.releases import Releases
+from coterie.service.results import Results
+from coterie.service.studies import Known
+from coterie.service.upkeep import Upkeep
+from coterie.store import Store, StudyState
+from coterie.wire.shuffled_file import MOST_BATCH, bytes_per_person
+
+DELIVERY_SECONDS: Final = 120.0  # to wait for the collector's answer
+
+
+class Undecoded(Results):
+    """Studies that are closed and deleted here and decoded elsewhere."""
+
+    def delete(self, known: Known) -> None:
+        """Delete the reports of a closed study; those that could not be released are gone then."""
+        if self._store.study(known.plan.id).state is StudyState.DELETED:
+            return
+        if self._store.staged_batch(known.plan.id) is not None:
+            raise Problem("undelivered", "its collector has not acknowledged a batch yet: deliver it first")
+        self._store.delete_reports(known.plan.id)
+
+
+class ShufflerUpkeep(Upkeep):
+    """Releases what a closed study has gathered, and counts again where a batch seems full."""
+
+    releases: Releases
+
+    def prepare(self, releases: Releases) -> None:
+        """Say what releases."""
+        self.releases = releases
+        self._finished: set[str] = set()  # closed studies of which nothing more can be released
+
+    def _look_at(self, known: Known) -> None:
+        plan_id = known.plan.id
+        state = self._store.study(plan_id).state
+        if state is StudyState.OPEN and known.received >= known.most:
+            known.received = self._store.compact(plan_id).counted  # without repetitions and released ones
+        if state is StudyState.CLOSED and not self._is_finished(known):
+            return  # what waits to be released or delivered is not deleted, however late it is
+        super()._look_at(known)
+        if state is StudyState.OPEN and self._store.study(plan_id).state is StudyState.CLOSED:
+            self._is_finished(known)
+
+    def _is_finished(self, known: Known) -> bool:
+        """Release what a closed study still holds; tell whether nothing is left that can be."""
+        plan_id = known.plan.id
+        if plan_id in self._finished:
+            return True
+        if self._store.staged_batch(plan_id) is not None:
+            return False
+        try:
+            if self.releases.release(known.plan)["waiting"] is not None:
+                return False
+        except Problem as problem:
+            if problem.kind != "too-few":
+                raise
+        self._finished.add(plan_id)  # nobody can join a closed study: that will not change
+        return True
+
+
+class Shuffler(Collector):
+    """The parts of a shuffler around one store.
+
+    Parameters
+    ----------
+    store, token, options
+        As for `Collector`.
+    key : bytes
+        The Ed25519 key with which batches are signed.
+    deliver_to : str
+        Address of the collector.
+    """
+
+    model = "shuffle"
+    role = "shuffler"
+    results_kind = Undecoded
+    upkeep_kind = ShufflerUpkeep
+
+    def __init__(self, store: Store, *, token: str, key: bytes, deliver_to: str, **options: Any) -> None:
+        super().__init__(store, token=token, key=key, **options)
+        remote = RemoteCollector(deliver_to, attempts=1, timeout=DELIVERY_SECONDS)
+        self.releases = Releases(store, key, remote, self.metrics)
+        assert isinstance(self.upkeep, ShufflerUpkeep)  # noqa: S101  # for mypy: it is of `upkeep_kind`
+        self.upkeep.prepare(self.releases)
+
+    @contextlib.asynccontextmanager
+    async def running(self, app: object = None) -> AsyncIterator[None]:
+        """Take in, release and deliver while the block runs."""
+        async with super().running(app):
+            self.releases.start()
+            try:
+                yield
+            finally:
+                await asyncio.to_thread(self.releases.stop)
+
+    def check_plan(self, plan: Plan) -> None:
+        """Raise Problem unless reports of the plan are mixed, and a batch of them can be handed over."""
+        if plan.model != "shuffle":
+            raise Problem("unfit-plan", f"a shuffler takes plans of the shuffle model, not of {plan.model}")
+        if plan.minimum_batch * bytes_per_person(plan) > MOST_BATCH:
+            raise Problem("unfit-plan", f"its smallest batch has more than {MOST_BATCH} bytes")
+
+
+def shuffler_of(request: Request) -> Shuffler:
+    """Return the shuffler that a request came to."""
+    found = of(request)
+    if not isinstance(found, Shuffler):
+        raise Problem("not-found", "this is no shuffler")
+    return found
+
+
+@operator
+async def release(request: Request) -> Response:
+    """Make a batch of all that was gathered, and deliver it."""
+    shuffler, known = shuffler_of(request), await of(request).known(request)
+    return json_response(await shuffler.ask(shuffler.releases.release, known.plan))
+
+
+@operator
+async def release_state(request: Request) -> Response:
+    """Tell where the release is."""
+    shuffler, known = shuffler_of(request), await of(request).known(request)
+    return json_response(await shuffler.ask(shuffler.releases.state, known.plan))
+
+
+@operator
+async def give_up(request: Request) -> Response:
+    """Forget a batch that its collector refuses."""
+    shuffler, known = shuffler_of(request), await of(request).known(request)
+    await shuffler.ask(shuffler.releases.give_up, known.plan)
+    return Response(status_code=204)
+
+
+ROUTES: Final[tuple[BaseRoute, ...]] = (
+    *INTAKE_ROUTES,
+    Route("/plans/{plan_id}/release", release, methods=["POST"]),
+    Route("/plans/{plan_id}/release", release_state, methods=["GET"]),
+    Route("/plans/{plan_id}/release", give_up, methods=["DELETE"]),
+)

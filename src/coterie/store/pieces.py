@@ -1,0 +1,107 @@
+"""What counts in a store, in pieces that other processes and machines read side by side.
+
+`Store.in_pieces` makes them. No two hold the same id, together they are what `Store.reports` yields, and they
+can be read, also again, while its block lasts.
+
+- *A folder*: its sorted Parquet file, which has one digest and so is one piece.
+- *PostgreSQL*: ranges of sorted blocks, so of ids. All readers see one exported snapshot, held by whoever
+  made the pieces: what other servers take in or compact meanwhile changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.errors import MissingExtraError
+from coterie.plan import Plan
+from coterie.store.base import StoreUnavailableError, Study
+from coterie.store.parquet import SortedFile, read_sorted
+from coterie.wire.layout import as_rows
+
+BLOCKS_PER_PIECE: Final = 64  # of a mebibyte each
+
+_SNAPSHOT: Final = re.compile(r"[0-9A-Fa-f-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class FolderPiece:
+    """The sorted file of a study in a folder."""
+
+    folder: str
+    file: SortedFile
+    digest: None = None
+
+    @property
+    def count(self) -> int:
+        """Reports in it."""
+        return self.file.rows
+
+    def chunks(self, plan: Plan) -> Iterator[NDArray[np.uint8]]:
+        """Yield the reports, (m, width) at a time, once the file has proved whole."""
+        return read_sorted(Path(self.folder), self.file, plan.report_width)
+
+    def place(self, number: int) -> str:
+        """Say where a report stands."""
+        return f"{self.folder}/{self.file.name}, report {number}"
+
+
+@dataclass(frozen=True, slots=True)
+class DatabasePiece:
+    """Blocks of a study in PostgreSQL, from one number to before another, as one snapshot sees them."""
+
+    url: str = field(repr=False)  # it may hold a password
+    snapshot: str
+    study: int
+    kind: int
+    first: int
+    end: int
+    count: int
+    digest: None = None
+
+    def chunks(self, plan: Plan) -> Iterator[NDArray[np.uint8]]:
+        """Yield the reports, (m, width) at a time."""
+        try:
+            import psycopg
+        except ImportError:
+            raise MissingExtraError("psycopg", "service") from None
+        if not _SNAPSHOT.fullmatch(self.snapshot):
+            raise ValueError("this is no name of a snapshot")
+        found = 0
+        try:
+            with psycopg.connect(self.url, connect_timeout=10, application_name="coterie") as connection:
+                connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                connection.execute(f"SET TRANSACTION SNAPSHOT '{self.snapshot}'".encode())
+                with connection.cursor("piece", binary=True) as cursor:
+                    cursor.itersize = 4
+                    cursor.execute(
+                        """SELECT body FROM coterie.blocks
+                        WHERE study = %s AND kind = %s AND number >= %s AND number < %s ORDER BY number""",
+                        [self.study, self.kind, self.first, self.end],
+                    )
+                    for (body,) in cursor:
+                        found += len(body) // plan.report_width
+                        yield as_rows(body, plan.report_width)
+        except psycopg.Error as error:
+            raise StoreUnavailableError(
+                f"PostgreSQL did not answer an executor ({type(error).__name__})"
+            ) from None
+        if found != self.count:
+            raise StoreUnavailableError(f"a range of {self.count} reports had {found}: ask again")
+
+    def place(self, number: int) -> str:
+        """Say where a report stands."""
+        return f"blocks {self.first} to {self.end} of the store, report {number}"
+
+
+class StoreInPieces(NamedTuple):
+    """A study, and what counts of it."""
+
+    study: Study
+    pieces: list[FolderPiece] | list[DatabasePiece]

@@ -1,0 +1,302 @@
+"""The pages over HTTP: what headers say, what is escaped, what is published."""
+
+import hashlib
+import html.parser
+import json
+import re
+
+import numpy as np
+import pytest
+
+from coterie.aggregate import Aggregate
+from coterie.centers import decode
+from coterie.coins import SimulationCoins
+from coterie.encode.base import ENCODERS
+from coterie.features import Category, Cycle, Embedding, Flag, Number, Ordinal, Schema
+from coterie.plan import Plan
+from coterie.plan.collection import Collection
+from coterie.remote import RemoteCollector
+from coterie.service.decoder import result_document
+from coterie.service.pages import groups, participate, study
+from coterie.service.pages.assets import assets
+from coterie.service.pages.routes import PAGES
+from coterie.service.status import status_document
+from coterie.service.studies import REASONS, Known
+from coterie.store import Counts, Study, StudyState
+from tests.service.conftest import TOKEN, ask, post, problem, reports_of, serving, small_plan
+
+EVIL = '"><script>window.pwned=1</script><img src=x onerror=pwned=1>'
+ODD = "\u202eevil\u202c \u0000".replace("\u0000", "") + "\u200d\ufeff‮z̷͓̈́̀ Ünïcode"
+
+
+def evil_schema():
+    """Features whose every text tries to be markup."""
+    return Schema(
+        (
+            Number("<script>pwned=1</script>", 0, 100, unit="</b><script>pwned=1</script>", description=EVIL),
+            Category("${plan_id} $plan_id {name} {0}", ("<b onclick=pwned=1>x</b>", EVIL, ODD, 7)),
+            Flag("__proto__", description="' onmouseover='pwned=1"),
+            Cycle(ODD, 24, unit="h", description="&lt;script&gt; &amp;"),
+            Ordinal("constructor", ("<i>", "</i>", "]]>"), unit="<!--"),
+            Cycle("</title></head>", 7, description="0 is Monday <script>pwned=1</script>"),
+        )
+    )
+
+
+class Reader(html.parser.HTMLParser):
+    """Collects tags, attributes and text; checks that what is opened is closed."""
+
+    VOID = ("meta", "link", "path", "circle", "rect", "br", "img")
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.text = [], [], ""
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        if tag not in self.VOID or (tag == "circle" and dict(attributes)["class"].startswith("error")):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, text):
+        self.text += text
+
+
+def check_inert(text):
+    """See that a page has no script, style or handler in it and loads from this server alone."""
+    reader = Reader(text)
+    for tag, attributes in reader.tags:
+        assert not [name for name in attributes if name.startswith("on") or name in ("style", "srcdoc")]
+        for address in (attributes.get("src"), attributes.get("href")):
+            assert address is None or re.match(r"\.\./|#|(study|participate|result|table|manifest)$", address)
+        if tag == "script":
+            assert attributes["src"].startswith("../../static/")
+            assert attributes["integrity"].startswith("sha256-")
+        assert tag not in ("style", "img", "iframe", "object", "form", "base")
+    assert [tag for tag, _ in reader.tags].count("script") == 1
+    assert re.search(r"<script[^>]*></script>", text)
+    return reader
+
+
+@pytest.fixture
+def pages(tmp_path, plan):
+    with serving(tmp_path, routes=PAGES, status_seconds=0) as running:
+        running.operator = RemoteCollector(running.url, token=TOKEN, attempts=1)
+        running.operator.put_plan(plan)
+        yield running
+        running.operator.disconnect()
+
+
+def test_a_browser_may_do_next_to_nothing_with_a_page(pages, plan):
+    for name in ("participate", "study"):
+        status, headers, body = ask(pages.url, "GET", f"/plans/{plan.id}/{name}")
+        assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
+        allowed = dict(part.split(" ", 1) for part in headers["content-security-policy"].split("; "))
+        assert allowed == {
+            "default-src": "'none'",
+            "script-src": "'self'",
+            "style-src": "'self'",
+            "img-src": "'self'",
+            "connect-src": "'self'",
+            "base-uri": "'none'",
+            "form-action": "'none'",
+            "frame-ancestors": "'none'",
+            "require-trusted-types-for": "'script'",
+            "trusted-types": "'none'",
+        }
+        assert headers["cache-control"] == "no-store"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["cross-origin-opener-policy"] == "same-origin"
+        assert "set-cookie" not in headers
+        check_inert(body.decode())
+
+
+def test_files_are_kept_for_good_under_their_hash(pages, plan):
+    body = ask(pages.url, "GET", f"/plans/{plan.id}/participate")[2].decode()
+    loaded = re.findall(r'(?:src|href)="\.\./\.\.(/static/[^"]+)"(?: integrity="([^"]+)")?', body)
+    assert {path.rpartition("/")[2] for path, _ in loaded} == set(assets().files) - {"study.js"}
+    for path, integrity in loaded:
+        status, headers, data = ask(pages.url, "GET", path)
+        assert status == 200
+        assert headers["cache-control"] == "public, max-age=31536000, immutable"
+        assert headers["x-content-type-options"] == "nosniff"
+        assert "set-cookie" not in headers
+        digest = hashlib.sha256(data)
+        if integrity:
+            assert integrity == assets().files[path.rpartition("/")[2]].integrity
+        if path.endswith("coterie.js"):
+            assert f'id="bundle-hash">{digest.hexdigest()}<' in body
+    other = f"/static/{'0' * 16}/coterie.js"
+    problem(ask(pages.url, "GET", other), 404, "not-found")
+    problem(ask(pages.url, "GET", f"/static/{assets().name}/..%2fshell.py"), 404, "not-found")
+
+
+def test_pages_of_no_plan(pages):
+    for name in ("participate", "study"):
+        problem(ask(pages.url, "GET", f"/plans/{'0' * 64}/{name}"), 404, "unknown-plan")
+        problem(ask(pages.url, "GET", f"/plans/<script>/{name}"), 404, "unknown-plan")
+
+
+def test_a_study_without_features_tells_its_centers(pages, plan):
+    reports = reports_of(plan, 4000)
+    assert post(pages.url, plan, reports.tobytes())[0] == 200
+    page = check_inert(ask(pages.url, "GET", f"/plans/{plan.id}/study")[2].decode())
+    assert "4,000 reports so far" in page.text
+    assert "20% of the 20,000 people" in " ".join(page.text.split())
+    post(pages.url, plan, b"\xff" * (20 * plan.report_width))  # no client sends such an index
+    assert b'data-live="rejected-malformed">20<' in ask(pages.url, "GET", f"/plans/{plan.id}/study")[2]
+    pages.operator.close(plan.id)
+    page = Reader(ask(pages.url, "GET", f"/plans/{plan.id}/study")[2].decode())
+    assert "Closed, not decoded yet" in page.text
+    pages.operator.decode(plan.id)
+    page = check_inert(ask(pages.url, "GET", f"/plans/{plan.id}/study")[2].decode())
+    assert "Two groups among 4,000 people" in page.text
+    assert "The plan declares no features" in page.text
+
+
+def known(plan):
+    facts = {"plan": plan, "collection": plan.collection or Collection(), "width": plan.upload_width}
+    return Known(**facts, form=None, received=0, most=1 << 36, rejected=dict.fromkeys(REASONS, 0))
+
+
+def status_of(plan, reports, **changes):
+    study_now = Study(plan, StudyState.OPEN, Counts(received=reports, counted=reports))
+    document = status_document(known(plan), study_now, 0.0, decoded=False, decoding=False)
+    return json.loads(json.dumps({**document, **changes}))
+
+
+@pytest.fixture(scope="module")
+def evil():
+    """A study of two groups whose every word is markup, decoded."""
+    plan = Plan.design(features=evil_schema(), clusters=2, epsilon=4.0, expected_users=20_000)
+    number, category, flag, cycle, ordinal, day = (each.name for each in plan.features.features)
+    half = 10_000
+    people = {
+        number: [10.0] * half + [90.0] * half,
+        category: [EVIL] * half + [ODD] * half,
+        flag: [True] * half + [False] * half,
+        cycle: [6.0] * half + [18.0] * half,
+        ordinal: ["<i>"] * half + ["]]>"] * half,
+        day: [1.0] * half + [5.5] * half,
+    }
+    reports = ENCODERS["codeword"](plan).encode_counting(
+        plan.features.points(people), None, SimulationCoins(0)
+    )[0]
+    table = Aggregate(plan)
+    table.add(reports)
+    return plan, result_document(decode(table, random_state=0))
+
+
+def test_text_of_a_plan_is_text_on_every_page(evil):
+    plan, result = evil
+    found = groups.Found.of(plan, result)
+    assert len(found.told) == 2
+    decoded = study.render(
+        plan, Collection(), status_of(plan, 20_000, decoded=True), groups.render(found), found.headline
+    )
+    for text in (participate.render(plan), study.render(plan, Collection(), status_of(plan, 10)), decoded):
+        reader = check_inert(text)
+        for words in ("<script>pwned=1</script>", "${plan_id} $plan_id {name} {0}", "</title></head>"):
+            assert words in reader.text
+        assert "pwned" not in re.sub("&lt;.*?&gt;|&quot;|&#x27;", "", re.sub(r"<bdi>.*?</bdi>", "", text))
+    assert "<b onclick=pwned=1>x</b>" in Reader(decoded).text
+    assert EVIL in Reader(decoded).text
+
+
+def test_what_could_not_be_found_is_said_first(evil):
+    plan, result = evil
+    data = json.loads(result)
+    data["errors"][0] = plan.radius
+    data["notes"] = ["Some <caution> of the decoder."]
+    found = groups.Found.of(plan, json.dumps(data).encode())
+    assert found.headline == "One of two groups told among 20,000 people"
+    page = groups.render(found)
+    assert page.startswith('<div class="note" role="note"><p>One of the two groups that were looked for is')
+    assert "Some &lt;caution&gt; of the decoder." in page
+    data["errors"], data["weights"] = [None, plan.radius], [0.0, 0.0]
+    nothing = groups.Found.of(plan, json.dumps(data).encode())
+    assert nothing.headline == "No groups could be told among 20,000 people"
+    assert "No group stands clear" in groups.render(nothing)
+    assert "nan" not in groups.render(nothing)
+
+
+def test_large_schemas_and_many_groups_are_bounded():
+    features = [Number(f"n{i}", 0, 1) for i in range(200)] + [Category("c", [str(i) for i in range(100)])]
+    plan = Plan.design(features=features, clusters=40, epsilon=1.0, expected_users=10**6)
+    rng = np.random.default_rng(0)
+    centers = rng.normal(0, 0.05, (40, plan.dimension))
+    result = {
+        "centers": centers.tolist(),
+        "weights": [1 / 40] * 40,
+        "errors": [0.01] * 40,
+        "coverage": 0.9,
+        "notes": [],
+        "count": 10**6,
+    }
+    found = groups.Found.of(plan, json.dumps(result).encode())
+    page = groups.render(found)
+    assert len(found.told) == 40
+    assert page.count('class="card group') == 27  # 26 and everybody
+    assert "And 14 smaller groups" in page
+    assert len(page) < 2_000_000
+    Reader(page)
+    embedded = Plan.design(
+        features=[Embedding("vector", 3, 1.0), Category("c", [str(i) for i in range(100)])],
+        clusters=2,
+        epsilon=1.0,
+        expected_users=10**4,
+    )
+    data = {**result, "centers": rng.normal(0, 0.1, (2, embedded.dimension)).tolist()}
+    data |= {"weights": [0.5, 0.5], "errors": [0.001] * 2, "count": 10}
+    shown = groups.render(groups.Found.of(embedded, json.dumps(data).encode()))
+    assert "and 94 more" in shown
+    assert "vector: agreement" in shown
+
+
+def test_the_window_and_the_forecast_are_told():
+    plan = small_plan(Collection(opens=7200, closes=10800, minimum=500, retention=86_400))
+    page = Reader(study.render(plan, plan.collection, status_of(plan, 12_345)))
+    words = " ".join(page.text.split())
+    assert "1970-01-01 02:00 UTC" in words
+    assert "1970-01-01 03:00 UTC" in words
+    assert "from 500 people on" in words
+    assert "deleted 1 day after the close" in words
+    assert "Not open yet" in words
+    for people in (12_000, 20_000):
+        for kind in ("separated", "real"):
+            expected = plan.expected(people, kind=kind)
+            assert f"{expected.recovered:.0%} ({expected.recovered_low:.0%} to" in words
+            assert f"error {expected.objective:.2f}" in words
+    nobody = Reader(study.render(plan, plan.collection, status_of(plan, 3)))
+    assert "too few to say" in nobody.text
+    invited = small_plan(ids="token")
+    assert "from invitations" in study.render(invited, Collection(), status_of(invited, 3))
+
+
+def test_the_promise_is_rounded_up():
+    for epsilon in (0.5, 1.0, 2.0, 4.0):
+        shown = re.search(r"factor of ([\d.,]+) ", participate.render(Plan.design(2, 2, epsilon, 1000)))[1]
+        assert np.exp(epsilon) <= float(shown) < np.exp(epsilon) * 1.01
+
+
+def test_where_reports_are_mixed_no_page_promises_more_than_that():
+    plan = Plan.design(3, 2, 1.0, 20_000, model="shuffle", delta=1e-6)
+    page = Reader(participate.render(plan))
+    assert "holds against everybody" not in page.text
+    assert "needs no trust" not in page.text
+    for line in str(plan.guarantee).splitlines():
+        assert line.removeprefix("- ") in page.text
+    told = Reader(study.render(plan, Collection(), status_of(plan, 10)))
+    assert "a shuffler mixes" in told.text
+    assert "differentially private report of" not in told.text
+    assert "Take part" not in told.text
+    local = Reader(participate.render(Plan.design(3, 2, 1.0, 20_000)))
+    assert "holds against everybody" in local.text
