@@ -31,7 +31,7 @@ SERVED = "http://127.0.0.1:8787"  # a collector, on the page
 ATOMS, REPEATS = population.ATOMS, repeats.REPEATS  # as they are; the tests' own are smaller
 ANSWERED = datetime(2024, 10, 4, 12, tzinfo=UTC)
 STUDY = ("plan", "power", "encode", "aggregate", "decode", "inspect")  # in one folder
-ALONE = ("ledger", "shuffle", "demo", "audit")
+ALONE = ("ledger", "shuffle", "simulate", "demo", "audit")
 SERVICE = ("serve", "send", "withdraw", "invite", "verify")  # with a collector
 BOXES = ("│", "┃", "┏", "┡", "└")
 
