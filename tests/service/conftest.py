@@ -1,11 +1,13 @@
 """A real server on a free port, in a thread of this process, on a real store; the clock may be the test's."""
 
+import asyncio
 import contextlib
 import dataclasses
 import http.client
 import json
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
@@ -122,3 +124,9 @@ def server(tmp_path, plan):
         running.operator.put_plan(plan)
         yield running
         running.operator.disconnect()
+
+
+def finished(coroutine):
+    """Run a coroutine to its end in a thread of its own: a browser's driver may have a loop in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()

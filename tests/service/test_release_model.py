@@ -1,6 +1,5 @@
 """Any sequence of sending, releasing, delivering and crashing, against a model of a few sets."""
 
-import asyncio
 import contextlib
 import random
 import secrets
@@ -19,7 +18,7 @@ from coterie.service.releases import Releases
 from coterie.service.shuffler import Shuffler
 from coterie.store import StudyClosedError, open_store
 from coterie.wire.shuffled_file import ShuffledFile
-from tests.service.conftest import KEY, TOKEN
+from tests.service.conftest import KEY, TOKEN, finished
 
 MINIMUM = 4
 PLAN = Plan.design(2, 2, 2.0, 60, model="shuffle", delta=1e-4, minimum_batch=MINIMUM)
@@ -153,7 +152,7 @@ class Releasing:
 
     def look(self):
         """What the shuffler does by itself."""
-        asyncio.run(self.shuffler.upkeep.look())
+        finished(self.shuffler.upkeep.look())
         if not self.open and self.staged is None and len(self.counted()) >= MINIMUM:
             self.stage()
 

@@ -1,6 +1,5 @@
 """A shuffler and its collector over real HTTP: what goes through, and everything that is refused."""
 
-import asyncio
 import contextlib
 import dataclasses
 import hashlib
@@ -41,6 +40,7 @@ from tests.service.conftest import (
     Clock,
     ask,
     failures,
+    finished,
     post,
     problem,
     serving,
@@ -131,7 +131,6 @@ def test_a_window_that_closes_releases_by_itself_and_the_collector_waits_for_it(
         shuffler.operator.send(plan, reports)
         shuffler.operator.withdraw(plan, reports[:2])
         clock.now += 200
-        eventually(lambda: shuffler.operator.status(plan.id)["reports"] == 50)
         assert shuffler.operator.send(plan, reports_of(plan)).reasons == {"closed": 60}
         eventually(lambda: collector.store.study(plan.id).counts.batches == 1)
         assert collector.operator.status(plan.id)["state"] == "open"
@@ -153,16 +152,16 @@ def test_what_was_not_released_yet_is_not_deleted_however_late_it_is(tmp_path):
         store.put_plan(plan)
         store.append([(plan.id, reports)])
         shuffler = Shuffler(store, token=TOKEN, key=KEY, deliver_to=NOWHERE, clock=clock)
-        asyncio.run(shuffler.studies.find(plan.id))
+        finished(shuffler.studies.find(plan.id))
         shuffler.results.close(shuffler.studies.get(plan.id))
         clock.now += 1000
         for _ in range(2):
-            asyncio.run(shuffler.upkeep.look())
+            finished(shuffler.upkeep.look())
             assert store.study(plan.id).state is StudyState.CLOSED
         batch = store.staged_batch(plan.id)
         assert len(ShuffledFile.rows_of(batch.data, plan, "batch")) == 60
         store.acknowledge_batch(plan.id, batch.digest)
-        asyncio.run(shuffler.upkeep.look())
+        finished(shuffler.upkeep.look())
         assert store.study(plan.id).state is StudyState.DELETED
         shuffler.upkeep.stop()
         shuffler.threads.shutdown()
@@ -178,11 +177,11 @@ def test_once_a_batch_is_acknowledged_ids_are_all_that_is_left(tmp_path, plan):
         shuffler.operator.release(plan.id)
         eventually(lambda: shuffler.operator.release_state(plan.id)["waiting"] is None)
         held = contents(tmp_path / "shuffler")
-    for report in reports:
-        assert report[:12].tobytes() in held
-        assert report.tobytes() not in held
-        if plan is SHARES:
-            assert report[12:24].tobytes() not in held
+    assert all(report[:12].tobytes() in held for report in reports)
+    # After an id stands another one, whose first byte is a report's last by chance once in 256.
+    assert sum(report.tobytes() in held for report in reports) < len(reports) / 4
+    if plan is SHARES:
+        assert not any(report[12:24].tobytes() in held for report in reports)
 
 
 def contents(folder):
@@ -197,7 +196,7 @@ def test_nothing_is_released_because_so_many_have_come(tmp_path):
     ):
         for _ in range(3):
             shuffler.operator.send(AMPLIFIED, reports_of(AMPLIFIED))
-            asyncio.run(shuffler.collector.upkeep.look())
+            finished(shuffler.collector.upkeep.look())
         counts = shuffler.store.study(AMPLIFIED.id).counts
         assert (counts.received, counts.released) == (180, 0)
         assert shuffler.store.staged_batch(AMPLIFIED.id) is None

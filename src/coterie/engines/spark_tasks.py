@@ -34,7 +34,7 @@ from coterie.plan import Plan
 from coterie.wire.forms import report_form
 from coterie.wire.kernels import kernels_of
 from coterie.wire.layout import as_rows
-from coterie.wire.workers import become_share
+from coterie.wire.workers import sharing_the_cores
 
 PACKET_BYTES: Final = 1 << 20  # of reports in one row that travels
 MOST_IN_MEMORY: Final = 1 << 23  # reports of one part; a part that somebody made larger goes to disk
@@ -252,11 +252,11 @@ def _packets(batches: _Batches) -> Iterator[tuple[int, bytes]]:
 
 def _table_of(plan: Plan, rows: _Rows, facts: Facts) -> _Batches:
     """Add reports up and yield facts and table or, where the table is the reports, those, as they come."""
-    become_share()  # other tasks run beside this one on the same machine
     if not keeps_reports(plan):
         table = Aggregate(plan)
         for chunk in rows:
-            table.add(chunk)
+            with sharing_the_cores():  # other tasks run beside this one on the same machine
+                table.add(chunk)
         yield _result(facts, table.to_bytes())
         return
     step = max(1, PACKET_BYTES // plan.message_width)

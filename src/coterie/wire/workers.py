@@ -31,9 +31,14 @@ class _Here(threading.local):
 _here: Final = _Here()
 
 
-def become_share() -> None:
-    """Say that this thread is one of several that share the cores already: what it calls deals no pieces."""
-    _here.become_share()
+@contextlib.contextmanager
+def sharing_the_cores() -> Iterator[None]:
+    """Let this thread, in the block, be one of several that share the cores: it deals no shares itself."""
+    before, _here.is_share = _here.is_share, True
+    try:
+        yield
+    finally:
+        _here.is_share = before
 
 
 def default_workers() -> int:
