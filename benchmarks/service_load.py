@@ -138,7 +138,7 @@ def _serve(store: str, folder: str) -> None:
     keep = _nothing() if not store else open_store(settings.store_address)
     with service.plain_log(), keep as opened:
         opened.put_plan(PLAN)
-        app = service.create_app(service.collector_of(settings, opened))
+        app = service.create_app(service.service_of(settings, opened))
         config = service.uvicorn_config(app, settings)
         service.Server(config, lambda address: print(address, flush=True)).run()
 
