@@ -64,13 +64,17 @@ class Study:
 
     def _round(self):
         self._send()
-        self.phase = "releasing"
+        self._enter("releasing")
         self._operator.release(self._plan.id)
-        self.phase = "delivering"
+        self._enter("delivering")
         self._delivered(self.people)
 
+    def _enter(self, phase):
+        self.phase = phase
+        time.sleep(0.005)  # long enough to be seen by whoever waits for it, however fast the machine is
+
     def _send(self):
-        self.phase = "sending"
+        self._enter("sending")
         fresh = self._reports[self.people : self.people + PEOPLE]
         assert len(fresh) == PEOPLE, "more reports are needed"
         again = self._reports[max(0, self.people - 20) : self.people]  # released before: they count once
@@ -109,7 +113,7 @@ def check(tmp_path, plan, kills, stores):
     shuffler = Service(
         tmp_path / "shuffler", role="shuffler", deliver_to=collector.url, **stores.get("shuffler", {})
     )
-    reports = reports_of(plan, PEOPLE * (2 * kills + 2))
+    reports = reports_of(plan, PEOPLE * (4 * kills + 2))
     with running(collector, shuffler), collector.operator() as analyst:
         analyst.put_plan(plan)
         with Study(shuffler, plan, reports) as study:
