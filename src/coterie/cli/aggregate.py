@@ -188,7 +188,7 @@ def _add_store(engine: Engine, address: str, plan: Path | None, out: Path, force
     """Add up what counts in a collector's store: its reports, or in the shuffle model its batches."""
     from coterie.store import StudyState, open_store
 
-    with open_store(address) as store:
+    with open_store(address, make=False) as store:
         plan_id = _plan_in(store.plan_ids(), plan)
         received = store.study(plan_id).counts.received
     with progress("adding", received) as advance:

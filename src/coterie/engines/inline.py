@@ -77,7 +77,7 @@ class Inline:
         self, address: str | os.PathLike[str], plan_id: str, tell: Callable[[int], None] | None = None
     ) -> tuple[Aggregate, Study]:
         """Return the table of what counts in a collector's store, and the study as it was then."""
-        with open_store(address) as store:
+        with open_store(address, make=False) as store:
             plan = store.study(plan_id).plan
             if plan.model == "shuffle":
                 chunks = _messages(plan, (batch.data for batch in store.batches(plan_id)))

@@ -163,7 +163,7 @@ class Spark(Inline):
         A store in PostgreSQL is read by ranges of ids, all as one snapshot sees it; a folder must lie where
         executors can read it. Batches of a shuffle plan, which the store keeps whole, are added up here.
         """
-        with open_store(address) as store:
+        with open_store(address, make=False) as store:
             if store.study(plan_id).plan.model != "shuffle":
                 with store.in_pieces(plan_id) as (study, pieces):
                     table, _ = self._summed(study.plan, pieces, tell)

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
-from coterie.store.base import Store
+from coterie.store.base import Store, StoreError
 
 
-def open_store(address: str | os.PathLike[str]) -> Store:
+def open_store(address: str | os.PathLike[str], *, make: bool = True) -> Store:
     """Open a store, made if it is not there yet.
 
     Parameters
     ----------
     address : str or os.PathLike
         A folder for the embedded store, or `postgresql://user@host/database`.
+    make : bool
+        Whether a folder that is no store yet becomes one; whoever only reads says no.
 
     Raises
     ------
     StoreError
-        If another process has the folder open, the store is of a newer version, or it is damaged.
+        If another process has the folder open, the store is of a newer version, or it is damaged; or if there
+        is none.
     StoreUnavailableError
         If the database cannot be reached.
 
@@ -39,6 +43,11 @@ def open_store(address: str | os.PathLike[str]) -> Store:
         from coterie.store.postgres import PostgresStore
 
         return PostgresStore(address)
+    if isinstance(address, str) and "://" in address:
+        kind = address.partition("://")[0]
+        raise StoreError(f"there is no store of kind {kind[:20]}://; give a folder or postgresql://…")
+    if not make and not (Path(address) / "store").is_file():
+        raise StoreError(f"{os.fspath(address)} holds no store; give the folder that a collector keeps")
     from coterie.store.embedded import EmbeddedStore
 
     return EmbeddedStore(address)

@@ -1,0 +1,21 @@
+"""Opening a store by its address: what is no store is refused, and reading makes none."""
+
+import pytest
+
+from coterie.store import StoreError, open_store
+
+
+def test_whoever_only_reads_makes_no_store(tmp_path):
+    with pytest.raises(StoreError, match="holds no store; give the folder"):
+        open_store(tmp_path / "typo", make=False)
+    assert not (tmp_path / "typo").exists()
+    open_store(tmp_path / "kept").shut()
+    with open_store(tmp_path / "kept", make=False) as store:
+        assert store.plan_ids() == []
+
+
+def test_an_address_of_another_kind_is_no_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StoreError, match="no store of kind mysql://"):
+        open_store("mysql://host/reports")
+    assert not any(tmp_path.iterdir())
