@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Final
+from types import ModuleType
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +24,6 @@ from coterie.encode.people import checked_people
 from coterie.encode.signs import ViewSigns
 from coterie.errors import PlanError
 from coterie.geometry.ball import as_points, quantize
-from coterie.geometry.lift import lift
 from coterie.geometry.rotation import Rotation
 from coterie.plan.codeword import CodewordParameters
 from coterie.plan.plan import Plan
@@ -33,8 +33,8 @@ from coterie.wire.layout import ID_BYTES
 from coterie.wire.stream import BLOCK_BITS, BlockReader, PublicStream
 from coterie.wire.workers import default_workers, in_shares
 
-_SIGNS_AT_A_TIME: Final = 1 << 23  # codeword bits a thread holds at a time: 256 people at N = 256, P = 128
-_MOST_PEOPLE: Final = 256  # at a time; more would leave the cache
+_SIGNS_AT_A_TIME: Final = 1 << 25  # codeword bits a thread holds at a time: 1,024 people at N = 256, P = 128
+_MOST_PEOPLE: Final = 1024  # at a time; with fewer, threads wait for each other in the Python between steps
 
 
 class IndexEncoder(Encoder):
@@ -66,17 +66,16 @@ class IndexEncoder(Encoder):
         super().__init__(plan)
         self._randomizer = randomizer
         self._size = embedding
-        self._shift = rounding_shift(embedding)
         self._kernels = kernels
         self._workers = default_workers() if workers is None else workers
 
     @abstractmethod
     def _signed_vectors(
-        self, points: NDArray[np.float64], ids: NDArray[np.uint8]
+        self, points: NDArray[np.float64], ids: NDArray[np.uint8], heavy: ModuleType
     ) -> tuple[NDArray[np.float64], int]:
         """Return sign·r, the integers that codewords are scored against, and how many points were clipped.
 
-        (n, d), (n, 12) -> (n, P), int.
+        (n, d), (n, 12) -> (n, P), int; by these kernels where they have a part in it.
         """
 
     @abstractmethod
@@ -101,7 +100,7 @@ class IndexEncoder(Encoder):
             all_clipped = 0
             for start in starts:
                 piece = slice(start, start + step)
-                vectors, clipped = self._signed_vectors(points[piece], ids[piece])
+                vectors, clipped = self._signed_vectors(points[piece], ids[piece], heavy)
                 words = blocks(ids[piece]).reshape(len(vectors), count, size // 8)
                 indices[piece] = choose(words, vectors, ranks[piece])
                 all_clipped += clipped
@@ -115,14 +114,8 @@ class IndexEncoder(Encoder):
 
         A public function of point and id, before any coin: **not private**. For audits.
         """
-        return self._signed_vectors(as_points(points, self._plan.dimension), ids)[0]
-
-    def _rounded(self, rotated: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return r = ⌊(y + 2^(h-1)) / 2^h⌋ in place of y: (n, P) -> (n, P)."""
-        # a sum below 2^53 and a power of two, so the doubles are exact
-        rotated += 1 << (self._shift - 1)
-        rotated *= 0.5**self._shift
-        return np.floor(rotated, out=rotated)
+        heavy = kernels_of("coterie.encode", self._kernels, len(ids))
+        return self._signed_vectors(as_points(points, self._plan.dimension), ids, heavy)[0]
 
     def _reports(self, ids: NDArray[np.uint8], indices: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Join id and big-endian index: (n, 12), (n,) -> (n, width)."""
@@ -164,32 +157,19 @@ class CodewordEncoder(IndexEncoder):
         self._parameters = parameters
         self._signs = ViewSigns(plan, parameters)
         self._stream = PublicStream(plan.randomness_key())
-        embedding = Rotation.from_key(plan.randomness_key("embedding"), parameters.embedding)
-        self._embed = embedding.for_width(plan.dimension + 2)
+        self._rotation = Rotation.from_key(plan.randomness_key("embedding"), parameters.embedding)
+        self._embedders: dict[ModuleType, Any] = {}  # by kernels, each made when first asked for
 
     def _signed_vectors(
-        self, points: NDArray[np.float64], ids: NDArray[np.uint8]
+        self, points: NDArray[np.float64], ids: NDArray[np.uint8], heavy: ModuleType
     ) -> tuple[NDArray[np.float64], int]:
+        embed = self._embedders.get(heavy)
+        if embed is None:
+            embed = heavy.Embedder(self._rotation, self._plan.dimension, self._parameters.count_weight)
+            self._embedders[heavy] = embed
         quantized, clipped = quantize(points, self._plan.center, self._plan.radius)
         views, masks, flips = self._stream.places(ids, self._signs.rows)
-        odd = self._signs.odd(quantized, views, masks) ^ flips
-        rotated = self._embed(lift(quantized, self._parameters.count_weight))  # y, (n, P)
-        vectors = self._rounded(rotated)
-        vectors *= (1.0 - 2.0 * odd)[:, None]
-        return vectors, clipped
+        return embed(quantized, self._signs.odd(quantized, views, masks) ^ flips), clipped
 
     def _blocks(self, people: int) -> BlockReader:
         return self._stream.reader(people, 1, self._randomizer.codewords * self._size // BLOCK_BITS)
-
-
-def rounding_shift(embedding: int) -> int:
-    """Return h = ⌈(3·log2 P - 5)/2⌉: rotated vectors are divided by 2^h, so that Σ|r| < 2^23.
-
-    ‖y‖ ≤ P·2^20, so Σ|y_j| ≤ P^1.5·2^20, and Σ|r_j| ≤ 2^22.5 + P/2.
-
-    Examples
-    --------
-    >>> rounding_shift(128), rounding_shift(256)
-    (8, 10)
-    """
-    return -(-(3 * (embedding.bit_length() - 1) - 5) // 2)

@@ -1,19 +1,49 @@
-"""The encoder's heavy step compiled by numba; the same integers as `kernels_numpy`.
+"""The encoder's heavy steps compiled by numba; the same integers as `kernels_numpy`.
 
-A person's score is a sum over bytes of the codeword: a table of 256 partial sums for each of the P/8 byte
-positions turns P additions into P/8 look-ups. The index at a given place is found without sorting: halve
-the range of keys and count those below, which is a fixed number of vector instructions whatever the scores
-are.
+A score is a sum over the ones of a codeword, sixteen coordinates an instruction: sixteen bits of the
+codeword are the flags by which entries of the vector are added or not. Compilers do not find that in a loop
+over bits, so it is written in the compiler's own language, for vectors of any machine. The index at a given
+place is found without sorting: halve the range of keys and count those below, which is a fixed number of
+vector instructions whatever the scores are.
 """
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from coterie.wire.kernels import compiled
+from coterie.geometry.ball import SCALE_SQUARED
+from coterie.geometry.lift import point_weight
+from coterie.geometry.rotation import Rotation
+from coterie.geometry.rounding import rounding_shift
+from coterie.wire.kernels import compiled, compiled_in_any_order
+
+_LANES: Final = 16  # bits of a codeword at a time; P is a multiple
 
 _Keys = NDArray[np.int32] | NDArray[np.int64]
+
+
+class Embedder:
+    """Makes of quantized points what codewords are scored against; see `kernels_numpy.Embedder`."""
+
+    def __init__(self, rotation: Rotation, dimension: int, count_weight: int) -> None:
+        self._rotation = rotation
+        self._count_weight = float(count_weight)
+        self._point_weight = point_weight(count_weight)
+        self._shift = rounding_shift(rotation.size)
+
+    def __call__(self, quantized: NDArray[np.float64], odd: NDArray[np.uint8]) -> NDArray[np.int32]:
+        """Lift, rotate, round and, where `odd` is 1, negate: (n, d), (n,) -> (n, P)."""
+        vectors = np.empty((len(quantized), self._rotation.size), dtype=np.int32)
+        first, second = self._rotation.first, self._rotation.second
+        _embed(quantized, odd, self._point_weight, self._count_weight, first, second, self._shift, vectors)
+        return vectors
 
 
 class Chooser:
@@ -21,7 +51,7 @@ class Chooser:
 
     def __init__(self, people: int, codewords: int, embedding: int) -> None:
         self._bits = (codewords - 1).bit_length()
-        self._table = np.empty((embedding // 8, 256), dtype=np.int32)
+        self._entries = np.empty(embedding, dtype=np.int32)
         # Scores are below 2^23: with up to eight bits of index a key fits 32 bits. Beyond that keys wrap, but
         # stay different: their last bits are the index.
         narrow = self._bits <= 8
@@ -31,41 +61,111 @@ class Chooser:
         self._limit = np.empty_like(self._keys[:1])
 
     def __call__(
-        self, codewords: NDArray[np.uint8], vectors: NDArray[np.float64], ranks: NDArray[np.int64]
+        self,
+        codewords: NDArray[np.uint8],
+        vectors: NDArray[np.float64] | NDArray[np.int32],
+        ranks: NDArray[np.int64],
     ) -> NDArray[np.int64]:
         """Return the index at place `ranks` of each person's order of scores."""
         chosen = np.empty(len(ranks), dtype=np.int64)
-        integers = vectors.astype(np.int32)
-        # Eight bytes a load; the first byte lowest.
-        words = np.ascontiguousarray(codewords).view("<u8").astype(np.uint64, copy=False)
-        _choose(words, integers, ranks, self._bits, self._table, self._keys, self._limit, chosen)
+        integers = vectors.astype(np.int32, copy=False)
+        packed = np.ascontiguousarray(codewords)
+        _choose(packed, integers, ranks, self._bits, self._entries, self._keys, self._limit, chosen)
         return chosen
 
 
 @compiled
+def _embed(
+    quantized: NDArray[np.float64],  # (n, d)
+    odd: NDArray[np.uint8],  # (n,)
+    weight: float,  # a
+    count_weight: float,  # b
+    first: NDArray[np.float64],  # (P,): S₁
+    second: NDArray[np.float64],  # (P,): S₂
+    shift: int,  # h
+    vectors: NDArray[np.int32],  # (n, P), out
+) -> None:
+    dimension, size = quantized.shape[1], first.shape[0]
+    lifted, scratch = np.empty(size), np.empty(size)
+    half, scale = 2.0 ** (shift - 1), 0.5**shift
+    for person in range(quantized.shape[0]):
+        for i in range(dimension):
+            lifted[i] = np.trunc(quantized[person, i] * weight)
+        used = _square(lifted, dimension) + count_weight * count_weight
+        lifted[dimension] = count_weight
+        lifted[dimension + 1] = np.floor(np.sqrt(SCALE_SQUARED - used))
+        for i in range(dimension + 2, size):
+            lifted[i] = 0.0
+        for i in range(size):
+            lifted[i] *= first[i]
+        _transform(lifted, scratch)
+        for i in range(size):
+            lifted[i] *= second[i]
+        _transform(lifted, scratch)
+        sign = 1 - 2 * np.int32(odd[person])
+        for i in range(size):
+            vectors[person, i] = sign * np.int32(np.floor((lifted[i] + half) * scale))
+
+
+@compiled_in_any_order
+def _square(values: NDArray[np.float64], count: int) -> float:
+    """Return the sum of the first `count` squares: integers below 2^53, whatever the order."""
+    total = 0.0
+    for i in range(count):
+        total += values[i] * values[i]
+    return total
+
+
+@compiled
+def _transform(values: NDArray[np.float64], scratch: NDArray[np.float64]) -> None:
+    """Transform in place (`coterie.geometry.hadamard`).
+
+    A stage adds and subtracts neighbours, sums to the first half and differences to the second: it does the
+    last bit of the index and moves it to the front. After as many stages as bits all are in place again.
+    """
+    stages = 0
+    while 1 << stages < values.shape[0]:
+        if stages & 1:
+            _stage(scratch, values)
+        else:
+            _stage(values, scratch)
+        stages += 1
+    if stages & 1:
+        values[:] = scratch
+
+
+@compiled
+def _stage(before: NDArray[np.float64], after: NDArray[np.float64]) -> None:
+    half = before.shape[0] // 2
+    for i in range(half):
+        even, odd = before[2 * i], before[2 * i + 1]
+        after[i] = even + odd
+        after[half + i] = even - odd
+
+
+@compiled
 def _choose(
-    words: NDArray[np.uint64],  # (n, N, P/64)
+    packed: NDArray[np.uint8],  # (n, N, P/8)
     vectors: NDArray[np.int32],  # (n, P)
     ranks: NDArray[np.int64],  # (n,)
     index_bits: int,
-    table: NDArray[np.int32],  # (P/8, 256), scratch
+    entries: NDArray[np.int32],  # (P,), scratch
     keys: _Keys,  # (N,), scratch
     limit: _Keys,  # (1,), scratch of the keys' type
     chosen: NDArray[np.int64],  # (n,), out
 ) -> None:
-    people, count, width = words.shape
+    people, count, width = packed.shape
     for person in range(people):
-        _fill_table(vectors[person], table)
+        for i in range(entries.shape[0]):
+            entries[i] = vectors[person, i ^ 7]  # a byte's first coordinate is its highest bit
+        codewords = packed[person].reshape(-1)
         for index in range(count):
-            cost = 0  # the score negated, halved and shifted: the order is the same, the smallest first
-            for part in range(width):
-                word = words[person, index, part]
-                for byte in range(8):
-                    cost += table[8 * part + byte, (word >> np.uint64(8 * byte)) & np.uint64(255)]
+            # The score negated, halved and shifted: the order is the same, the smallest first.
+            cost = -_sum_where(codewords, index * width, entries)
             keys[index] = (cost << index_bits) + index
-        # All that a key can be, whatever the scores are (2^12 entries of 2^31, twelve bits of index): places
-        # then always name N different indices, on which the privacy of the draw rests.
-        reach = 31 if index_bits <= 8 else 56
+        # All that a key can be, whatever the scores are (32 bits, and those of the index): places then always
+        # name N different indices, on which the privacy of the draw rests.
+        reach = 31 if index_bits <= 8 else 31 + index_bits
         low, high = -(1 << reach), (1 << reach) - 1
         while low < high:
             middle = (low + high) >> 1
@@ -77,17 +177,38 @@ def _choose(
         chosen[person] = low & ((1 << index_bits) - 1)
 
 
-@compiled
-def _fill_table(vector: NDArray[np.int32], table: NDArray[np.int32]) -> None:
-    """Fill table[g, byte] = -Σ of the vector's entries 8g..8g+7 where the byte has a 1, by doubling."""
-    for position in range(table.shape[0]):
-        row = table[position]
-        row[0] = 0
-        for bit in range(8):
-            entry = vector[8 * position + 7 - bit]
-            size = 1 << bit
-            for byte in range(size):
-                row[size + byte] = row[byte] - entry
+@intrinsic
+def _sum_where(_: Any, packed: Any, start: Any, entries: Any) -> Any:
+    """Return the sum, in 32 bits, of entries[i] over the bits i of packed[start:] that are one.
+
+    Bit i is bit i mod 8, from the lowest, of byte ⌊i/8⌋: the order in which a little-endian machine has them,
+    and numba knows no other. packed (m,) of uint8, entries (P,) of int32, P a multiple of 16.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word, lanes = ir.IntType(_LANES), ir.VectorType(ir.IntType(32), _LANES)
+        bits, sources = (
+            cgutils.create_struct_proxy(kind)(context, builder, value=arguments[place])
+            for place, kind in ((0, packed), (2, entries))
+        )
+        words = builder.bitcast(builder.gep(bits.data, [arguments[1]]), word.as_pointer())
+        vectors = builder.bitcast(sources.data, lanes.as_pointer())
+        size = builder.extract_value(sources.shape, 0)
+        nothing = ir.Constant(lanes, None)
+        total = cgutils.alloca_once_value(builder, nothing)
+        with cgutils.for_range(builder, builder.udiv(size, ir.Constant(size.type, _LANES))) as loop:
+            word_here = builder.load(builder.gep(words, [loop.index]), align=1)
+            flags = builder.bitcast(word_here, ir.VectorType(ir.IntType(1), _LANES))
+            here = builder.load(builder.gep(vectors, [loop.index]), align=4)
+            builder.store(builder.add(builder.load(total), builder.select(flags, here, nothing)), total)
+        add_up = cgutils.get_or_insert_function(
+            builder.module,
+            ir.FunctionType(lanes.element, [lanes]),
+            f"llvm.vector.reduce.add.v{_LANES}i32",
+        )
+        return builder.call(add_up, [builder.load(total)])
+
+    return types.int32(packed, types.intp, entries), generate
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""The encoder's heavy step in numpy: score N codewords for each person, take the index at a given place.
+"""The encoder's heavy steps in numpy: embed each point, score N codewords, take the index at a given place.
 
 Scores are one product of ±1 signs with the rotated vector, a small matrix a person, which BLAS does in
 float32: every partial sum stays below 2^23 (docs/wire-format.md), so float32 is exact.
@@ -11,10 +11,37 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.geometry.lift import EXTRA_COORDINATES, lift
+from coterie.geometry.rotation import Rotation
+from coterie.geometry.rounding import rounded
 from coterie.randomizers.codeword import indices_at
 from coterie.wire.stream import SignReader
 
 _SIGNS_AT_A_TIME: Final = 1 << 18  # 1 MB of float32: stays in a core's cache
+
+
+class Embedder:
+    """Makes of quantized points the integers that codewords are scored against; threads may share it.
+
+    Parameters
+    ----------
+    rotation : Rotation
+        Of size P.
+    dimension : int
+        d.
+    count_weight : int
+        b of the lift.
+    """
+
+    def __init__(self, rotation: Rotation, dimension: int, count_weight: int) -> None:
+        self._rotate = rotation.for_width(dimension + EXTRA_COORDINATES)
+        self._count_weight = count_weight
+
+    def __call__(self, quantized: NDArray[np.float64], odd: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Lift, rotate, round and, where `odd` is 1, negate: (n, d), (n,) -> (n, P)."""
+        vectors = rounded(self._rotate(lift(quantized, self._count_weight)))
+        vectors *= (1.0 - 2.0 * odd)[:, None]
+        return vectors
 
 
 class Chooser:

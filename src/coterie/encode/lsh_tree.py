@@ -20,11 +20,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import Coins
 from coterie.encode.base import Encoder
-from coterie.encode.codeword import rounding_shift
 from coterie.encode.people import checked_people
 from coterie.geometry.ball import as_points, quantize
 from coterie.geometry.lift import lift
 from coterie.geometry.rotation import Rotation
+from coterie.geometry.rounding import rounded
 from coterie.geometry.simhash import SimHash
 from coterie.plan import Plan
 from coterie.randomizers.codeword import CODEWORDS
@@ -62,7 +62,6 @@ class LshTreeEncoder(Encoder):
         if parameters.randomizer == "privunit":
             rotation = Rotation.from_key(plan.randomness_key("embedding"), parameters.embedding)
             self._embed = rotation.for_width(self._stream.lifted)
-            self._shift = rounding_shift(parameters.embedding)
 
     def encode_counting(
         self, points: ArrayLike, ids: NDArray[np.uint8] | None, coins: Coins
@@ -145,4 +144,4 @@ class LshTreeEncoder(Encoder):
 
     def _scored(self, body: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the integers that codewords are scored against, as in `codeword`: (n, D) -> (n, P)."""
-        return np.floor((self._embed(body) + (1 << (self._shift - 1))) * 0.5**self._shift)
+        return rounded(self._embed(body))

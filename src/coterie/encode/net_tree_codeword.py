@@ -9,6 +9,8 @@ which m of the 256 indices are the cap; each index is sent with odds A or 2^24, 
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +18,7 @@ from coterie.encode.codeword import IndexEncoder
 from coterie.encode.tree_paths import TreePaths, node_signs
 from coterie.geometry.ball import quantize
 from coterie.geometry.lift import lift
+from coterie.geometry.rounding import rounded
 from coterie.plan import Plan
 from coterie.wire.net_tree_codeword import CodewordTreeStream, codeword_tree_parameters
 from coterie.wire.stream import BlockReader
@@ -46,14 +49,14 @@ class CodewordTreeEncoder(IndexEncoder):
         self._paths = TreePaths(plan, parameters)
 
     def _signed_vectors(
-        self, points: NDArray[np.float64], ids: NDArray[np.uint8]
+        self, points: NDArray[np.float64], ids: NDArray[np.uint8], heavy: ModuleType
     ) -> tuple[NDArray[np.float64], int]:
         quantized, clipped = quantize(points, self._plan.center, self._plan.radius)
         choices = self._stream.choices(ids)
         signs = node_signs(self._paths.of(quantized), choices.root_masks, choices.digit_masks)  # (n, T)
         own = signs[np.arange(len(ids)), choices.levels - 1] * choices.signs
         turned = self._stream.rotated(ids, lift(quantized, self._parameters.count_weight))
-        vectors = self._rounded(turned.astype(np.float64))
+        vectors = rounded(turned.astype(np.float64))
         vectors *= own[:, None]
         return vectors, clipped
 

@@ -61,3 +61,10 @@ def compiled(function: _Function) -> _Function:
     import numba
 
     return cast("_Function", numba.njit(nogil=True)(function))
+
+
+def compiled_in_any_order(function: _Function) -> _Function:
+    """Compile as `compiled` does, and let sums be taken in any order: for doubles that are integers."""
+    import numba
+
+    return cast("_Function", numba.njit(nogil=True, fastmath={"reassoc"})(function))

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie.coins import SimulationCoins
-from coterie.encode.codeword import CodewordEncoder, rounding_shift
+from coterie.encode.codeword import CodewordEncoder
 from coterie.errors import PointError, ReportError
+from coterie.geometry.rounding import rounding_shift
 from coterie.plan import Plan
 from coterie.plan.codeword import CodewordParameters
 from coterie.plan.views import CrossPolytope, Halfspaces, Net
