@@ -42,6 +42,7 @@ from coterie.oracles.rows import rows_of
 from coterie.plan.codeword import CodewordParameters
 from coterie.plan.views import CrossPolytope
 from coterie.wire.kernels import VARIABLE
+from coterie.wire.rows import Rows
 from coterie.wire.stream import SignReader
 
 KERNELS = ["numpy"] + ["numba"] * (importlib.util.find_spec("numba") is not None)
@@ -189,13 +190,17 @@ def measure_floors(plan: Plan, runs: int) -> Iterator[Measurement]:
     if "numba" in KERNELS:
         from coterie.aggregate import kernels_numba
 
-        words = packed.view(">u8").astype(np.uint64)
+        layout = Rows.of(parameters)
+        places = (layout.tickets, layout.masks, layout.firsts)
+        read_blocks = rng.integers(0, 256, size=(PIECE, 16 + size // 8), dtype=np.uint8)
         sums = np.zeros((parameters.rows, size), dtype=np.int32)
-        second = np.zeros((size, size), dtype=np.int64)
-        flips = np.zeros(PIECE, dtype=np.uint8)
+        counts = np.zeros(parameters.rows, dtype=np.int64)
         moment = kernels_numba.SecondMoment(size)
-        parts["unpack and add", "numba"] = lambda: kernels_numba.add_signs(rows, flips, words, sums)
-        parts["VᵀV", "numba"] = lambda: moment.add(words, second)
+        words = read_blocks.view(np.uint64)[:, 2:]
+        parts["unpack and add", "numba"] = lambda: kernels_numba.add_to_rows(
+            read_blocks, *places, sums, counts
+        )
+        parts["VᵀV", "numba"] = lambda: moment.add(words)
     with threadpool_limits(limits=1, user_api="blas"):
         for (name, kernels), function in parts.items():
             seconds = best_seconds(function, 5 * runs)

@@ -22,7 +22,6 @@ from coterie.errors import AggregateError, PlanError
 from coterie.plan.codeword import CodewordParameters
 from coterie.plan.plan import Plan
 from coterie.wire.kernels import Kernels, kernels_of
-from coterie.wire.layout import ID_BYTES
 from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream
 from coterie.wire.workers import default_workers, in_shares
@@ -30,7 +29,7 @@ from coterie.wire.workers import default_workers, in_shares
 SECOND_MOMENT_LIMIT: Final = 1024  # P up to which the second moment is kept
 
 _SIGNS_AT_A_TIME: Final = 1 << 19  # of codewords, a thread: 4,096 reports at P = 128
-_HELD: Final = 1 << 30  # reports whose sums are held in 32 bits before they go to 64: half the memory traffic
+_HELD: Final = 1 << 30  # reports whose sums are held in 32 bits before they go to 64
 _SHARE: Final = 1 << 15  # reports below which a further thread is not worth its own table
 
 
@@ -95,22 +94,17 @@ class CodewordTable(FixedShapes):
 
         def table_of(starts: Iterable[int]) -> CodewordTable:
             table = CodewordTable.zero(self.plan)
-            sums = np.zeros(table.sums.shape, dtype=np.int32)
+            kept = table.second is not None
+            accumulator = heavy.Accumulator(step, stream, layout, parameters.embedding, kept)
             held = 0
-            accumulate = heavy.Accumulator(step, parameters.embedding)
             for start in starts:
                 piece = reports[start : start + step]
-                indices = _indices_of(piece)
-                rows, flips, packed = stream.chosen(
-                    piece[:, :ID_BYTES], indices, layout, parameters.embedding
-                )
-                table.counts += np.bincount(rows, minlength=parameters.rows)
-                accumulate(rows, flips, packed, sums, table.second)
+                accumulator.add(piece)
                 held += len(piece)
                 if held >= _HELD:
-                    table.sums += sums
-                    sums[:] = held = 0
-            table.sums += sums
+                    accumulator.hand_over(table.sums, table.counts, table.second)
+                    held = 0
+            accumulator.hand_over(table.sums, table.counts, table.second)
             return table
 
         workers = default_workers() if workers is None else workers
@@ -163,9 +157,3 @@ def _parameters_of(plan: Plan) -> CodewordParameters:
     if not isinstance(plan.parameters, CodewordParameters):
         raise PlanError(f"this table needs a plan of protocol codeword, got {plan.protocol}")
     return plan.parameters
-
-
-def _indices_of(reports: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return the index of each report, one byte or two: (n, width) -> (n,)."""
-    indices = reports[:, ID_BYTES].astype(np.int64)
-    return indices if reports.shape[1] == ID_BYTES + 1 else (indices << 8) | reports[:, ID_BYTES + 1]

@@ -10,49 +10,62 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from coterie.wire.stream import SignReader
+from coterie.wire.layout import ID_BYTES
+from coterie.wire.rows import Rows
+from coterie.wire.stream import PublicStream, SignReader
 
 
 class Accumulator:
-    """Adds reports to a table, piece by piece, in memory of its own; each thread has one.
+    """Adds reports up, piece by piece, in memory of its own; each thread has one.
+
+    Sums are held in 32 bits, for half the memory traffic: hand them over before 2^31 reports.
 
     Parameters
     ----------
     reports : int
         The most reports in a piece, 2^24 at most.
+    stream : PublicStream
+        Tells the codewords.
+    rows : Rows
+        The rows of the table.
     embedding : int
         P.
+    second : bool
+        Whether the second moment is kept.
     """
 
-    def __init__(self, reports: int, embedding: int) -> None:
+    def __init__(self, reports: int, stream: PublicStream, rows: Rows, embedding: int, second: bool) -> None:
+        self._stream, self._rows = stream, rows
         self._read = SignReader(reports * embedding // 8)
+        self._sums = np.zeros((rows.count, embedding), dtype=np.int32)
+        self._counts = np.zeros(rows.count, dtype=np.int64)
+        self._second = np.zeros((embedding, embedding), dtype=np.int64) if second else None
 
-    def __call__(
-        self,
-        rows: NDArray[np.int64],
-        flips: NDArray[np.uint8],
-        packed: NDArray[np.uint8],
-        sums: NDArray[np.int32],
-        second: NDArray[np.int64] | None,
-    ) -> None:
-        """Add (-1)^flip·v to sums[row] and v·vᵀ to second, for every report's codeword v.
-
-        Parameters
-        ----------
-        rows : ndarray of int64, shape (n,)
-        flips : ndarray of uint8, shape (n,)
-            0 or 1.
-        packed : ndarray of uint8, shape (n, P/8)
-            The codewords.
-        sums : ndarray of int32, shape (rows, P)
-            Added to in place.
-        second : ndarray of int64, shape (P, P), or None
-            Added to in place.
-        """
-        reports = len(rows)
+    def add(self, reports: NDArray[np.uint8]) -> None:
+        """Add (-1)^flip·v to each report's row and v·vᵀ to the second moment: (n, width)."""
+        count, (height, embedding) = len(reports), self._sums.shape
+        rows, flips, packed = self._stream.chosen(
+            reports[:, :ID_BYTES], _indices_of(reports), self._rows, embedding
+        )
         signs = self._read(packed)  # (n, P)
         turns = 1 - 2 * flips.astype(np.float32)
-        one_a_column = csc_array((turns, rows, np.arange(reports + 1)), shape=(len(sums), reports))
-        sums += (one_a_column @ signs).astype(np.int32)
-        if second is not None:
-            second += (signs.T @ signs).astype(np.int64)
+        one_a_column = csc_array((turns, rows, np.arange(count + 1)), shape=(height, count))
+        self._sums += (one_a_column @ signs).astype(np.int32)
+        self._counts += np.bincount(rows, minlength=height)
+        if self._second is not None:
+            self._second += (signs.T @ signs).astype(np.int64)
+
+    def hand_over(
+        self, sums: NDArray[np.int64], counts: NDArray[np.int64], second: NDArray[np.int64] | None
+    ) -> None:
+        """Add what was added up to a table's arrays, (rows, P), (rows,) and (P, P), and begin anew."""
+        for mine, theirs in ((self._sums, sums), (self._counts, counts), (self._second, second)):
+            if mine is not None and theirs is not None:
+                theirs += mine
+                mine[:] = 0
+
+
+def _indices_of(reports: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return the index of each report, one byte or two: (n, width) -> (n,)."""
+    indices = reports[:, ID_BYTES].astype(np.int64)
+    return indices if reports.shape[1] == ID_BYTES + 1 else (indices << 8) | reports[:, ID_BYTES + 1]

@@ -1,21 +1,13 @@
 """The encoder's heavy steps compiled by numba; the same integers as `kernels_numpy`.
 
-A score is a sum over the ones of a codeword, sixteen coordinates an instruction: sixteen bits of the
-codeword are the flags by which entries of the vector are added or not. Compilers do not find that in a loop
-over bits, so it is written in the compiler's own language, for vectors of any machine. The index at a given
+A score is a sum over the ones of a codeword, sixteen at a time (`coterie.wire.lanes`). The index at a given
 place is found without sorting: halve the range of keys and count those below, which is a fixed number of
 vector instructions whatever the scores are.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
-
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from coterie.geometry.ball import SCALE_SQUARED
@@ -23,8 +15,7 @@ from coterie.geometry.lift import point_weight
 from coterie.geometry.rotation import Rotation
 from coterie.geometry.rounding import rounding_shift
 from coterie.wire.kernels import compiled, compiled_in_any_order
-
-_LANES: Final = 16  # bits of a codeword at a time; P is a multiple
+from coterie.wire.lanes import sum_where
 
 _Keys = NDArray[np.int32] | NDArray[np.int64]
 
@@ -157,11 +148,11 @@ def _choose(
     people, count, width = packed.shape
     for person in range(people):
         for i in range(entries.shape[0]):
-            entries[i] = vectors[person, i ^ 7]  # a byte's first coordinate is its highest bit
+            entries[i] = vectors[person, i ^ 7]  # the order of lanes
         codewords = packed[person].reshape(-1)
         for index in range(count):
             # The score negated, halved and shifted: the order is the same, the smallest first.
-            cost = -_sum_where(codewords, index * width, entries)
+            cost = -sum_where(codewords, index * width, entries)
             keys[index] = (cost << index_bits) + index
         # All that a key can be, whatever the scores are (32 bits, and those of the index): places then always
         # name N different indices, on which the privacy of the draw rests.
@@ -175,40 +166,6 @@ def _choose(
             else:
                 low = middle + 1
         chosen[person] = low & ((1 << index_bits) - 1)
-
-
-@intrinsic
-def _sum_where(_: Any, packed: Any, start: Any, entries: Any) -> Any:
-    """Return the sum, in 32 bits, of entries[i] over the bits i of packed[start:] that are one.
-
-    Bit i is bit i mod 8, from the lowest, of byte ⌊i/8⌋: the order in which a little-endian machine has them,
-    and numba knows no other. packed (m,) of uint8, entries (P,) of int32, P a multiple of 16.
-    """
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        word, lanes = ir.IntType(_LANES), ir.VectorType(ir.IntType(32), _LANES)
-        bits, sources = (
-            cgutils.create_struct_proxy(kind)(context, builder, value=arguments[place])
-            for place, kind in ((0, packed), (2, entries))
-        )
-        words = builder.bitcast(builder.gep(bits.data, [arguments[1]]), word.as_pointer())
-        vectors = builder.bitcast(sources.data, lanes.as_pointer())
-        size = builder.extract_value(sources.shape, 0)
-        nothing = ir.Constant(lanes, None)
-        total = cgutils.alloca_once_value(builder, nothing)
-        with cgutils.for_range(builder, builder.udiv(size, ir.Constant(size.type, _LANES))) as loop:
-            word_here = builder.load(builder.gep(words, [loop.index]), align=1)
-            flags = builder.bitcast(word_here, ir.VectorType(ir.IntType(1), _LANES))
-            here = builder.load(builder.gep(vectors, [loop.index]), align=4)
-            builder.store(builder.add(builder.load(total), builder.select(flags, here, nothing)), total)
-        add_up = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(lanes.element, [lanes]),
-            f"llvm.vector.reduce.add.v{_LANES}i32",
-        )
-        return builder.call(add_up, [builder.load(total)])
-
-    return types.int32(packed, types.intp, entries), generate
 
 
 @compiled

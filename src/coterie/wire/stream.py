@@ -70,7 +70,11 @@ class PublicStream:
 
     def reader(self, people: int, first: int, count: int) -> BlockReader:
         """Return `blocks` for up to so many reports at a time, into memory of its own."""
-        return BlockReader(self._cipher, people, first, count)
+        return BlockReader(self.text(people, count), first)
+
+    def text(self, people: int, count: int) -> BlockText:
+        """Return memory for `count` blocks of up to so many reports at a time."""
+        return BlockText(self._cipher, people, count)
 
     def chosen(
         self, ids: NDArray[np.uint8], indices: NDArray[np.int64], rows: Rows, embedding: int
@@ -99,6 +103,39 @@ class PublicStream:
         return cipher_text[:size].reshape(people, count, BLOCK_BYTES)
 
 
+class BlockText:
+    """Memory for what is encrypted and what comes of it, to be used again and again; each thread has one.
+
+    Parameters
+    ----------
+    cipher : Cipher
+        The stream's.
+    people : int
+        The most reports at a time.
+    count : int
+        Blocks of each.
+
+    Attributes
+    ----------
+    plain : ndarray of uint8, shape (people, count, 16)
+        To be written: id ‖ j.
+    """
+
+    __slots__ = ("_cipher_text", "_encryptor", "plain")
+
+    def __init__(self, cipher: Cipher[modes.ECB], people: int, count: int) -> None:
+        self._encryptor = cipher.encryptor()
+        self.plain = np.empty((people, count, BLOCK_BYTES), dtype=np.uint8)
+        # update_into asks for a spare block at the end, and spares the copy that update makes.
+        self._cipher_text = np.empty(self.plain.nbytes + BLOCK_BYTES - 1, dtype=np.uint8)
+
+    def encrypted(self, people: int) -> NDArray[np.uint8]:
+        """Return the blocks of the first reports, (people, count, 16); they hold until the next call."""
+        plain = self.plain[:people]
+        self._encryptor.update_into(plain.reshape(-1).data, self._cipher_text.data)
+        return self._cipher_text[: plain.nbytes].reshape(plain.shape)
+
+
 class BlockReader:
     """`PublicStream.blocks` into memory of its own, for doing it again and again; each thread has one.
 
@@ -107,31 +144,25 @@ class BlockReader:
 
     Parameters
     ----------
-    cipher : Cipher
-        The stream's.
-    people : int
-        The most reports at a time.
-    first, count : int
-        Blocks first, …, first + count - 1 are read.
+    text : BlockText
+        The memory.
+    first : int
+        Blocks first, first + 1, … are read.
     """
 
-    __slots__ = ("_cipher_text", "_encryptor", "_plain")
+    __slots__ = ("_text",)
 
-    def __init__(self, cipher: Cipher[modes.ECB], people: int, first: int, count: int) -> None:
-        self._encryptor = cipher.encryptor()
-        self._plain = np.empty((people, count, BLOCK_BYTES), dtype=np.uint8)
-        self._plain.view(">u4")[:, :, -1] = np.arange(first, first + count)
-        # update_into asks for a spare block at the end, and spares the copy that update makes.
-        self._cipher_text = np.empty(self._plain.nbytes + BLOCK_BYTES - 1, dtype=np.uint8)
+    def __init__(self, text: BlockText, first: int) -> None:
+        self._text = text
+        text.plain.view(">u4")[:, :, -1] = np.arange(first, first + text.plain.shape[1])
 
     def __call__(self, ids: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the blocks of every id: (n, 12) -> (n, count, 16)."""
-        plain, words = self._plain[: len(ids)], np.ascontiguousarray(ids).view(np.uint32)  # (n, 3)
+        plain, words = self._text.plain[: len(ids)], np.ascontiguousarray(ids).view(np.uint32)  # (n, 3)
         # Eight bytes and four: numpy copies numbers far faster than bytes.
         plain.view(np.uint64)[:, :, 0] = np.ascontiguousarray(words[:, :2]).view(np.uint64)
         plain.view(np.uint32)[:, :, 2] = words[:, 2:]
-        self._encryptor.update_into(plain.reshape(-1).data, self._cipher_text.data)
-        return self._cipher_text[: plain.nbytes].reshape(plain.shape)
+        return self._text.encrypted(len(ids))
 
 
 def signs_of(packed: NDArray[np.uint8]) -> NDArray[np.float32]:
