@@ -206,7 +206,9 @@ def from_reports(people: int, dimension: int = 100, clusters: int = 8) -> Figure
     points, _, _ = gaussian_mixture(people, dimension, clusters, SEPARATION, 0, dtype=np.float32)
     plan, figures = Plan.design(dimension, clusters, 1.0, people), Figures()
     reports = Client(plan).encode_many(points)
-    Aggregate(plan).add(speed.random_reports(plan, WARM))
+    warm = Aggregate(plan)
+    warm.add(reports[: WARM * plan.report_width])
+    decode(warm, random_state=0)  # imports what it needs
     with measured(figures):
         table = Aggregate(plan)
         table.add(reports)

@@ -17,7 +17,7 @@ cells that stand clear by themselves; in few dimensions uniform in the ball.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,12 +28,14 @@ from scipy.stats import chi2
 
 from coterie.centers.spectrum import spectrum
 from coterie.oracles.rows import ViewRows, everybody
+from coterie.wire.workers import on_all_cores
 
 FLAT: Final = 12  # dimensions up to which the atoms fill the ball itself
 ATOMS: Final = 4000
 ENTROPY: Final = 100.0  # τ; measured: benchmarks/results/tuning.csv
 _JITTERS: Final = (0.4, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05)  # of the spread, turn by turn
 _STEPS: Final = 60
+_BLOCK: Final = 256  # rows that one core does at a time; the same however many cores there are
 _STOP: Final = 1e-5  # relative decrease of the loss at which a turn ends
 _FALSE_LEAF: Final = 3e-4  # chance that an empty cell proposes atoms
 _NEW_DIRECTION: Final = 0.03  # share of the clear cells' energy that makes a direction of its own
@@ -178,37 +180,67 @@ def reweight(
 ) -> tuple[NDArray[np.float64], float]:
     """Return the weights of largest entropy that explain the rows, (N,), and chi-square per number."""
     count = len(atoms)
-    features = [(view.features(atoms) / view.deviations.astype(np.float32)) for view in views]
     vectors = [
         (view.lifted(atoms) @ part.projection).astype(np.float32)
         for view, part in zip(views, seen, strict=True)
     ]
+    blocks = [
+        block
+        for number, (view, part) in enumerate(zip(views, seen, strict=True))
+        for block in _blocks(number, view, atoms, part.targets)
+    ]
+    with on_all_cores() as map_all:
 
-    def misses(weights: NDArray[np.float64]) -> list[NDArray[np.float32]]:
-        narrow = weights.astype(np.float32)[:, None]
-        return [f.T @ (narrow * v) - part.targets for f, v, part in zip(features, vectors, seen, strict=True)]
+        def misses(weights: NDArray[np.float64]) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+            narrow = weights.astype(np.float32)[:, None]
+            weighted = [narrow * v for v in vectors]
+            return list(map_all(lambda block: block.miss(weighted[block.view]), blocks))
 
-    def loss(logits: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        weights = _softmax(logits)
-        surplus = np.log(np.maximum(weights, 1e-30)) + math.log(count)
-        slope = ENTROPY * (surplus + 1)
-        value = ENTROPY * float(weights @ surplus)
-        for f, v, miss in zip(features, vectors, misses(weights), strict=True):
-            value += 0.5 * float(np.vdot(miss, miss))
-            slope += np.einsum("nr,nr->n", f @ miss, v)
-        return value, weights * (slope - float(weights @ slope))
+        def loss(logits: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+            weights = _softmax(logits)
+            surplus = np.log(np.maximum(weights, 1e-30)) + math.log(count)
+            slope = ENTROPY * (surplus + 1)
+            value = ENTROPY * float(weights @ surplus)
+            for block, (miss, pull) in zip(blocks, misses(weights), strict=True):
+                value += 0.5 * float(np.vdot(miss, miss))
+                slope += np.einsum("nr,nr->n", pull, vectors[block.view])
+            return value, weights * (slope - float(weights @ slope))
 
-    found = minimize(
-        loss,
-        np.zeros(count),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": _STEPS, "maxcor": 20, "ftol": _STOP},
-    )
-    weights = _softmax(found.x)
-    left = misses(weights)
+        found = minimize(
+            loss,
+            np.zeros(count),
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": _STEPS, "maxcor": 20, "ftol": _STOP},
+        )
+        weights = _softmax(found.x)
+        left = [miss for miss, _ in misses(weights)]
     total = sum(float(np.vdot(miss, miss)) for miss in left)
     return weights, total / sum(miss.size for miss in left)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Block:
+    """Some rows of a view: what one core does at a time."""
+
+    view: int
+    features: NDArray[np.float32]  # (N, rows)
+    targets: NDArray[np.float32]  # (rows, r + 2)
+
+    def miss(self, weighted: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return what weighted atoms, (N, r + 2), miss, (rows, r + 2), and how that pulls at each of them."""
+        miss = self.features.T @ weighted - self.targets
+        return miss, self.features @ miss
+
+
+def _blocks(
+    number: int, view: ViewRows, atoms: NDArray[np.float64], targets: NDArray[np.float32]
+) -> Iterator[_Block]:
+    features = view.features(atoms)  # (N, M)
+    features /= view.deviations.astype(np.float32)
+    for start in range(0, len(targets), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        yield _Block(number, np.ascontiguousarray(features[:, rows]), targets[rows])
 
 
 def clear_cells(views: Sequence[ViewRows]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

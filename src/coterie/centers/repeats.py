@@ -14,6 +14,7 @@ from coterie.centers.blobs import BlobFit, Blobs
 from coterie.centers.evidence import Parts, combined, people
 from coterie.centers.population import into_ball, reweight, seen_parts
 from coterie.oracles.rows import ViewRows
+from coterie.wire.workers import on_all_cores
 
 COVERAGE: Final = 0.9  # of the stated radii
 REPEATS: Final = 6  # of the fits
@@ -40,7 +41,6 @@ def distances_of(
     """
     population, blobs, evidence = parts.population, parts.blobs, parts.evidence
     clusters = len(answer.centers)
-    distances, near = np.empty((repeats, clusters)), np.empty((repeats, clusters))
     pure = evidence is not None and evidence.round_groups
     fitted = [view for view in views if view.halfspaces] or list(views)
     expected = []
@@ -49,26 +49,33 @@ def distances_of(
         expected = [view.predicted(points, weights) for view in fitted]
     size = population.basis.shape[1]
     unseen = 0.0 if pure else _UNSEEN * population.floor * (len(population.basis) - size)
-    for turn in range(repeats):
+
+    def repeat(own: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         again = parts
         truth = answer.centers
         if pure and fit is not None and blobs is not None:
-            truth, rows = _possible(fit, blobs, rng)
-            again = replace(parts, blobs=_refit(fit, rows, blobs, truth, rng))
+            truth, rows = _possible(fit, blobs, own)
+            again = replace(parts, blobs=_refit(fit, rows, blobs, truth, own))
         else:
-            noisy = [_with_noise(view, rows, rng) for view, rows in zip(fitted, expected, strict=True)]
+            noisy = [_with_noise(view, rows, own) for view, rows in zip(fitted, expected, strict=True)]
             seen = seen_parts(noisy, population.basis)
             weights = reweight(population.atoms, noisy, seen)[0]
             again = replace(parts, population=replace(population, weights=weights))
             if fit is not None and blobs is not None:
                 index = next(i for i, view in enumerate(fitted) if view is fit.view)
-                again = replace(again, blobs=_refit(fit, expected[index], blobs, blobs.centers, rng))
-        found = combined(again, clusters, rng, any_optimum=True)
+                again = replace(again, blobs=_refit(fit, expected[index], blobs, blobs.centers, own))
+        found = combined(again, clusters, own, any_optimum=True)
         centers = in_order(found.centers, truth)
-        near[turn] = np.linalg.norm((centers if pure else next_optimum(found, truth)) - truth, axis=1)
+        near = np.linalg.norm((centers if pure else next_optimum(found, truth)) - truth, axis=1)
         squares = ((centers - truth) ** 2).sum(axis=1)
-        distances[turn] = np.sqrt((_ROUND_WRONG if pure else _OTHER_WRONG) * squares + unseen)
-    return distances, near
+        return np.sqrt((_ROUND_WRONG if pure else _OTHER_WRONG) * squares + unseen), near
+
+    if not repeats:
+        return np.empty((0, clusters)), np.empty((0, clusters))
+    # Each with a generator of its own, so that it does not matter which of them is done first.
+    with on_all_cores() as map_all:
+        distances, near = zip(*map_all(repeat, rng.spawn(repeats)), strict=True)
+    return np.stack(distances), np.stack(near)
 
 
 def radii_of(distances: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -45,7 +45,7 @@ def scatter_of(
 
     def predicted(missing: float) -> list[NDArray[np.float64]]:
         people = drawn + math.sqrt(missing) * around
-        sums = (view.features(people).T @ view.lifted(people)[:, -1] for view in views)
+        sums = (view.features(people).T @ view.lifted(people)[:, -1].astype(np.float32) for view in views)
         return [rows / (_DRAWN * view.deviations) for rows, view in zip(sums, views, strict=True)]
 
     seen = [view.vectors[:, -1] / view.deviations for view in views]

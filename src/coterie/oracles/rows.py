@@ -90,12 +90,12 @@ class ViewRows:
 
     def features(self, points: NDArray[np.float64]) -> NDArray[np.float32]:
         """Return φ of every row for points of the frame: (n, d) -> (n, M)."""
-        local = self.frame.local(points) * SCALE
+        local = self.frame.local(points)
         if self.halfspaces:
-            signs: NDArray[np.float32] = self.geometry.of(local).astype(np.float32)
+            signs: NDArray[np.float32] = self.geometry.nearly(local)
             return signs if len(self.kept) == signs.shape[1] else signs[:, self.kept]
         inside = np.zeros((len(points), len(self.vectors)), dtype=np.float32)
-        inside[np.arange(len(points)), self.geometry.of(local)] = 1.0
+        inside[np.arange(len(points)), self.geometry.of(local * SCALE)] = 1.0
         return inside
 
     def lifted(self, points: NDArray[np.float64]) -> NDArray[np.float64]:

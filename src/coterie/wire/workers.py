@@ -16,6 +16,7 @@ from typing import Final, TypeVar
 
 _MOST: Final = 16  # beyond this the Python between the heavy steps is the limit
 
+_Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
@@ -79,6 +80,27 @@ def in_shares(function: Callable[[Iterable[int]], _Result], starts: range, worke
         lock, rest = threading.Lock(), iter(starts)
         with ThreadPoolExecutor(workers, initializer=_here.become_share) as pool:
             return list(pool.map(function, [_dealt(rest, lock) for _ in range(workers)]))
+
+
+@contextlib.contextmanager
+def on_all_cores() -> Iterator[Callable[[Callable[[_Item], _Result], Iterable[_Item]], Iterable[_Result]]]:
+    """Yield a `map` whose calls run side by side, in one pool of threads; results come in order.
+
+    For work of a millisecond and more that leaves the interpreter's lock, again and again. A thread that is a
+    share itself, or has one core, gets the plain `map`.
+
+    Examples
+    --------
+    >>> with on_all_cores() as map_all:
+    ...     list(map_all(abs, [-1, 2]))
+    [1, 2]
+    """
+    workers = default_workers()
+    if _here.is_share or workers == 1:
+        yield map
+        return
+    with ThreadPoolExecutor(workers, initializer=_here.become_share) as pool:
+        yield pool.map
 
 
 def _one_blas_thread() -> contextlib.AbstractContextManager[object]:
