@@ -24,6 +24,7 @@ GRIDS = (
     "accuracy",
     "scaling",
     "stated_errors",
+    "certain",
     "shuffle",
     "forecast",
     "records",

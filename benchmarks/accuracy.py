@@ -69,8 +69,8 @@ GRID = (
     Study("n-100k", "mixture", 100_000, 8, shape="tight", bar=_objective(0.33), paper=1.22),
     *(_real("satimage", "satimage", 7, e, role="developed on") for e in (1, 2)),
     *(_real("penbased", "penbased", 10, e, role="developed on") for e in (1, 2)),
-    *(_real("letter", "letter", 10, e, role="reported only") for e in (1, 2)),
-    *(_real("optdigits", "optdigits", 10, e, role="reported only") for e in (1, 2)),
+    *(_real("letter", "letter", 10, e, role="developed on") for e in (1, 2)),
+    *(_real("optdigits", "optdigits", 10, e, role="developed on") for e in (1, 2)),
     Study("ray-eps-1", "ray", MILLION, 2, bar=_objective(0.008)),
     Study("ray-eps-4", "ray", MILLION, 2, 4, bar=_objective(0.002)),
 )

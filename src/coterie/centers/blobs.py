@@ -39,7 +39,8 @@ _OWN_SIGMA_FROM: Final = 2  # the same where each group has its own
 _START_SIGMA: Final = 0.09  # σ·√d
 _LEAST_REST: Final = 0.02  # of rest²: its slope is unbounded at the surface of the ball
 _LEAST_SHARE: Final = 1e-3
-_LEAST_SPREAD: Final = 0.1  # squared, of the centers around the mean
+_LEAST_FARTHEST: Final = 0.1  # squared: how far from the mean centers may lie where that is near the surface
+_LEAST_APART: Final = 0.01  # squared: how near to the mean they may be believed to lie
 _BETTER: Final = 20.0  # chi-square by which another arrangement must be better
 _POLISH_ROUNDS: Final = 8
 _POLISHED: Final = 8  # times at the most
@@ -59,6 +60,7 @@ class Blobs:
     sigma: NDArray[np.float64]  # (k,), deviation of a coordinate inside a group
     errors: NDArray[np.float64]  # (k,), expected squared distance from the truth, if groups are round
     unsure: NDArray[np.float64]  # (k,), what the rounds assumed of a coordinate
+    apart: float  # squared distance of centers from the mean of everybody, as far as the rows tell
     chi: float  # chi-square less the number of numbers
 
     def atoms(
@@ -92,7 +94,7 @@ class BlobFit:
     def __init__(self, view: ViewRows, middle: NDArray[np.float64]) -> None:
         self.view = view
         self.middle = middle  # (d,): before looking, centers lie around the mean of everybody
-        self.prior = len(middle) / max(1 - float(middle @ middle), _LEAST_SPREAD)  # precision of a coordinate
+        self.farthest = max(1 - float(middle @ middle), _LEAST_FARTHEST)  # squared
         self.rows = view.vectors
         self.normals = view.geometry.normals[view.kept]
         self.offsets = view.geometry.offsets[view.kept]
@@ -138,10 +140,15 @@ class BlobFit:
         rounds: int = 14,
         unsure: float = 0.7,
         sigma: NDArray[np.float64] | None = None,
+        apart: float | None = None,
         probes: int = 3,
         own_spreads: bool = False,
     ) -> Blobs:
         """Fit from a start whose centers may be off by about `unsure`.
+
+        Centers are drawn to the mean of everybody, the more so the less the rows tell of them and the nearer
+        the others lie to it: after every round the squared distance that is expected beforehand, `apart`, is
+        that of the centers as they are then believed to be (expectation maximization).
 
         Spreads grow and shrink together unless `own_spreads` says that each group's is fitted by itself,
         which needs centers that are nearly right: a wide one soon swallows its neighbours.
@@ -154,16 +161,17 @@ class BlobFit:
         spread = start if sigma is None else sigma
         doubt = np.full(clusters, unsure / math.sqrt(dimension))
         errors = np.full(clusters, unsure**2)
+        apart = self.farthest if apart is None else apart
         for turn in range(rounds):
-            step, errors, signs, lifted = self._step(centers, shares, spread, doubt, signs_of_probes)
+            step, errors, signs, lifted = self._step(centers, shares, spread, doubt, signs_of_probes, apart)
             centers = into_ball(centers + _STEP * step)
+            apart = self._apart(centers, errors)
             shares = self._shares(signs, lifted)
             doubt = np.maximum(np.sqrt(errors / dimension), _CALMER * doubt)
             if turn >= (_OWN_SIGMA_FROM if own_spreads else _SIGMA_FROM):
-                spread = np.maximum(self._spread(centers, shares, spread, own_spreads), 0.25 * doubt)
-        return Blobs(
-            centers, shares, spread, errors, doubt, self.chi(centers, shares, spread, doubt) - self.rows.size
-        )
+                spread = np.maximum(self._spread(centers, shares, spread, apart, own_spreads), 0.25 * doubt)
+        chi = self.chi(centers, shares, spread, doubt) - self.rows.size
+        return Blobs(centers, shares, spread, errors, doubt, apart, chi)
 
     def polish(self, blobs: Blobs, start: NDArray[np.float64], probes: int = 1) -> Blobs:
         """Fit once more from centers that are nearly right, (k, d)."""
@@ -173,6 +181,7 @@ class BlobFit:
             rounds=_POLISH_ROUNDS,
             unsure=0.15,
             sigma=blobs.sigma,
+            apart=blobs.apart,
             probes=probes,
             own_spreads=True,
         )
@@ -188,18 +197,27 @@ class BlobFit:
         miss = self.rows - self.predicted(centers, shares, sigma, unsure)[0]
         return float(np.einsum("ij,ij,i->", miss, miss, self.weights))
 
+    def _apart(self, centers: NDArray[np.float64], errors: NDArray[np.float64]) -> float:
+        squares = ((centers - self.middle) ** 2).sum(axis=1) + np.minimum(errors, 1.0)
+        return float(np.clip(squares.mean(), _LEAST_APART, self.farthest))
+
     def _spread(
-        self, centers: NDArray[np.float64], shares: NDArray[np.float64], sigma: NDArray[np.float64], own: bool
+        self,
+        centers: NDArray[np.float64],
+        shares: NDArray[np.float64],
+        sigma: NDArray[np.float64],
+        apart: float,
+        own: bool,
     ) -> NDArray[np.float64]:
         """Return likelier spreads, (k,): all of them wider or narrower and then, if asked, each."""
         known = _Known(self.normals @ centers.T, self.rows[:, : centers.shape[1]] @ centers.T)
-        best = self._surprise(centers, shares, sigma, known)
+        best = self._surprise(centers, shares, sigma, apart, known)
         for chosen in (slice(None), *(range(len(shares)) if own else ())):
             tried = sigma
             for factor in _SIGMA_FACTORS:
                 other = sigma.copy()
                 other[chosen] *= factor
-                surprise = self._surprise(centers, shares, other, known)
+                surprise = self._surprise(centers, shares, other, apart, known)
                 if surprise < best:
                     best, tried = surprise, other
             sigma = tried
@@ -210,6 +228,7 @@ class BlobFit:
         centers: NDArray[np.float64],
         shares: NDArray[np.float64],
         sigma: NDArray[np.float64],
+        apart: float,
         known: _Known,
     ) -> float:
         """Return -2 times the logarithm of the likelihood of a spread, the centers integrated out (Laplace).
@@ -224,17 +243,21 @@ class BlobFit:
         squares = self._squares + bulge * (bulge * self.lengths - 2 * self._along)
         squares += np.einsum("mk,mk->m", sides, sides @ (lifted @ lifted.T) - 2 * seen)
         squares += 2 * point * bulge * np.einsum("mk,mk->m", sides, known.heights)
-        volume = float(np.log(self._curvature(shares, signs, slopes)).sum())
+        volume = float(np.log(self._curvature(shares, signs, slopes, apart)).sum())
         return float(self.weights @ squares + dimension * volume)
 
     def _curvature(
-        self, shares: NDArray[np.float64], signs: NDArray[np.float64], slopes: NDArray[np.float64]
+        self,
+        shares: NDArray[np.float64],
+        signs: NDArray[np.float64],
+        slopes: NDArray[np.float64],
+        apart: float,
     ) -> NDArray[np.float64]:
         """Return the mean diagonal element of each center's block of the matrix: (k,)."""
         dimension = self.normals.shape[1]
         strength = self.view.lift.point**2 * (self.weights @ signs**2)
         strength += (self.weights * self.lengths) @ slopes**2 / dimension
-        curvature: NDArray[np.float64] = shares**2 * strength + self.prior
+        curvature: NDArray[np.float64] = shares**2 * strength + dimension / apart
         return curvature
 
     def residual(self, blobs: Blobs, points: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -252,6 +275,7 @@ class BlobFit:
         sigma: NDArray[np.float64],
         unsure: NDArray[np.float64],
         probes: NDArray[np.float64],
+        apart: float,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Return a Gauss-Newton step, (k, d), and the traces of the inverse matrix's blocks, (k,)."""
         point, dimension = self.view.lift.point, centers.shape[1]
@@ -259,7 +283,7 @@ class BlobFit:
         miss = (self.rows - rows) * self.weights[:, None]
         sides, turns = signs * shares, slopes * shares
         falling = -(point**2) * centers / lifted[:, -1:]  # slope of the last coordinate
-        prior = self.prior
+        prior: float = dimension / apart  # precision of a coordinate
 
         gram, between = lifted @ lifted.T, (sides.T * self.weights) @ sides  # (k, k) each
 
@@ -285,7 +309,7 @@ class BlobFit:
             along = np.tensordot(sides, np.matmul(moved, lifted.T), axes=(1, 1)) + turned @ gram
             return backward(sums, along * self.weights[:, None, None]) + prior * moves
 
-        scale = 1 / self._curvature(shares, signs, slopes)
+        scale = 1 / self._curvature(shares, signs, slopes, apart)
         told = backward((sides.T @ miss)[None], (miss @ lifted.T)[:, None])
         right = np.concatenate([told - prior * (centers - self.middle), probes])
         solved = _conjugate_gradients(matrix, right, scale[:, None])
@@ -323,7 +347,9 @@ def search(
         centers = best.centers.copy()
         centers[moved] = population.inner[fit.residual(best, population.inner).argmax()]
         shares = np.maximum(best.shares, 0.3 / len(centers))
-        other = fit.fit(centers, shares / shares.sum(), rounds=10, unsure=0.35, sigma=best.sigma)
+        other = fit.fit(
+            centers, shares / shares.sum(), rounds=10, unsure=0.35, sigma=best.sigma, apart=best.apart
+        )
         if other.chi < best.chi - _BETTER:
             best, failed = other, []
         else:

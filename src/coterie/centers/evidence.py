@@ -35,6 +35,9 @@ _EXPECTED_DEVIATION: Final = 0.2
 _SIDES: Final = 0.25  # of the way from one broad group to the answer
 _SURE: Final = 3.0  # chi-square per fitted number by which blobs beat one group; noise alone gives about 1
 _SPARE: Final = 2.0  # the same, that one center of two wins at the least; a spare one was seen to win 1.2
+_CLEARLY: Final = 5.0  # chi-square per fitted number of the subspace by which sure blobs beat the population
+_WITHIN: Final = 2.0  # deviations of chi-square by which sure blobs may miss the rows
+_KNOWN: Final = 0.09  # of the squared distance of centers from the mean: what sure blobs may be wrong
 _LEANS: Final = 5.5  # deviations; noise alone was seen to reach 3.8, groups hardly found 8.5
 
 
@@ -43,6 +46,7 @@ class Evidence:
     """Which of the two explanations to trust, and how far."""
 
     round_groups: bool  # the blobs explain the rows better, though they have fewer numbers to do so
+    sure: bool  # so much better, and within their noise, that the groups are round and found
     inside: float  # α in the subspace, 0 to 1
     outside: float  # α outside it, 0 to 1
 
@@ -68,6 +72,7 @@ def weigh(
     """Weigh blobs against the population, by the rows both were fitted to and by cells."""
     basis = population.basis
     round_groups = _blobs_do(fit, blobs, population)
+    sure = round_groups and _certain(fit, blobs, population)
     points, weights = blobs.atoms(ATOMS_EACH, rng)
     along, size, out_along, out_size = 0.0, 0.0, 0.0, 0.0
     for view in cells:
@@ -93,7 +98,7 @@ def weigh(
     prior = 1 / _EXPECTED_DEVIATION**2
     alpha = float(np.clip((along + _EXPECTED * prior) / (size + prior), 0, 1))
     beyond = float(np.clip((out_along + alpha * prior) / (out_size + prior), 0, 1))
-    return Evidence(round_groups, alpha, beyond)
+    return Evidence(round_groups, sure, alpha, beyond)
 
 
 def combined(parts: Parts, clusters: int, rng: np.random.Generator, *, any_optimum: bool = False) -> Answer:
@@ -130,13 +135,34 @@ def _blobs_do(fit: BlobFit, blobs: Blobs, population: Cloud) -> bool:
 
     Both are judged on the same rows, in the part that the population explains: not on those of other tables.
     """
+    ours, theirs, _ = _misfits(fit, blobs, population)
+    return ours <= theirs
 
-    def misfit(rows: NDArray[np.float64]) -> float:  # (M, D)
+
+def _certain(fit: BlobFit, blobs: Blobs, population: Cloud) -> bool:
+    """Say whether the groups are round and found beyond doubt.
+
+    Where few people answered nearly everything explains the rows, and blobs of people who form no round
+    groups, or at a wrong optimum, seem as good as true ones: what they claim of their errors is then far too
+    little. So they must win clearly over the population, miss no more than noise does, and know their centers
+    well compared with how far apart those lie. (benchmarks/results/certain.csv)
+    """
+    ours, theirs, numbers = _misfits(fit, blobs, population)
+    clearly = theirs - ours >= _CLEARLY * len(blobs.shares) * population.basis.shape[1]
+    within = ours - numbers <= _WITHIN * math.sqrt(2 * numbers)
+    squares = ((blobs.centers - fit.middle) ** 2).sum(axis=1)
+    return clearly and within and float(blobs.shares @ blobs.errors) <= _KNOWN * float(blobs.shares @ squares)
+
+
+def _misfits(fit: BlobFit, blobs: Blobs, population: Cloud) -> tuple[float, float, int]:
+    """Return chi-square of the blobs, that of the population, and of how many numbers."""
+
+    def misfit(rows: NDArray[np.float64]) -> tuple[float, int]:  # (M, D)
         (left,) = seen_parts([replace(fit.view, vectors=fit.rows - rows)], population.basis)
-        return float((left.targets**2).mean())
+        return float((left.targets.astype(np.float64) ** 2).sum()), left.targets.size
 
-    theirs = fit.view.predicted(population.atoms, population.weights)
-    return misfit(fit.predicted(blobs.centers, blobs.shares, blobs.sigma, blobs.unsure)[0]) <= misfit(theirs)
+    ours, numbers = misfit(fit.predicted(blobs.centers, blobs.shares, blobs.sigma, blobs.unsure)[0])
+    return ours, misfit(fit.view.predicted(population.atoms, population.weights))[0], numbers
 
 
 def better_than_one(
@@ -184,7 +210,7 @@ def missing(fit: BlobFit, blobs: Blobs, population: Cloud, evidence: Evidence) -
     centers = np.vstack([blobs.centers, population.inner[scores.argmax()]])
     shares = np.append(blobs.shares * (1 - 1 / clusters), 1 / clusters)
     sigma = np.append(blobs.sigma, np.median(blobs.sigma))
-    more = fit.fit(centers, shares, rounds=10, unsure=0.35, sigma=sigma, probes=1)
+    more = fit.fit(centers, shares, rounds=10, unsure=0.35, sigma=sigma, apart=blobs.apart, probes=1)
     return peak if _blobs_do(fit, more, population) else 0.0
 
 

@@ -39,9 +39,12 @@ def distances_of(
     The first is from the best optimum that k-means happened to find, which may be another; the second from
     the optimum next to the answer, which noise alone has moved.
     """
-    population, blobs, evidence = parts.population, parts.blobs, parts.evidence
+    evidence = parts.evidence
+    pure = evidence is not None and evidence.sure
+    if evidence is not None:  # groups that may not be round: as uncertain as anything
+        parts = replace(parts, evidence=replace(evidence, round_groups=pure))
+    population, blobs = parts.population, parts.blobs
     clusters = len(answer.centers)
-    pure = evidence is not None and evidence.round_groups
     fitted = [view for view in views if view.halfspaces] or list(views)
     expected = []
     if not pure:

@@ -143,7 +143,9 @@ def test_the_better_of_two_starts_is_taken(two_in_one):
 
 def test_atoms_scatter_as_the_group_does_and_as_its_center_may_be_wrong():
     centers = np.array([np.zeros(DIMENSION), 0.3 * np.eye(DIMENSION)[0]])
-    blobs = Blobs(centers, np.array([0.25, 0.75]), np.full(2, 0.01), np.array([0.0, 0.12]), np.zeros(2), 0.0)
+    blobs = Blobs(
+        centers, np.array([0.25, 0.75]), np.full(2, 0.01), np.array([0.0, 0.12]), np.zeros(2), 1.0, 0.0
+    )
     points, weights = blobs.atoms(2000, np.random.default_rng(0))
     assert weights.sum() == pytest.approx(1)
     assert weights[:2000].sum() == pytest.approx(0.25)
@@ -179,7 +181,7 @@ def test_a_step_solves_the_normal_equations_of_all_rows_and_coordinates(simulate
     centers, shares = true + 0.1 * rng.standard_normal((2, 3)), np.array([0.4, 0.6])
     sigma, unsure = np.array([0.05, 0.1]), np.array([0.2, 0.1])
     probes = np.sign(rng.standard_normal((2, 2, 3)))
-    step, errors, signs, lifted = fit._step(centers, shares, sigma, unsure, probes)
+    step, errors, signs, lifted = fit._step(centers, shares, sigma, unsure, probes, 0.3)
 
     rows, _, slopes, _ = fit.predicted(centers, shares, sigma, unsure)
     point, root = view.lift.point, np.sqrt(fit.weights)[:, None]
@@ -192,8 +194,9 @@ def test_a_step_solves_the_normal_equations_of_all_rows_and_coordinates(simulate
             turned = np.outer(slopes[:, group] * shares[group] * fit.normals[:, axis], lifted[group])
             jacobian[:, :, group, axis] = root * (direct + turned)
     whole = jacobian.reshape(rows.size, 6)
-    matrix = whole.T @ whole + fit.prior * np.eye(6)
-    right = whole.T @ (root * (fit.rows - rows)).ravel() - fit.prior * (centers - fit.middle).ravel()
+    prior = 3 / 0.3  # three coordinates, a squared distance of 0.3 expected beforehand
+    matrix = whole.T @ whole + prior * np.eye(6)
+    right = whole.T @ (root * (fit.rows - rows)).ravel() - prior * (centers - fit.middle).ravel()
     assert step.ravel() == pytest.approx(np.linalg.solve(matrix, right), rel=0.05, abs=1e-4)
     inverse = [np.linalg.solve(matrix, probe.ravel()).reshape(2, 3) for probe in probes]
     expected = np.mean([(a * b).sum(axis=1) for a, b in zip(probes, inverse, strict=True)], axis=0)
@@ -201,6 +204,16 @@ def test_a_step_solves_the_normal_equations_of_all_rows_and_coordinates(simulate
 
     known = _Known(fit.normals @ centers.T, fit.rows[:, :3] @ centers.T)
     _, signs, slopes, _ = fit.predicted(centers, shares, sigma, np.zeros(2))
-    volume = np.log(fit._curvature(shares, signs, slopes)).sum()
+    volume = np.log(fit._curvature(shares, signs, slopes, 0.3)).sum()
     plain = fit.chi(centers, shares, sigma, np.zeros(2)) + 3 * volume
-    assert fit._surprise(centers, shares, sigma, known) == pytest.approx(plain, rel=1e-9)
+    assert fit._surprise(centers, shares, sigma, 0.3, known) == pytest.approx(plain, rel=1e-9)
+
+
+@pytest.mark.parametrize(("reach", "least", "most"), [(0.2, 0.01, 0.1), (0.8, 0.2, 0.4)])
+def test_how_far_apart_centers_lie_is_learned_from_the_rows(simulate, round_groups, reach, least, most):
+    points, true = round_groups(3, 8, spread=0.03, count=20_000)
+    points, true = points * reach, true * reach
+    fit = BlobFit(simulate(points)[0], points.mean(axis=0))
+    blobs = fit.fit(into_ball(true), np.full(3, 1 / 3), unsure=0.3)
+    assert least < ((true - points.mean(axis=0)) ** 2).sum(axis=1).mean() < most
+    assert least < blobs.apart < most < fit.farthest  # where it began

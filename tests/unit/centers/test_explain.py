@@ -73,7 +73,7 @@ def test_the_cells_deny_round_groups_where_there_are_none(simulate, shape):
     assert parts.evidence.inside < 0.2
     assert not parts.evidence.round_groups
     answer = combined(parts, 4, rng())
-    believed = replace(parts, evidence=Evidence(True, 1.0, 1.0))
+    believed = replace(parts, evidence=Evidence(True, True, 1.0, 1.0))
     assert cost(points, answer.centers) < 1.05 * cost(points, combined(believed, 4, rng()).centers)
 
 
@@ -85,8 +85,63 @@ def test_the_cells_confirm_round_groups_and_the_blobs_are_better(simulate, round
     assert parts.evidence.outside > 0.6
     answer = combined(parts, 4, rng())
     np.testing.assert_array_equal(answer.centers, parts.blobs.centers)
-    denied = replace(parts, evidence=Evidence(False, 0.0, 0.0))
+    denied = replace(parts, evidence=Evidence(False, False, 0.0, 0.0))
     assert cost(points, combined(denied, 4, rng()).centers) > 2 * cost(points, answer.centers)
+
+
+def test_round_groups_are_sure_where_many_people_form_them(simulate, round_groups):
+    points, _ = round_groups(4, DIMENSION)
+    assert explanations(simulate(points, 10**6), 4).evidence.sure
+    assert not explanations(simulate(points, 20_000), 4).evidence.sure
+
+
+def test_people_who_form_no_round_groups_are_never_sure_to(simulate):
+    """Few enough of them, and blobs explain the rows as well as anything; that is not yet evidence."""
+    along = 0.4 * 0.7 ** np.arange(DIMENSION)
+    broad = into_ball(np.random.default_rng(2).standard_normal((4000, DIMENSION)) * along)
+    seen = [explanations(simulate(broad, 60_000, seed), 4).evidence for seed in range(4)]
+    assert any(one.round_groups for one in seen)
+    assert not any(one.sure for one in seen)
+
+
+def test_sure_blobs_win_clearly_miss_no_more_than_noise_and_know_their_centers(
+    simulate, round_groups, monkeypatch
+):
+    points, _ = round_groups(3, DIMENSION)
+    views = simulate(points, 10**6)
+    parts, fit = explanations(views, 3), BlobFit(views[0], np.zeros(DIMENSION))
+    population, blobs = parts.population, parts.blobs
+    fitted, numbers = 3 * population.basis.shape[1], 10_000
+
+    def sure(ours, theirs, blobs=blobs):
+        monkeypatch.setattr(evidence, "_misfits", lambda *_: (ours, theirs, numbers))
+        return evidence._certain(fit, blobs, population)
+
+    assert sure(numbers, numbers + 5 * fitted)
+    assert not sure(numbers, numbers + 5 * fitted - 1)
+    noise = math.sqrt(2 * numbers)
+    assert sure(numbers + 1.9 * noise, 2 * numbers)
+    assert not sure(numbers + 2.1 * noise, 2 * numbers)
+    apart = ((blobs.centers - fit.middle) ** 2).sum(axis=1)
+    assert sure(numbers, 2 * numbers, replace(blobs, errors=0.08 * apart))
+    assert not sure(numbers, 2 * numbers, replace(blobs, errors=0.1 * apart))
+
+
+def test_errors_are_wider_where_groups_are_not_sure(simulate, round_groups):
+    points, _ = round_groups(3, DIMENSION)
+    views = simulate(points, 10**6)
+    parts, fit = explanations(views, 3), BlobFit(views[0], np.zeros(DIMENSION))
+    answer = combined(parts, 3, rng())
+    assert parts.evidence.round_groups
+    radii = [
+        repeats.radii_of(
+            repeats.distances_of(
+                views, fit, replace(parts, evidence=replace(parts.evidence, sure=sure)), answer, rng(), 4
+            )[0]
+        )
+        for sure in (True, False)
+    ]
+    assert (radii[1] > 1.3 * radii[0]).all()
 
 
 def test_the_two_are_compared_on_the_same_rows(simulate, round_groups):
@@ -136,7 +191,7 @@ def test_evidence_without_rows_stays_at_what_was_expected(simulate, round_groups
 
 def test_between_the_two_the_answer_is_k_means_on_both(simulate, round_groups):
     points, _ = round_groups(3, DIMENSION, spread=0.4)
-    parts = replace(explanations(simulate(points, 10**6), 3), evidence=Evidence(False, 0.4, 1.0))
+    parts = replace(explanations(simulate(points, 10**6), 3), evidence=Evidence(False, False, 0.4, 1.0))
     answer = combined(parts, 3, rng())
     population = parts.population
     count = len(population.inner)
@@ -144,7 +199,8 @@ def test_between_the_two_the_answer_is_k_means_on_both(simulate, round_groups):
     assert answer.weights[count:].sum() == pytest.approx(0.4)
     np.testing.assert_array_equal(answer.points[:count], population.inner)
     alone = [
-        combined(replace(parts, evidence=Evidence(False, e, 1.0)), 3, rng()).centers for e in (0.0, 0.49)
+        combined(replace(parts, evidence=Evidence(False, False, e, 1.0)), 3, rng()).centers
+        for e in (0.0, 0.49)
     ]
     assert distances(alone[0], answer.centers).max() > 0
     assert cost(points, answer.centers) < 1.1 * min(cost(points, centers) for centers in alone)

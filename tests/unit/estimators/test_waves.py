@@ -36,7 +36,9 @@ def test_everybody_is_asked_once_and_the_later_ones_about_a_smaller_ball(model):
     assert model.labels_.shape == (30_000,)
 
 
-@pytest.mark.filterwarnings("ignore:Only 2 of 3 centers")  # whether the third stands clear is a matter of luck
+@pytest.mark.filterwarnings(
+    "ignore:Only 2 of 3 centers"
+)  # whether the third stands clear is a matter of luck
 def test_one_round_is_the_default_and_one_plan():
     model = LocalKMeans(3, epsilon=4.0, radius=100.0, random_state=0).fit(X)
     assert model.plans_ == (model.plan_,)
