@@ -64,13 +64,14 @@ def multi_freq_ldpy(people: int) -> Figures:
     return figures
 
 
-def scikit_learn(points: str, clusters: int, mini_batch: bool) -> Figures:
+def scikit_learn(points: str, clusters: int, mini_batch: bool, threads: int | None = None) -> Figures:
     """k-means on everybody's points in the open."""
     from sklearn.cluster import KMeans, MiniBatchKMeans
+    from threadpoolctl import threadpool_limits
 
     rows, figures = np.load(points), Figures(version=version("scikit-learn"))
     model = (MiniBatchKMeans if mini_batch else KMeans)(clusters, n_init=10, random_state=0)
-    with measured(figures):
+    with threadpool_limits(threads), measured(figures):
         model.fit(rows)
     return {**figures, "objective": float(model.inertia_) / len(rows)}
 

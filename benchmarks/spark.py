@@ -2,11 +2,12 @@
 
     python -m benchmarks spark                     10^7 reports, 5 % of them duplicates, d = 100
     python -m benchmarks spark --reports 1000000 --executors 3 --kill-after 0
-
+    python tools/postgres.py run -- bash -c 'python -m benchmarks spark --store $COTERIE_POSTGRES'
 
 A local cluster: this machine plays master and executors, each executor a process of its own (a JVM, and
 Python beside it). When a part of the tasks has ended, one executor is killed (SIGKILL) with everything it
-had; Spark starts another and does its work again. Printed, as JSON, and written: times, the executors' CPU
+had; Spark starts another and does its work again. With --store the reports are put into a collector's store,
+an empty one, and read from there. Printed, as JSON, and written: times, the executors' CPU
 seconds (JVM and Python, start and compilation included), and whether tables and counts are those of `inline`.
 """
 
@@ -21,16 +22,21 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from coterie.aggregate import Aggregate
+from coterie.collect.intake import IntakeCounts
 from coterie.engines import engine
+from coterie.engines.base import Engine
 from coterie.engines.spark import Spark
 from coterie.plan import Plan
+from coterie.store import open_store
+from coterie.store.base import Counts
 from coterie.wire.forms import report_form
-from coterie.wire.report_file import writing_reports
+from coterie.wire.report_file import ReportFile, writing_reports
 
 RESULT = Path(__file__).parent / "results" / "spark.json"
 _BACKEND = b"CoarseGrainedExecutorBackend"
@@ -163,6 +169,16 @@ def write_files(
     return paths
 
 
+def put_into_store(address: str, plan: Plan, paths: Sequence[Path]) -> None:
+    """Put all reports into a store as a collector would, a batch at a time."""
+    with open_store(address) as store:
+        store.put_plan(plan)
+        for path in paths:
+            for rows in ReportFile.open(path, plan).chunks(100_000):
+                for problem in store.append([(plan.id, rows)]):
+                    assert problem is None, problem
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -175,38 +191,53 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, default=RESULT)
     parser.add_argument("--dimension", type=int, default=100)
+    parser.add_argument("--store", help="a folder or postgresql://…: read from this collector's store")
     given = parser.parse_args()
     plan = Plan.design(given.dimension, 10, 1.0, given.reports)
     with tempfile.TemporaryDirectory(prefix="coterie-") as folder:
         paths = write_files(Path(folder), plan, given.reports, given.files, 0.05, seed=0)
+        stored_s = 0.0
+        if given.store:
+            started = time.perf_counter()
+            put_into_store(given.store, plan, paths)
+            stored_s = time.perf_counter() - started
+
+        def counted(by: Engine) -> tuple[Aggregate, IntakeCounts | Counts]:
+            if given.store:
+                table, study = by.count_store(given.store, plan.id)
+                return table, study.counts
+            return by.count(plan, paths)
+
         started = time.perf_counter()
-        expected = engine("inline").count(plan, paths)
+        expected, their_counts = counted(engine("inline"))
         inline_s = time.perf_counter() - started
         master, settings = cluster(given.executors, given.memory)
         started = time.perf_counter()
         with cpu_seconds() as used, killing(given.kill_after or 1 << 30) as killed:
-            found = Spark(master, settings=settings).count(plan, paths)
+            found, counts = counted(Spark(master, settings=settings))
         spark_s = time.perf_counter() - started
-    same = found.table.to_bytes() == expected.table.to_bytes()
+    same = found.to_bytes() == expected.to_bytes()
     facts = {
-        "reports": found.counts.read,
-        "files": found.counts.files,
-        "duplicates": found.counts.duplicates,
-        "conflicting": found.counts.conflicting,
-        "counted": found.table.count,
+        "reports": counts.received if isinstance(counts, Counts) else counts.read,
+        "files": given.files,
+        "duplicates": counts.duplicates,
+        "conflicting": counts.conflicting,
+        "counted": found.count,
+        "source": "files" if not given.store else given.store.partition(":")[0],
+        "stored_s": round(stored_s, 1),
         "executors": given.executors,
         "killed_after_tasks": killed.after_tasks if killed.process else None,
-        "table_bytes": len(found.table.to_bytes()),
+        "table_bytes": len(found.to_bytes()),
         "inline_s": round(inline_s, 1),
         "spark_s": round(spark_s, 1),
         "executors_cpu_s": round(sum(used.values()), 1),
         "same_bits": same,
-        "same_counts": found.counts == expected.counts,
+        "same_counts": counts == their_counts,
     }
     print(json.dumps(facts, indent=1))
     given.out.write_text(json.dumps(facts, indent=1) + "\n")
     assert same
-    assert found.counts == expected.counts
+    assert counts == their_counts
     assert (killed.process is not None) == (given.kill_after > 0)
 
 

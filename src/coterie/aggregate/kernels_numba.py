@@ -38,7 +38,8 @@ class Accumulator:
     def add(self, reports: NDArray[np.uint8]) -> None:
         """Add reports: (n, width)."""
         rows = self._rows
-        write_text(np.ascontiguousarray(reports), self._text.plain.view(np.uint64))
+        # Writeable, at the cost of a copy: for arrays that are not, numba would compile everything once more.
+        write_text(np.require(reports, requirements="CW"), self._text.plain.view(np.uint64))
         blocks = self._text.encrypted(len(reports))
         blocks = blocks.reshape(len(reports), -1)
         add_to_rows(blocks, rows.tickets, rows.masks, rows.firsts, self._sums, self._counts)
