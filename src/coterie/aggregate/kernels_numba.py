@@ -39,7 +39,7 @@ class Accumulator:
         """Add reports: (n, width)."""
         rows = self._rows
         # Writeable, at the cost of a copy: for arrays that are not, numba would compile everything once more.
-        write_text(np.require(reports, requirements="CW"), self._text.plain.view(np.uint64))
+        write_text(np.require(reports, requirements=["C", "W"]), self._text.plain.view(np.uint64))
         blocks = self._text.encrypted(len(reports))
         blocks = blocks.reshape(len(reports), -1)
         add_to_rows(blocks, rows.tickets, rows.masks, rows.firsts, self._sums, self._counts)

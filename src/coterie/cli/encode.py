@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from coterie.cli.points import open_points
-from coterie.cli.records import open_records
+from coterie.cli.people import Header, open_people
 from coterie.cli.screen import Force, Json, caution, check_output, counted, print_json, progress, say
 from coterie.encode import Client
 from coterie.errors import PointError
@@ -28,10 +27,7 @@ def run(
     ],
     plan: Annotated[Path, typer.Option(help="The plan to answer.")],
     out: Annotated[Path, typer.Option(help="Where to write the reports.")],
-    header: Annotated[
-        bool | None,
-        typer.Option("--header/--no-header", help="Whether a CSV's first line names columns. Default: look."),
-    ] = None,
+    header: Header = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -43,13 +39,7 @@ def run(
     check_output(out, force, (points, plan))
     contract = Plan.load(plan)
     client = Client(contract)
-    named = contract.features is not None and points.suffix.lower() != ".npy"
-    if named and header is False:
-        raise PointError("records need a first line that names the columns: leave out --no-header")
-    if named and contract.features is not None:
-        source = open_records(points, contract.features)
-    else:
-        source = open_points(points, contract.dimension, header)
+    source = open_people(points, contract, header)
     caution(
         "many points in one file is a simulation or a bulk test. Without a ledger epsilon "
         f"{contract.epsilon:g} holds for each call{_MIXED.get(contract.model, '')}: encoding the same people "

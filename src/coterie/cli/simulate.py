@@ -9,8 +9,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from coterie.cli.points import open_points
-from coterie.cli.records import open_records
+from coterie.cli.people import Header, open_people
 from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say
 from coterie.errors import PointError
 from coterie.plan import Plan
@@ -34,10 +33,7 @@ def run(
     device: Annotated[
         str | None, typer.Option(help="By law: where PyTorch does the products, cuda for instance.")
     ] = None,
-    header: Annotated[
-        bool | None,
-        typer.Option("--header/--no-header", help="Whether a CSV's first line names columns. Default: look."),
-    ] = None,
+    header: Header = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -67,13 +63,11 @@ def run(
 
 def _all_points(path: Path, plan: Plan, header: bool | None) -> NDArray[np.float64]:
     """Return everything in a file as points, (m, d)."""
-    if plan.features is not None and path.suffix.lower() != ".npy":
-        chunks = [plan.features.points(chunk) for chunk, _ in open_records(path, plan.features).chunks()]
-    else:
-        chunks = [
-            np.asarray(chunk, dtype=np.float64)
-            for chunk, _ in open_points(path, plan.dimension, header).chunks()
-        ]
+    schema = None if path.suffix.lower() == ".npy" else plan.features
+    chunks = [
+        np.asarray(chunk, dtype=np.float64) if schema is None else schema.points(chunk)
+        for chunk, _ in open_people(path, plan, header).chunks()
+    ]
     if not chunks:
         raise PointError(f"{path}: expected one row per point, found no rows")
     return np.concatenate(chunks)
