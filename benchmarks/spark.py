@@ -187,12 +187,14 @@ def main() -> None:
     parser.add_argument("--executors", type=int, default=2)
     parser.add_argument("--memory", type=int, default=1024, help="MiB of each executor's JVM")
     parser.add_argument(
-        "--kill-after", type=int, default=12, help="tasks that end before one is killed; 0: none"
+        "--kill-after", type=int, help="tasks that end before one is killed (12, of a store 1); 0: none"
     )
-    parser.add_argument("--out", type=Path, default=RESULT)
+    parser.add_argument("--out", type=Path, default=RESULT, help="(%(default)s)")
     parser.add_argument("--dimension", type=int, default=100)
     parser.add_argument("--store", help="a folder or postgresql://…: read from this collector's store")
     given = parser.parse_args()
+    if given.kill_after is None:
+        given.kill_after = 1 if given.store else 12
     plan = Plan.design(given.dimension, 10, 1.0, given.reports)
     with tempfile.TemporaryDirectory(prefix="coterie-") as folder:
         paths = write_files(Path(folder), plan, given.reports, given.files, 0.05, seed=0)

@@ -12,8 +12,8 @@ inverse of the same matrix says how much that is, and at the end how wrong the c
 
 The steps are solved by conjugate gradients. What k groups predict has rank 2k over rows and coordinates, so a
 product with the matrix needs two products of the normals, O(rows·k·d), and no array of all rows and
-coordinates; likewise chi-square for another spread. Traces of the inverse come from random signs v,
-E[v·M⁻¹v] = trace.
+coordinates; likewise chi-square for another spread (`centers/spreads.py`). Traces of the inverse come from
+random signs v, E[v·M⁻¹v] = trace.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from scipy.optimize import nnls
 from scipy.special import erf
 
 from coterie.centers.population import Cloud, into_ball
+from coterie.centers.spreads import Spreads
 from coterie.oracles.rows import ViewRows
 
 _STEP: Final = 0.7  # of a Gauss-Newton step
@@ -80,14 +81,6 @@ class Blobs:
         return points, np.repeat(self.shares / each, each)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Known:
-    """What chi-square needs of k centers, whatever their spreads."""
-
-    heights: NDArray[np.float64]  # (M, k), over the hyperplanes
-    seen: NDArray[np.float64]  # (M, k), along the rows
-
-
 class BlobFit:
     """Fits blobs to one view of halfspaces, in the coordinates of that view's ball."""
 
@@ -100,8 +93,8 @@ class BlobFit:
         self.offsets = view.geometry.offsets[view.kept]
         self.lengths = np.maximum(np.einsum("ij,ij->i", self.normals, self.normals), 1e-12)
         self.weights = 1 / view.deviations**2
-        self._squares = np.einsum("ij,ij->i", self.rows, self.rows)
-        self._along = np.einsum("ij,ij->i", self.rows[:, : len(middle)], self.normals)
+        self.squares = np.einsum("ij,ij->i", self.rows, self.rows)
+        self.along = np.einsum("ij,ij->i", self.rows[:, : len(middle)], self.normals)
 
     def predicted(
         self,
@@ -111,13 +104,13 @@ class BlobFit:
         unsure: NDArray[np.float64],
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Return the rows of k groups, (M, D), their signs and slopes, (M, k), and lifted centers, (k, D)."""
-        signs, slopes = self._sides(self.normals @ centers.T, sigma, unsure)
-        lifted, point = self._lifted(centers, sigma), self.view.lift.point
+        signs, slopes = self.sides(self.normals @ centers.T, sigma, unsure)
+        lifted, point = self.lifted(centers, sigma), self.view.lift.point
         rows = (signs * shares) @ lifted
         rows[:, : centers.shape[1]] += point * (slopes @ (shares * sigma**2))[:, None] * self.normals
         return rows, signs, slopes, lifted
 
-    def _sides(
+    def sides(
         self, heights: NDArray[np.float64], sigma: NDArray[np.float64], unsure: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the signs and slopes of groups at these heights over the hyperplanes, (M, k) each."""
@@ -125,7 +118,7 @@ class BlobFit:
         z = (heights - self.offsets[:, None]) / wide
         return erf(z / math.sqrt(2)), _SLOPE * np.exp(-z * z / 2) / wide
 
-    def _lifted(self, centers: NDArray[np.float64], sigma: NDArray[np.float64]) -> NDArray[np.float64]:
+    def lifted(self, centers: NDArray[np.float64], sigma: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what people of each group are on average, lifted: (k, d), (k,) -> (k, D)."""
         lift = self.view.lift
         squares = np.einsum("ij,ij->i", centers, centers) + lift.dimension * sigma**2
@@ -210,43 +203,23 @@ class BlobFit:
         own: bool,
     ) -> NDArray[np.float64]:
         """Return likelier spreads, (k,): all of them wider or narrower and then, if asked, each."""
-        known = _Known(self.normals @ centers.T, self.rows[:, : centers.shape[1]] @ centers.T)
-        best = self._surprise(centers, shares, sigma, apart, known)
-        for chosen in (slice(None), *(range(len(shares)) if own else ())):
-            tried = sigma
-            for factor in _SIGMA_FACTORS:
-                other = sigma.copy()
-                other[chosen] *= factor
-                surprise = self._surprise(centers, shares, other, apart, known)
-                if surprise < best:
-                    best, tried = surprise, other
-            sigma = tried
-        return sigma
+        spreads = Spreads(self, centers, shares, sigma, apart)
+        best, tried = spreads.surprise, sigma
+        for factor in _SIGMA_FACTORS:
+            spreads.set_all(factor * sigma)
+            if spreads.surprise < best:
+                best, tried = spreads.surprise, factor * sigma
+        if not own:
+            return tried
+        spreads.set_all(tried)
+        for group in range(len(shares)):
+            others = [factor * float(spreads.sigma[group]) for factor in _SIGMA_FACTORS]
+            surprise, likelier = min((spreads.with_one(group, other), other) for other in others)
+            if surprise < spreads.surprise:
+                spreads.set_one(group, likelier)
+        return spreads.sigma
 
-    def _surprise(
-        self,
-        centers: NDArray[np.float64],
-        shares: NDArray[np.float64],
-        sigma: NDArray[np.float64],
-        apart: float,
-        known: _Known,
-    ) -> float:
-        """Return -2 times the logarithm of the likelihood of a spread, the centers integrated out (Laplace).
-
-        Chi-square alone prefers too small a spread: sharper signs leave the centers more room to fit noise.
-        """
-        point, dimension = self.view.lift.point, centers.shape[1]
-        signs, slopes = self._sides(known.heights, sigma, np.zeros(len(centers)))
-        lifted = self._lifted(centers, sigma)
-        sides, bulge = signs * shares, point * (slopes @ (shares * sigma**2))
-        seen = point * known.seen + self.rows[:, dimension:] @ lifted[:, dimension:].T  # rows · lifted
-        squares = self._squares + bulge * (bulge * self.lengths - 2 * self._along)
-        squares += np.einsum("mk,mk->m", sides, sides @ (lifted @ lifted.T) - 2 * seen)
-        squares += 2 * point * bulge * np.einsum("mk,mk->m", sides, known.heights)
-        volume = float(np.log(self._curvature(shares, signs, slopes, apart)).sum())
-        return float(self.weights @ squares + dimension * volume)
-
-    def _curvature(
+    def curvature(
         self,
         shares: NDArray[np.float64],
         signs: NDArray[np.float64],
@@ -309,7 +282,7 @@ class BlobFit:
             along = np.tensordot(sides, np.matmul(moved, lifted.T), axes=(1, 1)) + turned @ gram
             return backward(sums, along * self.weights[:, None, None]) + prior * moves
 
-        scale = 1 / self._curvature(shares, signs, slopes, apart)
+        scale = 1 / self.curvature(shares, signs, slopes, apart)
         told = backward((sides.T @ miss)[None], (miss @ lifted.T)[:, None])
         right = np.concatenate([told - prior * (centers - self.middle), probes])
         solved = _conjugate_gradients(matrix, right, scale[:, None])

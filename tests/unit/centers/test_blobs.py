@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from coterie.centers.blobs import BlobFit, Blobs, _conjugate_gradients, _Known, search
+from coterie.centers.blobs import BlobFit, Blobs, _conjugate_gradients, search
 from coterie.centers.population import Cloud, into_ball
+from coterie.centers.spreads import Spreads
 
 DIMENSION = 24
 MIDDLE = np.zeros(DIMENSION)
@@ -202,11 +203,10 @@ def test_a_step_solves_the_normal_equations_of_all_rows_and_coordinates(simulate
     expected = np.mean([(a * b).sum(axis=1) for a, b in zip(probes, inverse, strict=True)], axis=0)
     assert errors == pytest.approx(expected, rel=0.05)
 
-    known = _Known(fit.normals @ centers.T, fit.rows[:, :3] @ centers.T)
     _, signs, slopes, _ = fit.predicted(centers, shares, sigma, np.zeros(2))
-    volume = np.log(fit._curvature(shares, signs, slopes, 0.3)).sum()
+    volume = np.log(fit.curvature(shares, signs, slopes, 0.3)).sum()
     plain = fit.chi(centers, shares, sigma, np.zeros(2)) + 3 * volume
-    assert fit._surprise(centers, shares, sigma, 0.3, known) == pytest.approx(plain, rel=1e-9)
+    assert Spreads(fit, centers, shares, sigma, 0.3).surprise == pytest.approx(plain, rel=1e-9)
 
 
 @pytest.mark.parametrize(("reach", "least", "most"), [(0.2, 0.01, 0.1), (0.8, 0.2, 0.4)])
@@ -217,3 +217,20 @@ def test_how_far_apart_centers_lie_is_learned_from_the_rows(simulate, round_grou
     blobs = fit.fit(into_ball(true), np.full(3, 1 / 3), unsure=0.3)
     assert least < ((true - points.mean(axis=0)) ** 2).sum(axis=1).mean() < most
     assert least < blobs.apart < most < fit.farthest  # where it began
+
+
+def test_one_spread_changed_is_as_surprising_as_all_of_them_anew(simulate, round_groups):
+    points, true = round_groups(5, DIMENSION, spread=0.1)
+    fit = BlobFit(simulate(points)[0], points.mean(axis=0))
+    rng = np.random.default_rng(5)
+    shares, sigma = np.array([0.1, 0.3, 0.2, 0.15, 0.25]), 0.03 * rng.uniform(0.5, 2, 5)
+    spreads = Spreads(fit, true, shares, sigma, 0.4)
+    for group in (2, 0, 2, 4):
+        sigma = sigma.copy()
+        sigma[group] *= rng.uniform(0.5, 2)
+        anew = Spreads(fit, true, shares, sigma, 0.4).surprise
+        assert anew != pytest.approx(spreads.surprise, rel=1e-9)
+        assert spreads.with_one(group, float(sigma[group])) == pytest.approx(anew, rel=1e-10)
+        spreads.set_one(group, float(sigma[group]))
+        assert spreads.surprise == pytest.approx(anew, rel=1e-10)
+        np.testing.assert_array_equal(spreads.sigma, sigma)
