@@ -100,21 +100,26 @@ def _wrong(points: NDArray[np.float64], answer: Answer) -> NDArray[np.float64]:
 
 def tables(grid: Sequence[Study], runs: Runs) -> str:
     """Return what each study says, and how often the radii held by what was believed, as Markdown."""
-    lines, believed = [], {1.0: [], 0.0: []}
+    lines, all_runs = [], []
     for study in grid:
         some = [run for run in runs[study.name] if run["found"]]
         if not some:
             continue
-        for run in some:
-            believed[run["sure"]].append(run)
+        all_runs += some
         names = ("sure", "beats", "misses", "unknown", "round_covered", "any_covered")
         lines.append([study.name, len(some), *(f"{mean(run[name] for run in some):.2f}" for name in names)])
+    groups = (
+        ("sure", [run for run in all_runs if run["sure"]]),
+        ("not sure, though blobs win", [run for run in all_runs if not run["sure"] and run["beats"] >= 0]),
+        ("blobs lose", [run for run in all_runs if run["beats"] < 0]),
+    )
     said = [
-        [what, len(some), *(f"{mean(run[name] for run in some):.1%}" for name in names)]
-        for what, some, names in (
-            ("sure", believed[1.0], ("round_covered", "any_covered")),
-            ("not sure", believed[0.0], ("round_covered", "any_covered")),
-        )
+        [
+            what,
+            len(some),
+            *(f"{mean(run[name] for run in some):.1%}" for name in ("round_covered", "any_covered")),
+        ]
+        for what, some in groups
         if some
     ]
     first = ["study", "runs", "sure", "beats", "misses", "unknown", "round radii hold", "the others hold"]

@@ -189,12 +189,13 @@ def main() -> None:
     parser.add_argument(
         "--kill-after", type=int, help="tasks that end before one is killed (12, of a store 1); 0: none"
     )
-    parser.add_argument("--out", type=Path, default=RESULT, help="(%(default)s)")
+    parser.add_argument("--out", type=Path, help=f"({RESULT}; of a store spark_store.json beside it)")
     parser.add_argument("--dimension", type=int, default=100)
     parser.add_argument("--store", help="a folder or postgresql://…: read from this collector's store")
     given = parser.parse_args()
     if given.kill_after is None:
         given.kill_after = 1 if given.store else 12
+    out = given.out or (RESULT.with_name("spark_store.json") if given.store else RESULT)
     plan = Plan.design(given.dimension, 10, 1.0, given.reports)
     with tempfile.TemporaryDirectory(prefix="coterie-") as folder:
         paths = write_files(Path(folder), plan, given.reports, given.files, 0.05, seed=0)
@@ -225,7 +226,7 @@ def main() -> None:
         "duplicates": counts.duplicates,
         "conflicting": counts.conflicting,
         "counted": found.count,
-        "source": "files" if not given.store else given.store.partition(":")[0],
+        "source": ("PostgreSQL" if "://" in given.store else "folder") if given.store else "files",
         "stored_s": round(stored_s, 1),
         "executors": given.executors,
         "killed_after_tasks": killed.after_tasks if killed.process else None,
@@ -237,7 +238,7 @@ def main() -> None:
         "same_counts": counts == their_counts,
     }
     print(json.dumps(facts, indent=1))
-    given.out.write_text(json.dumps(facts, indent=1) + "\n")
+    out.write_text(json.dumps(facts, indent=1) + "\n")
     assert same
     assert counts == their_counts
     assert (killed.process is not None) == (given.kill_after > 0)

@@ -17,7 +17,7 @@ cells that stand clear by themselves; in few dimensions uniform in the ball.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -148,7 +148,7 @@ def _settle(start: _Start, fitted: Sequence[ViewRows], rng: np.random.Generator)
         inner = into_ball(start.middle + places @ start.basis.T)
         scatter = math.sqrt(start.floor) * rng.standard_normal((len(places), dimension - size))
         atoms = into_ball(inner + scatter @ outside.T)
-        weights, misfit = reweight(atoms, fitted, seen)
+        weights, misfit = reweight(atoms, fitted, seen, feature_blocks(atoms, fitted))
         if turn == len(_JITTERS) - 1 or (misfit <= 1 and turn >= 2):
             break
         drawn = places[rng.choice(len(places), len(places), p=weights)]
@@ -176,7 +176,7 @@ def seen_parts(views: Sequence[ViewRows], basis: NDArray[np.float64]) -> list[Se
 
 
 def reweight(
-    atoms: NDArray[np.float64], views: Sequence[ViewRows], seen: Sequence[Seen]
+    atoms: NDArray[np.float64], views: Sequence[ViewRows], seen: Sequence[Seen], blocks: Sequence[Block]
 ) -> tuple[NDArray[np.float64], float]:
     """Return the weights of largest entropy that explain the rows, (N,), and chi-square per number."""
     count = len(atoms)
@@ -184,17 +184,14 @@ def reweight(
         (view.lifted(atoms) @ part.projection).astype(np.float32)
         for view, part in zip(views, seen, strict=True)
     ]
-    blocks = [
-        block
-        for number, (view, part) in enumerate(zip(views, seen, strict=True))
-        for block in _blocks(number, view, atoms, part.targets)
-    ]
     with on_all_cores() as map_all:
 
         def misses(weights: NDArray[np.float64]) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
             narrow = weights.astype(np.float32)[:, None]
             weighted = [narrow * v for v in vectors]
-            return list(map_all(lambda block: block.miss(weighted[block.view]), blocks))
+            return list(
+                map_all(lambda one: one.miss(weighted[one.view], seen[one.view].targets[one.rows]), blocks)
+            )
 
         def loss(logits: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
             weights = _softmax(logits)
@@ -220,27 +217,31 @@ def reweight(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Block:
-    """Some rows of a view: what one core does at a time."""
+class Block:
+    """What some rows of a view see of atoms: as much as one core does at a time."""
 
     view: int
-    features: NDArray[np.float32]  # (N, rows)
-    targets: NDArray[np.float32]  # (rows, r + 2)
+    rows: slice
+    features: NDArray[np.float32]  # (N, rows), in units of the noise
 
-    def miss(self, weighted: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def miss(
+        self, weighted: NDArray[np.float32], targets: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return what weighted atoms, (N, r + 2), miss, (rows, r + 2), and how that pulls at each of them."""
-        miss = self.features.T @ weighted - self.targets
+        miss = self.features.T @ weighted - targets
         return miss, self.features @ miss
 
 
-def _blocks(
-    number: int, view: ViewRows, atoms: NDArray[np.float64], targets: NDArray[np.float32]
-) -> Iterator[_Block]:
-    features = view.features(atoms)  # (N, M)
-    features /= view.deviations.astype(np.float32)
-    for start in range(0, len(targets), _BLOCK):
-        rows = slice(start, start + _BLOCK)
-        yield _Block(number, np.ascontiguousarray(features[:, rows]), targets[rows])
+def feature_blocks(atoms: NDArray[np.float64], views: Sequence[ViewRows]) -> list[Block]:
+    """Return what all rows see of the atoms, (N, d), cut into blocks."""
+    blocks = []
+    for number, view in enumerate(views):
+        features = view.features(atoms)  # (N, M)
+        features /= view.deviations.astype(np.float32)
+        for start in range(0, features.shape[1], _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            blocks.append(Block(number, rows, np.ascontiguousarray(features[:, rows])))
+    return blocks
 
 
 def clear_cells(views: Sequence[ViewRows]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

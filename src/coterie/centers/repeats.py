@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from coterie.centers.answer import Answer, in_order, next_optimum
 from coterie.centers.blobs import BlobFit, Blobs
 from coterie.centers.evidence import Parts, combined, people
-from coterie.centers.population import into_ball, reweight, seen_parts
+from coterie.centers.population import feature_blocks, into_ball, reweight, seen_parts
+from coterie.centers.solution import with_equal_points
 from coterie.oracles.rows import ViewRows
 from coterie.wire.workers import on_all_cores
 
@@ -50,6 +51,7 @@ def distances_of(
     if not pure:
         points, weights = people(parts, rng)
         expected = [view.predicted(points, weights) for view in fitted]
+    blocks = [] if pure else feature_blocks(population.atoms, fitted)  # the same for all repeats
     size = population.basis.shape[1]
     unseen = 0.0 if pure else _UNSEEN * population.floor * (len(population.basis) - size)
 
@@ -62,7 +64,7 @@ def distances_of(
         else:
             noisy = [_with_noise(view, rows, own) for view, rows in zip(fitted, expected, strict=True)]
             seen = seen_parts(noisy, population.basis)
-            weights = reweight(population.atoms, noisy, seen)[0]
+            weights = reweight(population.atoms, noisy, seen, blocks)[0]
             again = replace(parts, population=replace(population, weights=weights))
             if fit is not None and blobs is not None:
                 index = next(i for i, view in enumerate(fitted) if view is fit.view)
@@ -76,7 +78,7 @@ def distances_of(
     if not repeats:
         return np.empty((0, clusters)), np.empty((0, clusters))
     # Each with a generator of its own, so that it does not matter which of them is done first.
-    with on_all_cores() as map_all:
+    with with_equal_points(), on_all_cores() as map_all:
         distances, near = zip(*map_all(repeat, rng.spawn(repeats)), strict=True)
     return np.stack(distances), np.stack(near)
 

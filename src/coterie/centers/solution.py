@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.wire.workers import is_helper
+
 if TYPE_CHECKING:
     from coterie.centers.k_means_decoder import NetTreeOutcome
     from coterie.centers.lsh_tree import LshTreeOutcome
@@ -105,9 +107,15 @@ def into_ball(points: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @contextlib.contextmanager
 def with_equal_points() -> Iterator[None]:
-    """Let k-means pass over fewer distinct points than centers: noise may have left no more."""
+    """Let k-means pass over fewer distinct points than centers: noise may have left no more.
+
+    Filters of warnings are one for all threads, so those of `on_all_cores` leave them to whoever called them.
+    """
     from sklearn.exceptions import ConvergenceWarning
 
+    if is_helper():
+        yield
+        return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         yield

@@ -72,10 +72,10 @@ class IndexEncoder(Encoder):
     @abstractmethod
     def _signed_vectors(
         self, points: NDArray[np.float64], ids: NDArray[np.uint8], heavy: ModuleType
-    ) -> tuple[NDArray[np.float64], int]:
+    ) -> tuple[NDArray[np.float64] | NDArray[np.int32], int]:
         """Return sign·r, the integers that codewords are scored against, and how many points were clipped.
 
-        (n, d), (n, 12) -> (n, P), int; by these kernels where they have a part in it.
+        (n, d), (n, 12) -> (n, P), int; by these kernels where they have a part in it, then perhaps as int32.
         """
 
     @abstractmethod
@@ -110,12 +110,13 @@ class IndexEncoder(Encoder):
         return self._reports(ids, indices), clipped
 
     def signed_vectors(self, points: ArrayLike, ids: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Return the integers that the codewords are scored against: (n, d), (n, 12) -> (n, P).
+        """Return the integers that the codewords are scored against, as doubles: (n, d), (n, 12) -> (n, P).
 
         A public function of point and id, before any coin: **not private**. For audits.
         """
         heavy = kernels_of("coterie.encode", self._kernels, len(ids))
-        return self._signed_vectors(as_points(points, self._plan.dimension), ids, heavy)[0]
+        vectors, _ = self._signed_vectors(as_points(points, self._plan.dimension), ids, heavy)
+        return vectors.astype(np.float64, copy=False)
 
     def _reports(self, ids: NDArray[np.uint8], indices: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Join id and big-endian index: (n, 12), (n,) -> (n, width)."""
@@ -162,7 +163,7 @@ class CodewordEncoder(IndexEncoder):
 
     def _signed_vectors(
         self, points: NDArray[np.float64], ids: NDArray[np.uint8], heavy: ModuleType
-    ) -> tuple[NDArray[np.float64], int]:
+    ) -> tuple[NDArray[np.float64] | NDArray[np.int32], int]:
         embed = self._embedders.get(heavy)
         if embed is None:
             embed = heavy.Embedder(self._rotation, self._plan.dimension, self._parameters.count_weight)

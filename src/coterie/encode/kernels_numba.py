@@ -122,7 +122,8 @@ def _transform(values: NDArray[np.float64], scratch: NDArray[np.float64]) -> Non
             _stage(values, scratch)
         stages += 1
     if stages & 1:
-        values[:] = scratch
+        for i in range(values.shape[0]):  # the whole at once would take two seconds to compile
+            values[i] = scratch[i]
 
 
 @compiled

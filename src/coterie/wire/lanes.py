@@ -6,7 +6,7 @@ the compiler's own language, for vectors of any machine.
 
 Bit i of packed bytes is here bit i mod 8, *from the lowest*, of byte ⌊i/8⌋: the order in which a
 little-endian machine has them, and numba knows no other. The stream's codewords begin with a byte's highest
-bit, so coordinate i of a codeword is bit `lane_of(i)` here.
+bit, so coordinate i of a codeword is bit `lane_order(P)[i]` here.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def sum_where(_: Any, packed: Any, start: Any, entries: Any) -> Any:
         add_up = cgutils.get_or_insert_function(builder.module, kind, name)
         return builder.call(add_up, [builder.load(total)])
 
-    _check_contiguous(packed, entries)
+    _check_arrays(packed, entries)
     return types.int32(packed, types.intp, entries), generate
 
 
@@ -80,13 +80,15 @@ def add_signs(_: Any, packed: Any, start: Any, sums: Any, turn: Any) -> Any:
             builder.store(more, place, align=4)
         return context.get_dummy_value()
 
-    _check_contiguous(packed, sums)
+    _check_arrays(packed, sums)
     return types.void(packed, types.intp, sums, types.int64), generate
 
 
-def _check_contiguous(*arrays: Any) -> None:
-    """Refuse arrays with gaps when a kernel is compiled: what follows reads straight on."""
-    if any(array.layout != "C" for array in arrays):
+def _check_arrays(packed: Any, numbers: Any) -> None:
+    """Refuse other arrays, and those with gaps, when a kernel is compiled: what follows reads straight on."""
+    if (packed.dtype, numbers.dtype) != (types.uint8, types.int32):
+        raise TypingError("bits are packed in uint8, and numbers are int32")
+    if any(array.layout != "C" or array.ndim != 1 for array in (packed, numbers)):
         raise TypingError("bits and numbers must lie one after the other in memory")
 
 

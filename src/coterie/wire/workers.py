@@ -24,9 +24,14 @@ class _Here(threading.local):
     """What this thread is."""
 
     is_share = False  # one of several that share the cores already
+    is_helper = False  # one of `on_all_cores`
 
     def become_share(self) -> None:
         self.is_share = True
+
+    def become_helper(self) -> None:
+        self.is_share = self.is_helper = True
+        _limit_threads("openmp")  # OpenMP's limit belongs to a thread: a new one has none
 
 
 _here: Final = _Here()
@@ -86,8 +91,10 @@ def in_shares(function: Callable[[Iterable[int]], _Result], starts: range, worke
 def on_all_cores() -> Iterator[Callable[[Callable[[_Item], _Result], Iterable[_Item]], Iterable[_Result]]]:
     """Yield a `map` whose calls run side by side, in one pool of threads; results come in order.
 
-    For work of a millisecond and more that leaves the interpreter's lock, again and again. A thread that is a
-    share itself, or has one core, gets the plain `map`.
+    For work of a millisecond and more that leaves the interpreter's lock, again and again. BLAS and OpenMP
+    have one thread each meanwhile, here and in the pool: the cores are taken, and with more of them sums
+    would depend on how many there are. A thread that is a share itself, or has one core, gets the plain
+    `map`.
 
     Examples
     --------
@@ -95,21 +102,34 @@ def on_all_cores() -> Iterator[Callable[[Callable[[_Item], _Result], Iterable[_I
     ...     list(map_all(abs, [-1, 2]))
     [1, 2]
     """
-    workers = default_workers()
-    if _here.is_share or workers == 1:
+    if _here.is_helper:  # limited already
         yield map
         return
-    with ThreadPoolExecutor(workers, initializer=_here.become_share) as pool:
-        yield pool.map
+    workers = default_workers()
+    with _limit_threads():
+        if _here.is_share or workers == 1:
+            yield map
+            return
+        with ThreadPoolExecutor(workers, initializer=_here.become_helper) as pool:
+            yield pool.map
+
+
+def is_helper() -> bool:
+    """Return whether this is a thread of `on_all_cores`: what all threads share is its caller's to set."""
+    return _here.is_helper
 
 
 def _one_blas_thread() -> contextlib.AbstractContextManager[object]:
-    """Hold BLAS to one thread each; a device without threadpoolctl does without, at some loss of time."""
+    return _limit_threads("blas")
+
+
+def _limit_threads(api: str | None = None) -> contextlib.AbstractContextManager[object]:
+    """Hold BLAS and OpenMP, or one of them, to one thread; a device without threadpoolctl does without."""
     try:
         from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
     except ImportError:
         return contextlib.nullcontext()
-    limits: contextlib.AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
+    limits: contextlib.AbstractContextManager[object] = threadpool_limits(limits=1, user_api=api)
     return limits
 
 

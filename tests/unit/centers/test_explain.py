@@ -1,6 +1,7 @@
 """From rows to centers: evidence, errors, and what the solution says of itself."""
 
 import math
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from coterie.centers.population import fit_population, into_ball
 from coterie.geometry.spread import spread_points
 from coterie.plan.codeword_design import spread_offsets
 from coterie.plan.views import Halfspaces, Net
+from coterie.wire import workers
 
 DIMENSION = 24
 
@@ -326,3 +328,17 @@ def test_the_same_rows_and_generator_give_the_same_solution(simulate, round_grou
     first, second = (explain(views, 3, rng(), repeats=1) for _ in range(2))
     np.testing.assert_array_equal(first.centers, second.centers)
     np.testing.assert_array_equal(first.errors, second.errors)
+
+
+def test_cores_change_nothing(simulate, round_groups, monkeypatch):
+    """Neither a bit of the result nor what a caller hears of warnings afterwards."""
+    points, _ = round_groups(4, DIMENSION)
+    for people in (10**6, 30_000):  # groups that are sure, and not
+        views = simulate(points, people)
+        filters, found = list(warnings.filters), []
+        for cores in (1, 3):
+            monkeypatch.setattr(workers, "default_workers", lambda cores=cores: cores)
+            found.append(explain(views, 4, rng()))
+            assert warnings.filters == filters
+        for name in ("centers", "errors", "shares", "supported"):
+            np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from coterie.centers import population
-from coterie.centers.population import clear_cells, fit_population, reweight, seen_parts
+from coterie.centers.population import clear_cells, feature_blocks, fit_population, reweight, seen_parts
 from coterie.geometry.spread import spread_points
 from coterie.plan.views import Net
 
@@ -22,7 +22,8 @@ def test_known_weights_of_two_atoms_are_recovered(simulate):
     pair[0, 0], pair[1, 1] = 0.7, -0.7
     views = simulate(np.repeat(pair, [7, 3], axis=0), 10**7)[:1]
     seen = seen_parts(views, np.eye(DIMENSION))
-    weights, misfit = reweight(np.concatenate([pair, others]), views, seen)
+    every = np.concatenate([pair, others])
+    weights, misfit = reweight(every, views, seen, feature_blocks(every, views))
     assert weights.sum() == pytest.approx(1)
     np.testing.assert_allclose(weights[:2], [0.7, 0.3], atol=0.02)
     assert misfit == pytest.approx(1, abs=0.05)
@@ -32,7 +33,7 @@ def test_where_rows_tell_little_all_atoms_weigh_about_the_same(simulate):
     """Without entropy the weights would follow the noise: some atoms thirty times the average, most none."""
     atoms = 0.1 * np.random.default_rng(1).standard_normal((200, DIMENSION))
     views = simulate(atoms, 10**3)[:1]
-    weights, _ = reweight(atoms, views, seen_parts(views, np.eye(DIMENSION)))
+    weights, _ = reweight(atoms, views, seen_parts(views, np.eye(DIMENSION)), feature_blocks(atoms, views))
     np.testing.assert_allclose(weights * 200, 1, atol=0.6)
 
 

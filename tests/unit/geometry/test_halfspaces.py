@@ -142,3 +142,19 @@ def test_the_mean_coordinate_is_that_of_the_sphere():
     points = np.random.default_rng(0).standard_normal((200_000, 5))
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     assert mean_coordinate(5) == pytest.approx(np.abs(points[:, 0]).mean(), rel=0.01)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_single_precision_agrees_but_next_to_the_hyperplane(kept):
+    generator = np.random.default_rng(3)
+    sides = HalfspaceSigns.from_keys([bytes([1] * 16)], generator.integers(-(2**22), 2**22, 128), dimension=7)
+    points = generator.standard_normal((500, 7)) / 4
+    quantized = points * SCALE
+    if not kept:
+        sides = dataclasses.replace(sides, kept=None)
+    signs = sides.nearly(points)
+    assert signs.dtype == np.float32
+    far = np.abs(sides.normals @ points.T - sides.offsets[:, None]).T > 1e-6
+    assert far.mean() > 0.99
+    assert (signs == sides.of(quantized))[far].all()
+    assert set(np.unique(signs)) == {-1.0, 1.0}

@@ -58,3 +58,10 @@ def test_arrays_with_gaps_are_refused():
         summed(packed[::2], 0, numbers)
     with pytest.raises(numba.core.errors.TypingError, match="one after the other"):
         added(packed, 0, numbers[::2], 0)
+
+
+def test_other_types_are_refused():
+    packed, numbers = np.zeros(64, dtype=np.uint8), np.zeros(64, dtype=np.int32)
+    for wrong in ((packed, numbers.astype(np.int64)), (packed.astype(np.int8), numbers)):
+        with pytest.raises(numba.core.errors.TypingError, match="packed in uint8"):
+            summed(wrong[0], 0, wrong[1])

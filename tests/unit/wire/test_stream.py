@@ -67,3 +67,16 @@ def test_a_reader_reads_the_same_blocks_again_and_again():
             :, 5:17
         ]  # not one after the other in memory
         np.testing.assert_array_equal(read(ids), stream.blocks(ids, 3, 40))
+
+
+def test_text_is_used_again_for_fewer_reports():
+    stream = PublicStream(bytes(range(16)))
+    read = stream.reader(len(IDS), 1, 3)
+    whole = read(IDS).copy()
+    assert (whole == stream.blocks(IDS, 1, 3)).all()
+    assert (read(IDS[1:2]) == whole[1:2]).all()
+    assert (read(IDS) == whole).all()
+    text = stream.text(4, 2)
+    text.plain[:] = 0
+    assert text.encrypted(1).shape == (1, 2, 16)
+    assert (text.encrypted(4) == text.encrypted(1)[0, 0]).all()
