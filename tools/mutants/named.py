@@ -236,15 +236,15 @@ NAMED = (
     Named(
         "a spread is chosen with the centers integrated out",
         "centers",
-        "return float(self.weights @ squares + dimension * volume)",
-        "return float(self.weights @ squares)",
+        "float(fit.weights @ squares) + self._centers.shape[1] * volume",
+        "float(fit.weights @ squares) + 0.0 * volume",
         _EXPLAIN,
     ),
     Named(
         "every group has a spread of its own",
         "centers",
-        "(range(len(shares)) if own else ())",
-        "()",
+        "if not own:",
+        "if own or not own:",
         _BLOBS,
     ),
     Named(
@@ -304,11 +304,25 @@ NAMED = (
         _EXPLAIN,
     ),
     Named(
+        "sure groups know their centers",
+        "centers",
+        "<= _KNOWN * float(",
+        "<= 1e9 * float(",
+        _EXPLAIN,
+    ),
+    Named(
+        "threads of a decode have one OpenMP thread",
+        "wire",
+        '_limit_threads("openmp")  #',
+        "pass  #",
+        ("tests/unit/wire/test_workers.py",),
+    ),
+    Named(
         "how far apart centers lie is learned",
         "centers",
         "apart = self._apart(centers, errors)",
         "apart = self.farthest",
-        ("tests/unit/centers/test_blobs.py",),
+        _BLOBS,
     ),
     Named(
         "a spare center is named",
