@@ -166,10 +166,11 @@ def _warm_file(path: str, plan: Plan) -> str:
     return warm
 
 
-def shape(dimension: int, clusters: int, people: int, seed: int = 0) -> Figures:
+def shape(dimension: int, clusters: int, people: int, tight: bool = False, seed: int = 0) -> Figures:
     """Decode the table of so many people, drawn from its law, and judge the centers."""
     points, true_centers, _ = gaussian_mixture(LIKE, dimension, clusters, SEPARATION, seed, dtype=np.float32)
-    plan, figures = Plan.design(dimension, clusters, 1.0, people), Figures()
+    declared = {"shape": "tight"} if tight else {}
+    plan, figures = Plan.design(dimension, clusters, 1.0, people, **declared), Figures()
     table = simulate(plan, points, people, random_state=seed)
     with measured(figures):
         result = decode(table, random_state=seed)
