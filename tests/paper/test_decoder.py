@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans, MiniBatchKMeans
 
+from coterie.centers import LocalSearch, decode
 from coterie.centers.k_means_decoder import k_means_decoder
+from coterie.coins import SimulationCoins
 from coterie.coreset import WeightedPointSet
 from coterie.coreset.cost import cost
+from coterie.engines import play
 from coterie.errors import DecodeError
 from coterie.geometry.nets import NetFamily
 from coterie.geometry.projection import Projection
+from coterie.plan import Plan
 from coterie.plan.approximation import approximation
 from coterie.plan.tree import TreeDecoding
 from coterie.tree.build import BuildParameters
@@ -99,6 +103,17 @@ def test_any_solver_in_scikit_learns_manner_will_do():
     )
     best = KMeans(3, n_init=30, random_state=1).fit(points).inertia_
     assert cost(WeightedPointSet(points, np.ones(len(points))), outcome.centers) <= 1.3 * best
+
+
+def test_the_theorys_decoder_takes_a_solver_with_a_ratio(monkeypatch):
+    fitted, really = [], LocalSearch.fit
+    monkeypatch.setattr(LocalSearch, "fit", lambda self, *a, **k: fitted.append(1) or really(self, *a, **k))
+    plan = Plan.design(2, 3, 4.0, 2000, protocol="net-tree", constants="theory")
+    table = play(plan, mixture(0, 2, 3, 0.05, count=2000), SimulationCoins(0))
+    decode(table, random_state=0)
+    assert not fitted
+    decode(table, random_state=0, constants="theory")
+    assert len(fitted) == 1
 
 
 def test_a_solver_with_foreign_centers_is_refused():

@@ -180,16 +180,23 @@ NAMED = (
     Named(
         "the bias of codewords is part of their guarantee",
         "plan",
-        "if bias := shape.bias:",
-        "if bias := 0.0:",
+        "q, bias = float(shape.ratio), shape.bias",
+        "q, bias = float(shape.ratio), 0.0",
         ("tests/statistics/test_net_tree_codeword.py", "-k", "carries_the_bias"),
     ),
     Named(
         "Theorem 2 is claimed only where no node can share its bucket",
         "plan",
-        "if decoding.strays > 0 or spoiled:",
-        "if decoding.strays > 0:",
+        "proved = decoding.strays == 0 and not spoiled and",
+        "proved = decoding.strays == 0 and",
         (*_TREE_SUMS, "-k", "bucket_for_everybody"),
+    ),
+    Named(
+        "a ratio needs a projection that serves the slack and loses nobody",
+        "plan",
+        "proved = proved and _inside(shape, dimension, people, failure)",
+        "proved = proved and True",
+        ("tests/unit/plan/test_approximation.py", "-k", "loses_people"),
     ),
     Named(
         "a person's influence is over all levels of the tree",

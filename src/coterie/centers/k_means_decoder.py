@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 from sklearn.cluster import KMeans
 
+from coterie.centers.local_search import LocalSearch
 from coterie.centers.shrinkage import shrink
 from coterie.coreset.cost import nearest
 from coterie.coreset.points import WeightedPointSet
@@ -101,6 +102,7 @@ def k_means_decoder(
     parameters: BuildParameters,
     *,
     solver: Solver | None = None,
+    proved: bool = False,
     random_state: int | np.random.RandomState | None = None,
 ) -> NetTreeOutcome:
     """Build the tree, cluster its coreset, and average each part in the original space (kMeansDecoder).
@@ -115,6 +117,8 @@ def k_means_decoder(
         k, a, Γ and the strays.
     solver : Solver, optional
         𝒜; by default scikit-learn's KMeans with ten starts.
+    proved : bool
+        Take `LocalSearch` where no solver is given: it has an approximation ratio.
     random_state : int, RandomState or None
         The analyst's seed, for the default solver.
     """
@@ -127,7 +131,7 @@ def k_means_decoder(
         lifted = _lifted_leaves(weighed, weights > 0, vectors)
         weights = np.where(_clear(lifted, vectors), weights, 0.0)
     coreset = representative_point_set(weighed.tree, weights)
-    found = _solve(coreset, noisy, parameters.clusters, solver, random_state)
+    found = _solve(coreset, noisy, parameters.clusters, solver, proved, random_state)
     parts = nearest(coreset.points, found)
     pooled = weights > 0 if parameters.strays > 0 else np.ones(len(parts), dtype=np.bool_)
     count = len(found)
@@ -156,6 +160,7 @@ def _solve(
     noisy: NDArray[np.float64],
     clusters: int,
     solver: Solver | None,
+    proved: bool,
     random_state: int | np.random.RandomState | None,
 ) -> NDArray[np.float64]:
     """Return the centers that 𝒜 finds on the coreset, (k', d')."""
@@ -167,7 +172,10 @@ def _solve(
     kept = weights > 0
     if solver is None:
         clusters = min(clusters, int(kept.sum()))
-        solver = cast("Solver", KMeans(clusters, n_init=10, random_state=random_state))
+        if proved:
+            solver = LocalSearch(clusters, random_state=random_state)
+        else:
+            solver = cast("Solver", KMeans(clusters, n_init=10, random_state=random_state))
     solver.fit(points[kept], sample_weight=weights[kept])
     return checked_centers(solver, points.shape[1], clusters)
 

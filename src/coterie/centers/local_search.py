@@ -17,6 +17,7 @@ from sklearn.cluster import KMeans, kmeans_plusplus
 
 from coterie.coreset.cost import squared_distances
 from coterie.errors import DecodeError
+from coterie.plan.tree import SEARCH_RATIO
 
 _EARLY: Final = 1000.0  # an exchange must gain 1/(1000·k) of the cost
 
@@ -46,7 +47,7 @@ class LocalSearch:
     [0.05, 1.05, 9.0]
     """
 
-    ratio: ClassVar[float] = 163.0  # κ, proved; what is found is usually the optimum
+    ratio: ClassVar[float] = SEARCH_RATIO  # κ, proved; what is found is usually the optimum
 
     def __init__(self, n_clusters: int, *, random_state: int | np.random.RandomState | None = None) -> None:
         self.n_clusters = n_clusters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, Protocol
@@ -153,7 +154,7 @@ def decode_net_tree(
     rng : numpy Generator
         The analyst's, for the default solver.
     solver : Solver, optional
-        𝒜, any k-means solver in scikit-learn's manner.
+        𝒜, any k-means solver in scikit-learn's manner; `LocalSearch` for constants="theory", else KMeans.
     **options
         Of BuildTree, as in `coterie.plan.tree.TreeDecoding`: constants, alpha, expansion, rounds, strays.
 
@@ -173,6 +174,7 @@ def decode_net_tree(
         vectors,
         BuildParameters(plan.clusters, decoding.expansion, decoding.rounds, decoding.strays),
         solver=solver,
+        proved=decoding.solver_ratio < math.inf,
         random_state=int(rng.integers(1 << 31)),
     )
     outcome = _with_all_clusters(outcome, clusters)

@@ -15,7 +15,7 @@ integers.
 
 *Noise* of codewords. An estimate of a level counts each of its n/T people T-fold, so with κ = E⟨v,w'⟩ a
 node's count has deviation √(T·n·(1+c₂b²))/(κb) and its vector sum √(T·n·d)/(κa):
-√T where 2T bits of ε/2T have T^1.5.
+√T where 2T bits of ε/2T have T.
 
 *Bias* of codewords. A codeword of signs leans towards w' up to terms that fall with P. Turned back by a fresh
 rotation, what is left of them is below `BIAS` in every direction
@@ -45,6 +45,7 @@ BITS: Final = 1  # layouts of the report (docs/theory/net-tree.md); another one 
 CODEWORD: Final = 2
 MAX_ODDS: Final = 1 << 48
 BIAS: Final = 0.005  # of E[z] - w, in lengths of w, for ε up to 4; measured, with room
+BIAS_EPSILON: Final = 4.0  # up to which it was measured
 
 
 class LocalTreeParameters(TreeParameters, LocalParameters):
@@ -187,8 +188,10 @@ class CodewordTreeParameters(LocalTreeParameters):
 
     @property
     def bias(self) -> float:
-        """How far the mean of a report may be from what it reports, in lengths of it."""
-        return BIAS
+        """How far a count or a vector sum may be off in the mean, relatively: ρ/min(a,b) up to ε = 4."""
+        if self.spent_epsilon() > BIAS_EPSILON:
+            return math.inf
+        return BIAS / min(self.count_weight / SCALE, self.point_weight)
 
     def spent_epsilon(self) -> float:
         """Return ln(A/2^24), rounded up."""

@@ -37,7 +37,7 @@ CODEWORD_COUNT_SHARE: Final = 0.5  # b: leaves are told from noise by it, parts 
 QUIET: Final = 0.03  # radii by which noise may move the center of n/k people before a level is too many
 CODEWORD_RATIO: Final = 3  # q: with less noise smaller cells pay, and fewer clusters share one
 CODEWORD_QUIET: Final = 0.015
-CODEWORD_CELLS: Final = 12.0  # a level costs √T there, not T^1.5
+CODEWORD_CELLS: Final = 12.0  # a level costs √T there, not T
 
 
 def design(
@@ -82,16 +82,18 @@ def design(
             chosen += 1
         return chosen
 
-    shape = design_tree(facts, depth, **tree)
-    if by_codeword:
-        return CodewordTreeParameters(**shape, **law)
-    odds = largest_shared_odds(facts.epsilon, 2 * shape["levels"])
-    if odds <= BASE_ODDS:
-        raise PlanError(
-            f"epsilon {facts.epsilon!r} is too small for {shape['levels']} levels: every bit would be a fair "
-            "coin"
-        )
-    return NetTreeParameters(**shape, count_odds=odds, vector_odds=odds)
+    def made(shape: dict[str, Any]) -> LocalTreeParameters:
+        if by_codeword:
+            return CodewordTreeParameters(**shape, **law)
+        odds = largest_shared_odds(facts.epsilon, 2 * shape["levels"])
+        if odds <= BASE_ODDS:
+            raise PlanError(
+                f"epsilon {facts.epsilon!r} is too small for {shape['levels']} levels: every bit would be a "
+                "fair coin"
+            )
+        return NetTreeParameters(**shape, count_odds=odds, vector_odds=odds)
+
+    return design_tree(facts, depth, made, **tree)
 
 
 def _codeword_law(facts: Facts) -> dict[str, int]:

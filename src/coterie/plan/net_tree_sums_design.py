@@ -1,16 +1,20 @@
 """The design of a plan of vector sums over a net tree: the tree, then noise and shares.
 
 The shape is `coterie.plan.tree_design`'s; the practical depth is ⌈½·log₂ n⌉ where the tree is narrow and less
-where a node has many children. Noise, modulus and shares are `coterie.plan.shares_design`'s.
+where a node has many children. The theorem needs every node alone in its bucket, 2N·n/β of them for N nodes:
+so many has a plan of `constants="theory"` where its table has room for them. Noise, modulus and shares are
+`coterie.plan.shares_design`'s.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Final, Unpack
+from dataclasses import replace
+from typing import Any, Final, Unpack
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
+from coterie.plan.approximation import complete_nodes
 from coterie.plan.base import Facts
 from coterie.plan.net_tree_sums import NetTreeSumParameters
 from coterie.plan.shares import MAX_GRID_BITS, MAX_MODULUS
@@ -39,7 +43,8 @@ def design(
     facts : Facts
         Of the study; the seed plays no part.
     buckets : int, optional
-        s of each level; the paper's 2n/β, or as many as keep the table below five million entries.
+        s of each level; the paper's 2n/β (the theory's 2N·n/β), or as many as keep the table below five
+        million entries.
     minimum_batch : int, optional
         The fewest people to be released together; nine tenths of the expected users by default.
     **tree
@@ -56,21 +61,27 @@ def design(
 
     if tree.get("shrink") is None:
         tree["shrink"] = TREE_SHRINK
-    shape = design_tree(facts, depth, **tree)
     width = facts.dimension + NetTreeSumParameters.extra_coordinates
-    if buckets is None:
-        room = TABLE_ENTRIES // (shape["levels"] * width)
-        buckets = max(min(math.ceil(2 * users / tree.get("beta", BETA)), room), 1)
-    draft = NetTreeSumParameters(
-        **shape,
-        buckets=buckets,
-        coordinates=width,
-        grid_bits=_fine_grid(users),
-        count_weight=int(_COUNT_SHARE * SCALE),
-        group=batch,
-        **undecided(facts, batch),
-    )
-    return calibrated(draft, facts, 2 * users)
+    theory = tree.get("constants") == "theory"
+
+    def made(shape: dict[str, Any]) -> NetTreeSumParameters:
+        draft = NetTreeSumParameters(
+            **shape,
+            buckets=1 if buckets is None else buckets,
+            coordinates=width,
+            grid_bits=_fine_grid(users),
+            count_weight=int(_COUNT_SHARE * SCALE),
+            group=batch,
+            **undecided(facts, batch),
+        )
+        if buckets is None:
+            alone = (1 + sum(complete_nodes(draft))) if theory else 1.0
+            wanted = math.ceil(2 * alone * users / tree.get("beta", BETA))
+            room = TABLE_ENTRIES // (draft.levels * width)
+            draft = replace(draft, buckets=max(min(wanted, room), 1))
+        return calibrated(draft, facts, 2 * users)
+
+    return design_tree(facts, depth, made, **tree)
 
 
 def _fine_grid(users: int) -> int:

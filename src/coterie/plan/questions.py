@@ -113,8 +113,9 @@ class Questions:
         *,
         people: int | None = None,
         failure: float = 0.1,
-        slack: float = 0.05,
-        solver_ratio: float = 1.0,
+        slack: float | None = None,
+        solver_ratio: float | None = None,
+        jl_constant: float = math.inf,
         nodes: float | None = None,
     ) -> Approximation:
         """Return what the paper's Theorem 22 guarantees of the centers: cost ≤ ratio·OPT + additive.
@@ -127,8 +128,8 @@ class Questions:
             What `decode` is told, say {"constants": "theory"}: the practical decoder has no guarantee.
         people : int, optional
             n; the expected users by default.
-        failure, slack, solver_ratio, nodes
-            β, ξ, κ and N.
+        failure, slack, solver_ratio, jl_constant, nodes
+            β, ξ, κ, C and N.
 
         Raises
         ------
@@ -142,6 +143,7 @@ class Questions:
             failure=failure,
             slack=slack,
             solver_ratio=solver_ratio,
+            jl_constant=jl_constant,
             nodes=nodes,
         )
         return replace(promise, additive=promise.additive * self.radius**2)
@@ -154,7 +156,7 @@ class Questions:
         decoder_options : mapping, optional
             What `decode` is told, say {"constants": "theory"}.
         **settings
-            As for `approximation`: people, failure, slack, solver_ratio, nodes.
+            As for `approximation`: people, failure, slack, solver_ratio, jl_constant, nodes.
 
         Examples
         --------

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from coterie.plan.approximation import Approximation
 
 CONSTANTS: Final = ("practical", "theory")
+ALPHA: Final = 0.5  # α of the theory
+SEARCH_RATIO: Final = 163.0  # κ of `coterie.centers.LocalSearch`, which decodes with constants="theory"
 MAX_EXPANSION: Final = 1 << 40  # a; larger than every tree, so "expand all"
 MAX_ROUNDS: Final = 64  # Γ
 MAX_SCALE: Final = 1e6  # Λ
@@ -57,7 +59,7 @@ class TreeParameters(Parameters):
 
     @property
     def bias(self) -> float:
-        """How far the mean of a report may be from what it reports, in lengths of it."""
+        """How far a count or a vector sum may be off in the mean, relatively; infinite if nobody knows."""
         return 0.0
 
     def shared_chance(self, *, people: int, nodes: float) -> float:
@@ -81,8 +83,10 @@ class TreeParameters(Parameters):
         """Return what the paper's Theorem 22 says of the centers, for a decoder with these options."""
         from coterie.plan.approximation import approximation
 
-        decoding = TreeDecoding.of(self, facts, decoder or {})
-        settings = {"people": facts.expected_users, **settings}
+        decoder = decoder or {}
+        decoding = TreeDecoding.of(self, facts, decoder)
+        alpha = decoder.get("alpha")
+        settings = {"people": facts.expected_users, "alpha": ALPHA if alpha is None else alpha, **settings}
         return approximation(self, decoding, dimension=facts.dimension, clusters=facts.clusters, **settings)
 
     def checked_shape(self) -> dict[str, Any]:
@@ -120,11 +124,15 @@ class TreeDecoding:
     strays : float
         Empty nodes of a level that may pass the decoder's noise floor by chance; 0 is no floor, as in the
         paper.
+    solver_ratio : float
+        κ of the solver that the decoder takes where none is given: that of local search for the theory,
+        infinite for scikit-learn's KMeans.
     """
 
     expansion: int  # a
     rounds: int  # Γ
     strays: float
+    solver_ratio: float = math.inf  # κ
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "expansion", checked_integer("expansion", self.expansion, 1, MAX_EXPANSION))
@@ -150,20 +158,21 @@ class TreeDecoding:
         >>> from coterie.plan import Plan
         >>> plan = Plan.design(2, 4, 1.0, 200_000, protocol="net-tree")
         >>> TreeDecoding.of(plan.parameters, plan.facts, {})
-        TreeDecoding(expansion=1, rounds=18, strays=0.5)
+        TreeDecoding(expansion=1, rounds=18, strays=0.5, solver_ratio=inf)
         >>> TreeDecoding.of(plan.parameters, plan.facts, {"constants": "theory"})
-        TreeDecoding(expansion=71736, rounds=18, strays=0.0)
+        TreeDecoding(expansion=71736, rounds=18, strays=0.0, solver_ratio=163.0)
         """
         checked_options("the decoder of a net tree", DECODER_OPTIONS, options)
         known: dict[str, Any] = {**dict.fromkeys(DECODER_OPTIONS), **options}
         theory = checked_choice("constants", known["constants"] or "practical", CONSTANTS) == "theory"
-        alpha = checked_real("alpha", 0.5 if known["alpha"] is None else known["alpha"], 1e-6, 1.0)
+        alpha = checked_real("alpha", ALPHA if known["alpha"] is None else known["alpha"], 1e-6, 1.0)
         usual: dict[str, Any] = {
             "expansion": min(expansion_for(tree.projected, alpha), MAX_EXPANSION) if theory else 1,
             "rounds": max(1, math.ceil(math.log2(facts.expected_users))),
             "strays": 0.0 if theory else tree.usual_strays,
         }
-        return cls(**{name: usual[name] if known[name] is None else known[name] for name in usual})
+        chosen = {name: usual[name] if known[name] is None else known[name] for name in usual}
+        return cls(**chosen, solver_ratio=SEARCH_RATIO if theory else math.inf)
 
 
 DECODER_OPTIONS: Final = ("constants", "alpha", "expansion", "rounds", "strays")

@@ -1,7 +1,9 @@
-"""The design of a net tree's shape: the paper's constants, or ones that work at the sizes people have.
+"""The design of a net tree's shape: the theorem's best constants, or ones that work at the sizes people have.
 
-*Theory*: `coterie.plan.approximation.theory_constants`. A plan whose tree could not be decoded is refused
-with the numbers.
+*Theory*: d' and Λ are the paper's (`coterie.plan.approximation.theory_constants`). T and q, where they are
+not given, make t of `coterie.plan.approximation` least for a ratio of κ(1+α); the paper's T = ⌈½·log₂ n⌉ and
+q = 2 have a hundred thousand times more. Where no shape has a finite ratio, it is the deepest tree up to the
+paper's that can be decoded. A plan whose tree could not be is refused with the numbers.
 
 *Practical* (the default), each number free to be set:
 
@@ -18,15 +20,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Final, TypedDict
+from typing import Any, Final, TypedDict, TypeVar
 
 from coterie.errors import PlanError
 from coterie.geometry.net_sizes import net_points, predicted_nodes
 from coterie.geometry.nets import MAX_LEVELS, MAX_NET_DIMENSION, RATIOS
 from coterie.plain.checks import checked_choice, checked_integer, checked_real
-from coterie.plan.approximation import TheoryConstants, theory_constants
+from coterie.plan.approximation import theory_constants
 from coterie.plan.base import Facts
-from coterie.plan.tree import CONSTANTS
+from coterie.plan.tree import ALPHA, CONSTANTS, TreeParameters
 
 MAX_NODES: Final = 1 << 21  # of a tree that can be decoded
 MAX_ROOT_CHILDREN: Final = 1 << 18
@@ -39,6 +41,7 @@ BETA: Final = 0.1  # β of the theory, and of the paper's number of buckets
 
 
 DepthRule = Callable[[int, int, float], int]  # (d', q, radius where most people are) -> T
+Tree = TypeVar("Tree", bound=TreeParameters)
 
 
 class TreeOptions(TypedDict, total=False):
@@ -49,7 +52,7 @@ class TreeOptions(TypedDict, total=False):
     beta: float
     jl_constant: float
     levels: int | None
-    ratio: int
+    ratio: int | None
     projected: int | None
     shrink: float | None
 
@@ -57,16 +60,17 @@ class TreeOptions(TypedDict, total=False):
 def design_tree(
     facts: Facts,
     depth: DepthRule,
+    made: Callable[[dict[str, Any]], Tree],
     *,
     constants: str = "practical",
-    alpha: float = 0.5,
+    alpha: float = ALPHA,
     beta: float = BETA,
     jl_constant: float = 1.0,
     levels: int | None = None,
-    ratio: int = PAPER_RATIO,
+    ratio: int | None = None,
     projected: int | None = None,
     shrink: float | None = None,
-) -> dict[str, Any]:
+) -> Tree:
     """Choose the shape of a tree: levels, ratio, projected, scale. None lets the rules choose.
 
     Parameters
@@ -75,6 +79,8 @@ def design_tree(
         Of the study.
     depth : callable
         The practical depth.
+    made : callable
+        The parameters of a shape.
     constants : {"practical", "theory"}
         Which set of rules fills what is not given; see the module's text.
     alpha, beta, jl_constant : float
@@ -91,28 +97,41 @@ def design_tree(
     """
     checked_choice("constants", constants, CONSTANTS)
     shrink = checked_real("shrink", PRACTICAL_SHRINK if shrink is None else shrink, 0.1, 100.0)
-    ratio = checked_integer("ratio", ratio, min(RATIOS), max(RATIOS))
+    if ratio is not None:
+        ratio = checked_integer("ratio", ratio, min(RATIOS), max(RATIOS))
+    if levels is not None:
+        levels = checked_integer("levels", levels, 1, MAX_LEVELS)
     dimension = facts.dimension
     if projected is not None:
         projected = checked_integer("projected", projected, 1, dimension)
     theory = theory_constants(
         dimension=dimension, clusters=facts.clusters, expected_users=facts.expected_users,
         alpha=checked_real("alpha", alpha, 1e-6, 1.0), beta=checked_real("beta", beta, 1e-12, 0.5),
-        jl_constant=checked_real("jl_constant", jl_constant, 1e-6, 1e6), ratio=ratio, projected=projected,
+        jl_constant=checked_real("jl_constant", jl_constant, 1e-6, 1e6), projected=projected,
     )  # fmt: skip
-    if constants == "theory":
-        projected, scale = theory.projected, theory.scale
-        levels = theory.levels if levels is None else levels
-        expansion = float(theory.expansion)
-    else:
+    if constants == "practical":
         projected = min(dimension, PRACTICAL_DIMENSION) if projected is None else projected
         scale = 1.0 if projected >= dimension else math.sqrt(dimension / projected) / shrink
         radius = 1.0 if projected >= dimension else 1 / shrink  # where most people are
+        ratio = PAPER_RATIO if ratio is None else ratio
         levels = depth(projected, ratio, radius) if levels is None else levels
-        expansion = 1.0
-    levels = checked_integer("levels", levels, 1, MAX_LEVELS)
-    _check_decodable(projected, levels, ratio, facts.clusters * expansion * theory.rounds, constants, theory)
-    return {"levels": levels, "ratio": ratio, "projected": projected, "scale": scale}
+        _check_decodable(projected, levels, ratio, facts.clusters * theory.rounds)
+        return made({"levels": levels, "ratio": ratio, "projected": projected, "scale": scale})
+    expanded = facts.clusters * float(theory.expansion) * theory.rounds
+    shape = {"projected": theory.projected, "scale": theory.scale}
+    designs: list[Tree] = []
+    refused: list[PlanError] = []
+    for q in RATIOS if ratio is None else (ratio,):  # the paper's first
+        for level in range(theory.levels, 0, -1) if levels is None else (levels,):
+            try:
+                _check_decodable(theory.projected, level, q, expanded, f" ({theory})")
+                designs.append(made({"levels": level, "ratio": q, **shape}))
+            except PlanError as refusal:
+                refused.append(refusal)
+    if not designs:
+        raise refused[0]
+    told = {"constants": "theory", "alpha": alpha}
+    return min(designs, key=lambda tree: tree.approximation(facts, told, failure=beta).additive)
 
 
 def fewest_levels(
@@ -125,10 +144,7 @@ def fewest_levels(
     return PRACTICAL_LEVELS
 
 
-def _check_decodable(
-    projected: int, levels: int, ratio: int, most_expanded: float, constants: str, theory: TheoryConstants
-) -> None:
-    shown = f" ({theory})" if constants == "theory" else ""
+def _check_decodable(projected: int, levels: int, ratio: int, most_expanded: float, shown: str = "") -> None:
     if projected > MAX_NET_DIMENSION:
         raise PlanError(
             f"nets of {projected} dimensions cannot be built, {MAX_NET_DIMENSION} at most{shown}; "

@@ -12,7 +12,7 @@ from coterie.plan import Plan, theory_constants
 from coterie.plan.base import Facts
 from coterie.plan.net_tree import NetTreeParameters
 from coterie.plan.net_tree_design import design as design_net_tree
-from coterie.plan.tree import TreeDecoding
+from coterie.plan.tree import SEARCH_RATIO, TreeDecoding
 from coterie.privacy.odds import BASE_ODDS
 
 
@@ -131,7 +131,7 @@ def test_practical_choices():
 def test_codewords_have_smaller_cells_and_groups_share_them_more_rarely():
     assert design(randomizer="codeword").ratio == 3
     assert design(randomizer="codeword", ratio=4).ratio == 4
-    assert design(randomizer="codeword", constants="theory").ratio == 2  # the paper's
+    assert design(randomizer="codeword", constants="theory", ratio=2).ratio == 2
     assert design().ratio == 2
     shared = {}
     for randomizer in ("djw", "codeword"):
@@ -165,12 +165,14 @@ def test_theory_computes_every_constant():
 
 def test_theory_builds_where_it_can_and_refuses_with_the_numbers_where_not():
     parameters = design(constants="theory", users=20_000)
-    assert parameters.levels == 8
-    assert decoding(users=20_000, constants="theory") == TreeDecoding(71736, 15, 0.0)
+    assert parameters.levels == 1  # the paper's 8 would have a larger additive error
+    assert design(constants="theory", users=10**12).levels == 2
+    assert decoding(users=20_000, constants="theory") == TreeDecoding(71736, 15, 0.0, SEARCH_RATIO)
     with pytest.raises(PlanError, match=r"nets of 100 dimensions cannot be built.*theta=.*nodes"):
         design(dimension=100, constants="theory")
     with pytest.raises(PlanError, match=r"the tree would have up to .* nodes.*theta="):
-        design(dimension=5, constants="theory")
+        design(dimension=5, constants="theory", levels=9)
+    assert design(dimension=5, constants="theory").levels == 1
     with pytest.raises(PlanError, match="the root would have about"):
         design(dimension=15, projected=15)
     assert design(dimension=100, constants="theory", projected=3, levels=3).projected == 3
