@@ -35,7 +35,7 @@ from coterie.plan.net_tree_sums import NetTreeSumParameters
 
 PEOPLE = 200_000
 BARS = {(2, 4): 0.003, (100, 8): 0.002}  # (d, k): objective at most, of the worst seed
-SENT = {"levels": 2, "buckets": 32}  # a table that is small enough to be sent
+SENT = {"levels": 1, "ratio": 4, "buckets": 200}  # 58 kB of shares, and leaves rarely share a bucket
 SENDERS = 2_000
 FLAT = 0.20  # relative change of the error from 10^5 to 10^6 people
 SEEDS = 10

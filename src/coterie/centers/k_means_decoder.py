@@ -30,7 +30,7 @@ from coterie.coreset.points import WeightedPointSet
 from coterie.coreset.representative import representative_point_set
 from coterie.errors import DecodeError
 from coterie.geometry.nets import NetFamily
-from coterie.oracles.base import FrequencyOracle, LiftedSumOracle, VectorSumOracle
+from coterie.oracles.base import FrequencyOracle, LiftedSumOracle, SharedRowOracle, VectorSumOracle
 from coterie.tree.build import BuildParameters, WeighedTree, build_tree
 from coterie.tree.net_tree import NetTree
 from coterie.tree.prune import pruned
@@ -71,7 +71,9 @@ class NetTreeOutcome:
     parts : ndarray of int64, shape (leaves,)
         φ: the part of each leaf.
     pooled : ndarray of bool, shape (leaves,)
-        Which leaves were added up; all of them in the paper.
+        Which leaves were added up; all of them in the paper, but one where several share a row.
+    shared : int
+        Leaves whose people, if they have any, are counted at another leaf that shares their row.
     """
 
     centers: NDArray[np.float64]
@@ -81,6 +83,7 @@ class NetTreeOutcome:
     projected_centers: NDArray[np.float64]
     parts: NDArray[np.int64]
     pooled: NDArray[np.bool_]
+    shared: int = 0
 
     @property
     def pooled_leaves(self) -> NDArray[np.int64]:  # (k,)
@@ -130,10 +133,13 @@ def k_means_decoder(
     if parameters.strays > 0 and isinstance(vectors, LiftedSumOracle):
         lifted = _lifted_leaves(weighed, weights > 0, vectors)
         weights = np.where(_clear(lifted, vectors), weights, 0.0)
+    shared, pooled = 0, weights > 0 if parameters.strays > 0 else np.ones(len(weights), dtype=np.bool_)
+    if isinstance(vectors, SharedRowOracle):
+        shared, pooled = _one_leaf_a_row(weighed, pooled, vectors)
+        weights, noisy = np.where(pooled, weights, 0.0), np.where(pooled, noisy, 0.0)
     coreset = representative_point_set(weighed.tree, weights)
     found = _solve(coreset, noisy, parameters.clusters, solver, proved, random_state)
     parts = nearest(coreset.points, found)
-    pooled = weights > 0 if parameters.strays > 0 else np.ones(len(parts), dtype=np.bool_)
     count = len(found)
     if lifted is not None and isinstance(vectors, LiftedSumOracle):
         part_sums = np.zeros((count, lifted.shape[1]))
@@ -152,7 +158,7 @@ def k_means_decoder(
         centers = sums / np.maximum(1.0, part_weights)[:, None]
     lengths = np.linalg.norm(centers, axis=1, keepdims=True)
     centers = centers / np.maximum(1.0, lengths)
-    return NetTreeOutcome(centers, part_weights, weighed.tree, coreset, found, parts, pooled)
+    return NetTreeOutcome(centers, part_weights, weighed.tree, coreset, found, parts, pooled, shared)
 
 
 def _solve(
@@ -190,6 +196,20 @@ def checked_centers(solver: Solver, dimension: int, clusters: int) -> NDArray[np
     if not 1 <= len(found) <= clusters:
         raise DecodeError(f"the solver found {len(found)} centers where the plan asks for {clusters}")
     return found
+
+
+def _one_leaf_a_row(
+    weighed: WeighedTree, kept: NDArray[np.bool_], vectors: SharedRowOracle
+) -> tuple[int, NDArray[np.bool_]]:
+    """Return how many leaves may have people who are counted elsewhere, and which of those kept count any."""
+    kept, shared, before = kept.copy(), 0, 0
+    for number, level, where in weighed.tree.leaves():
+        mine = before + np.flatnonzero(kept[before : before + len(where)])
+        if number > 0 and len(mine):
+            reads, doubtful = vectors.readers(number, level.paths[where][mine - before])
+            kept[mine], shared = reads, shared + int(doubtful.sum())
+        before += len(where)
+    return shared, kept
 
 
 def _lifted_leaves(

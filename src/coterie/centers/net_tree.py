@@ -36,6 +36,8 @@ from coterie.wire.net_tree import NetTreeStream, net_tree_parameters, unpack_ans
 from coterie.wire.net_tree_codeword import CodewordTreeStream, codeword_tree_parameters
 
 _REPORTS_AT_A_TIME: Final = 1 << 16
+_CLEAR: Final = 5.0  # deviations that the count of everybody in the leaves may be short by
+_LOST: Final = 0.05  # share of the people whose absence from all leaves is worth a word
 
 
 class TreeVectorOracle(VectorSumOracle, Protocol):
@@ -130,7 +132,7 @@ def tree_oracles(table: Table, *, floored: bool) -> tuple[FrequencyOracle, TreeV
     if isinstance(table, VectorSumTable):
         sums = TreeSums(table)
         if floored:
-            return ConfirmedTreeSums(sums, nets_of(table.plan), projection_of(table.plan)), sums
+            return ConfirmedTreeSums(sums), sums
         return sums, sums
     raise DecodeError(f"this decoder needs a table of a net tree, got {type(table).__name__}")
 
@@ -181,9 +183,29 @@ def decode_net_tree(
     # A part without leaves has no people of its own, whatever its center weighs.
     weights = np.where(outcome.pooled_leaves > 0, outcome.weights, 0.0)
     noise = (outcome.part_noise(frequencies.deviation), outcome.part_noise(vectors.vector_deviation))
-    return solution_of_parts(
+    solution = solution_of_parts(
         outcome.centers, weights, noise, _population_of(plan, table.count, outcome), outcome
     )
+    if isinstance(vectors, TreeSums):
+        lost = 1 - (weights.sum() + _CLEAR * np.linalg.norm(noise[0])) / table.count
+        solution = replace(solution, notes=(*solution.notes, *_about_buckets(outcome.shared, float(lost))))
+    return solution
+
+
+def _about_buckets(shared: int, lost: float) -> list[str]:
+    """Say what leaves of one bucket hide: whose people are counted elsewhere, and nobody's people."""
+    notes = []
+    if shared:
+        notes.append(
+            f"{shared} of the tree's leaves share a bucket with another leaf nearby: people of theirs are "
+            "counted there, and two groups may be one center. More buckets keep them apart."
+        )
+    if lost > _LOST:
+        notes.append(
+            f"At least {lost:.0%} of the people are in no leaf that stands clear of the noise: they are "
+            "spread thin, or groups far apart share a bucket. More buckets keep groups apart."
+        )
+    return notes
 
 
 def _population_of(

@@ -58,6 +58,15 @@ class LiftedSumOracle(Protocol):
         ...
 
 
+@runtime_checkable
+class SharedRowOracle(Protocol):
+    """An oracle whose buckets may have one row together, and that knows which do."""
+
+    def readers(self, level: int, paths: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Tell which leaves of a level read their rows, and whose people may be counted elsewhere."""
+        ...
+
+
 class VectorSumOracle(Protocol):
     """Approximate sums of people's vectors, bucket by bucket (ṽ)."""
 

@@ -14,12 +14,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.geometry.nets import NetFamily
-from coterie.geometry.projection import Projection
-from coterie.oracles.tree_sums import TreeSums
+from coterie.oracles.tree_sums import CLEAR, TreeSums
 
 _HELD: Final = 1 / 3  # of a node's frequency, what its children must hold at least
-_CLEAR: Final = 5.0  # deviations above which a frequency is worth a second look, and that noise is allowed
 
 
 class ConfirmedTreeSums:
@@ -29,22 +26,18 @@ class ConfirmedTreeSums:
     ----------
     oracle : TreeSums
         What the table says.
-    nets : NetFamily
-        The tree's nets.
-    projection : Projection
-        Where a mean lies in them.
     """
 
-    def __init__(self, oracle: TreeSums, nets: NetFamily, projection: Projection) -> None:
-        self._oracle, self._nets, self._projection = oracle, nets, projection
+    def __init__(self, oracle: TreeSums) -> None:
+        self._oracle, self._nets = oracle, oracle.nets
         self.reports = oracle.reports
 
     def frequencies(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return frequencies of nodes of one level: (m, level+1) -> (m,)."""
         found = self._oracle.frequencies(level, paths)
-        doubtful = np.flatnonzero(found > _CLEAR * self.deviation(level))
+        doubtful = np.flatnonzero(found > CLEAR * self.deviation(level))
         if len(doubtful):
-            phantom = self._misplaced(level, paths[doubtful], found[doubtful])
+            phantom = self._oracle.misplaced(level, paths[doubtful], found[doubtful])
             if level < self._nets.levels:
                 held = self._held_by_children(level, paths[doubtful]) / found[doubtful]
                 # Two nodes of equal weight that share a bucket have a half each. A real node of few people
@@ -69,23 +62,8 @@ class ConfirmedTreeSums:
         children = np.concatenate([np.repeat(paths, branching, axis=0), digits], axis=1)
         below = self._oracle.frequencies(level + 1, children)
         if twice and level + 1 < self._nets.levels:
-            doubtful = np.flatnonzero(below > _CLEAR * self.deviation(level + 1))
+            doubtful = np.flatnonzero(below > CLEAR * self.deviation(level + 1))
             if len(doubtful):
                 held = self._held_by_children(level + 1, children[doubtful], twice=False) / below[doubtful]
                 below[doubtful[held < _HELD]] = 0.0
         return np.asarray(below.reshape(len(paths), branching).sum(axis=1))
-
-    def _misplaced(
-        self, level: int, paths: NDArray[np.int64], found: NDArray[np.float64]
-    ) -> NDArray[np.bool_]:
-        """Tell whose people's mean lies elsewhere: (m, level+1), (m,) -> (m,)."""
-        sums = self._oracle.sums(level, paths)
-        means = self._projection.scale * (sums / found[:, None]) @ self._projection.basis
-        away = np.linalg.norm(means - self._nets.points(level, self._nets.names_of(paths)), axis=1)
-        q = self._nets.ratio
-        reach = self._nets.covering(level) * q / (q - 1)
-        kept = (self._nets.dimension / sums.shape[1]) ** 0.5  # what of the noise a projection keeps
-        noise = _CLEAR * self._projection.scale * kept * self._oracle.vector_deviation(level) / found
-        # Whose projection falls outside the ball is put at the origin, wherever the mean lies.
-        origin = self._nets.paths(self._nets.representatives(np.zeros((1, self._nets.dimension))))
-        return np.asarray((away > reach + noise) & (paths != origin[:, : level + 1]).any(axis=1))
