@@ -59,13 +59,16 @@ def test_sent_sums_are_the_true_ones_bit_for_bit_and_carry_the_stated_noise():
         assert of_scale(drawn / sigma / wrong) < FALSE_ALARM
 
 
-def test_the_error_is_flat_in_the_people():
-    few, many = (
-        np.mean([oracle_errors(people, seed) for seed in range(2)], axis=0) for people in (10**5, 10**6)
-    )
-    assert np.abs(many / few - 1).max() < FLAT
-    assert np.abs(many * 10**0.5 / few - 1).max() > FLAT  # errors that grow as √n would be seen
-    assert few[0] == pytest.approx(0.6745 * 19.2 * 2**0.5, rel=0.15)  # σ/b, of a curator's size
+def test_the_error_of_nodes_alone_in_their_bucket_is_flat_in_the_people():
+    few, many = (oracle_errors(people, 0) for people in (10**5, 10**6))
+    for name in ("counts", "sums"):
+        assert abs(many[name] / few[name] - 1) < FLAT
+        assert many[name] * 10**0.5 / few[name] - 1 > FLAT  # errors that grow as √n would be seen
+    assert few["counts"] == pytest.approx(19.2 * 2**0.5, rel=0.05)  # σ/b, of a curator's size
+    # Nodes that share a bucket are wrong by the others' people, and more of them do with more people.
+    assert many["nodes that share"] > few["nodes that share"] > 0
+    assert many["counts of all"] > 1.2 * few["counts of all"]
+    assert many["largest of all"] > 2 * few["largest of all"] > 4 * few["counts"]
 
 
 def test_the_bars_are_the_promised_ones():
