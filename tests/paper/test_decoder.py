@@ -203,7 +203,7 @@ def test_theorem_apx_main_noise_free_decoding_keeps_the_bound_and_it_is_not_empt
     outcome = k_means_decoder(nets, oracle, oracle, BuildParameters(3, 1000, 11), random_state=0)
     shape = SimpleNamespace(
         levels=levels, ratio=2, projected=1, scale=1.0,
-        oracle_errors=lambda **facts: (0.0, 0.0), shared_chance=lambda **facts: 0.0, bias=0.0,
+        oracle_errors=lambda **facts: (0.0, 0.0), shared_chance=lambda **_: 0.0, bias=0.0,
     )  # fmt: skip
     found = approximation(
         shape, TreeDecoding(1000, 11, 0.0), dimension=1, clusters=3, people=2000, slack=0.5, solver_ratio=1.0

@@ -16,7 +16,7 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-_PRIME: Final = (1 << 61) - 1
+HASH_PRIME: Final = (1 << 61) - 1
 _LIMB: Final = 16  # bits of a number that a path is cut into
 _ROOT_LIMBS: Final = 4  # of a path's first number, which has at most 60 bits
 
@@ -39,13 +39,13 @@ class PairwiseHash:
     def from_key(cls, key: bytes, buckets: int, label: int = 0) -> Self:
         """Expand a public key; several hashes of one key differ by their label."""
         digest = hashlib.sha256(b"coterie/1/hash/" + label.to_bytes(4, "big") + key).digest()
-        factor = 1 + int.from_bytes(digest[:16], "big") % (_PRIME - 1)
-        return cls(factor, int.from_bytes(digest[16:], "big") % _PRIME, buckets)
+        factor = 1 + int.from_bytes(digest[:16], "big") % (HASH_PRIME - 1)
+        return cls(factor, int.from_bytes(digest[16:], "big") % HASH_PRIME, buckets)
 
     def of(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the bucket of each cell: (n,) -> (n,). Cells are hashed once each, in exact integers."""
         distinct, inverse = np.unique(cells, return_inverse=True)
-        hashed = [(self.factor * y + self.offset) % _PRIME % self.buckets for y in distinct.tolist()]
+        hashed = [(self.factor * y + self.offset) % HASH_PRIME % self.buckets for y in distinct.tolist()]
         return np.array(hashed, dtype=np.int64)[inverse]
 
 
@@ -72,7 +72,7 @@ class PathHash:
         count = _ROOT_LIMBS + level + 1
         stream = hashlib.shake_256(b"coterie/1/path-hash/" + level.to_bytes(4, "big") + key)
         data = stream.digest(16 * count)
-        words = [int.from_bytes(data[16 * j : 16 * j + 16], "big") % _PRIME for j in range(count)]
+        words = [int.from_bytes(data[16 * j : 16 * j + 16], "big") % HASH_PRIME for j in range(count)]
         return cls(tuple(words[:-1]), words[-1], buckets)
 
     def of(self, paths: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -96,6 +96,6 @@ def _product(factor: int, limb: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def _reduced(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return numbers below 2^63 modulo p = 2^61 - 1."""
-    prime = np.uint64(_PRIME)
+    prime = np.uint64(HASH_PRIME)
     folded = (numbers & prime) + (numbers >> np.uint64(61))
     return np.where(folded >= prime, folded - prime, folded)

@@ -31,7 +31,7 @@ are exact for people of weight 1 ± ρ: costs change by (1±ρ), and part means 
 2ρ̄²·n and doubles the last term, 8(η+η̃)·N.
 
 *Premises*, without which the ratio is infinite: the paper's decoder (no floor, nothing pruned), a solver with
-a ratio κ (scikit-learn's KMeans has none), θ > 0, no node that shares its bucket, a bias that is known, and
+a ratio κ (scikit-learn's KMeans has none), θ > 0, no node that shares a bucket with people, a known bias, and
 after a projection d' ≥ C·ln(k/(β/10))/ξ² and a Λ that throws nobody out of the ball: n·Pr[‖Πx‖ > 1/Λ] ≤ 0.4β,
 with Pr[‖Πx‖² > c·d'/d] ≤ e^(d'(1-c+ln c)/2) (Dasgupta and Gupta, 2003). Theorem 21 does not say what C is,
 and nobody has proved one; whoever believes in a C says so.
@@ -210,7 +210,7 @@ def approximation(
     # Where there is a projection, half of β for the subspace and for ‖x̃‖ ≤ 1/Λ; of the rest, what shared
     # buckets may spoil, and the noise of the oracles.
     share = failure / 2 if projects else failure
-    shared = shape.shared_chance(people=people, nodes=most)
+    shared = shape.shared_chance(occupied=min(people, max(by_level)), nodes=most)
     spoiled = shared > share / 2
     share -= 0.0 if spoiled else shared
     eta, eta_vector = shape.oracle_errors(

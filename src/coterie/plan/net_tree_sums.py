@@ -20,6 +20,7 @@ from typing import ClassVar, Final
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE, SCALE_SQUARED
+from coterie.geometry.hashing import HASH_PRIME
 from coterie.plain.checks import checked_choice, checked_integer
 from coterie.plan.shares import ShareParameters
 from coterie.plan.tree import TreeParameters
@@ -102,9 +103,9 @@ class NetTreeSumParameters(TreeParameters, ShareParameters):
         rounded = people * math.sqrt(dimension) / self.grid
         return counts, (sigma * tails + rounded) / point
 
-    def shared_chance(self, *, people: int, nodes: float) -> float:
-        """Return at most how likely one of so many nodes shares its bucket with somebody: N·n/s."""
-        return min(1.0, nodes * people / self.buckets)
+    def shared_chance(self, *, occupied: float, nodes: float) -> float:
+        """Return at most how likely one of N nodes shares its bucket with one of M occupied ones: N·M/s."""
+        return min(1.0, nodes * occupied * (1 / self.buckets + self.buckets / HASH_PRIME))
 
     def check_fit(self, dimension: int) -> None:
         """Raise PlanError unless rows, noise and nets fit a plan of this dimension."""

@@ -1,9 +1,10 @@
 """The design of a plan of vector sums over a net tree: the tree, then noise and shares.
 
 The shape is `coterie.plan.tree_design`'s; the practical depth is ⌈½·log₂ n⌉ where the tree is narrow and less
-where a node has many children. The theorem needs every node alone in its bucket, 2N·n/β of them for N nodes:
-so many has a plan of `constants="theory"` where its table has room for them. Noise, modulus and shares are
-`coterie.plan.shares_design`'s.
+where a node has many children. The theorem needs every node alone in its bucket. Of N nodes, and M on a level
+at most that people can be in (or n, if that is less), none shares in 2N·M/β buckets but for half of β, where
+the paper has N·n: so many has a plan of `constants="theory"`, if its table has room for them. Noise,
+modulus and shares are `coterie.plan.shares_design`'s.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def design(
     facts : Facts
         Of the study; the seed plays no part.
     buckets : int, optional
-        s of each level; the paper's 2n/β (the theory's 2N·n/β), or as many as keep the table below five
+        s of each level; the paper's 2n/β (2N·M/β for the theory), or as many as keep the table below five
         million entries.
     minimum_batch : int, optional
         The fewest people to be released together; nine tenths of the expected users by default.
@@ -75,8 +76,9 @@ def design(
             **undecided(facts, batch),
         )
         if buckets is None:
-            alone = (1 + sum(complete_nodes(draft))) if theory else 1.0
-            wanted = math.ceil(2 * alone * users / tree.get("beta", BETA))
+            by_level = complete_nodes(draft)
+            pairs = (2 + sum(by_level)) * min(users, max(by_level)) if theory else users
+            wanted = math.ceil(2 * pairs / tree.get("beta", BETA))
             room = TABLE_ENTRIES // (draft.levels * width)
             draft = replace(draft, buckets=max(min(wanted, room), 1))
         return calibrated(draft, facts, 2 * users)

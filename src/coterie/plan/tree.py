@@ -62,9 +62,9 @@ class TreeParameters(Parameters):
         """How far a count or a vector sum may be off in the mean, relatively; infinite if nobody knows."""
         return 0.0
 
-    def shared_chance(self, *, people: int, nodes: float) -> float:
-        """Return at most how likely one of so many nodes is answered for together with other people."""
-        del people, nodes
+    def shared_chance(self, *, occupied: float, nodes: float) -> float:
+        """Return at most how likely one of so many nodes is answered for with another, occupied one."""
+        del occupied, nodes
         return 0.0
 
     # ------------------------------------------------------------ what follows

@@ -4,13 +4,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coterie.geometry.hashing import _PRIME, PathHash
+from coterie.geometry.hashing import HASH_PRIME, PathHash
 
 
 def by_hand(hashed, path):
     limbs = [path[0] >> 16 * j & 0xFFFF for j in range(4)] + list(path[1:])
     total = hashed.offset + sum(a * y for a, y in zip(hashed.factors, limbs, strict=True))
-    return total % _PRIME % hashed.buckets
+    return total % HASH_PRIME % hashed.buckets
 
 
 @given(

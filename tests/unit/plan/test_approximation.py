@@ -140,7 +140,7 @@ def by_the_page(plan, decoding, *, beta=0.1, xi, kappa):
     levels, g = complete_nodes(tree), (q / (q - 1)) ** 2
     most = most_nodes(tree, k * decoding.expansion * decoding.rounds, levels)
     projects = tree.projected < d
-    share = (beta / 2 if projects else beta) - tree.shared_chance(people=n, nodes=most)
+    share = beta / 2 if projects else beta
     eta, eta_vector = tree.oracle_errors(dimension=d, people=n, failure=share, nodes=sum(levels))
     leaves, r, of_optimum = levels[-1], q**-depth, 0.0
     moved = (1 + rho) * n / q ** (2 * depth)
@@ -306,5 +306,5 @@ def test_bounds_of_sums_are_those_of_their_text():
     assert counts == pytest.approx(sigma * math.sqrt(2 * math.log(2 * nodes / 0.01)) / b, rel=1e-12)
     tails = math.sqrt(3) + math.sqrt(2 * math.log(nodes / 0.01))
     assert vectors == pytest.approx((sigma * tails + people * math.sqrt(3) / sums.grid) / a, rel=1e-9)
-    assert sums.shared_chance(people=100, nodes=10) == pytest.approx(1000 / sums.buckets)
-    assert sums.shared_chance(people=people, nodes=1e12) == 1.0
+    assert sums.shared_chance(occupied=100, nodes=10) == pytest.approx(1000 / sums.buckets)
+    assert sums.shared_chance(occupied=people, nodes=1e12) == 1.0

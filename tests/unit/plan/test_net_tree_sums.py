@@ -10,6 +10,7 @@ from coterie.encode import Client
 from coterie.encode.net_tree_sums import NetTreeSumEncoder
 from coterie.errors import PlanError
 from coterie.plan import Plan
+from coterie.plan.approximation import complete_nodes
 from coterie.privacy import Policy
 
 UNMIXED = Policy(models=("shuffle", "central"), max_local_epsilon=math.inf)
@@ -105,13 +106,25 @@ def test_what_cannot_be_is_said():
         dataclasses.replace(plan_of(), dimension=4)
 
 
-def test_the_paper_needs_a_bucket_for_everybody():
-    # Theorem 22 holds only where no node shares a bucket with people; s = 2N·n/β is beyond every real n.
-    few = plan_of(1000, dimension=1, constants="theory", levels=4, buckets=1 << 24, minimum_batch=1000)
-    assert math.isfinite(few.approximation({"constants": "theory"}, slack=0.5).ratio)
-    assert math.isinf(
-        dataclasses.replace(few).approximation({"constants": "theory"}, slack=0.5, people=10**7).ratio
-    )
+@pytest.mark.parametrize("people", [1000, 10**6])
+def test_the_theorem_needs_a_bucket_for_everybody(people):
+    # Theorem 22 holds only where no node shares a bucket with people: 2N·M/β buckets for N nodes, of which
+    # people can be in M on a level. However many people there are, they are in no more nodes than there are.
+    plan = plan_of(people, dimension=1, constants="theory", levels=4, ratio=2)
+    letter = {"constants": "theory"}
+    assert math.isfinite(plan.approximation(letter).ratio)
+    nodes = 1 + sum(complete_nodes(plan.parameters))
+    assert plan.parameters.buckets < 20 * nodes**2
+    for share, proved in ((2, False), (1, True)):
+        fewer = plan_of(
+            people,
+            dimension=1,
+            constants="theory",
+            levels=4,
+            ratio=2,
+            buckets=plan.parameters.buckets // share,
+        )
+        assert math.isfinite(fewer.approximation(letter).ratio) == proved
 
 
 def test_the_stated_errors_are_flat_in_the_people():
