@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.cluster import KMeans
 
 from coterie.coreset import WeightedPointSet
-from coterie.coreset.cost import coreset_excess, cost, partition_cost
+from coterie.coreset.cost import coreset_excess, cost, nearest, partition_cost
 from coterie.coreset.representative import representative_point_set
 from coterie.coreset.transport import optimal_transport, transport_cost
 from coterie.geometry.nets import NetFamily
@@ -289,17 +290,53 @@ def test_theorem_net_tree_coreset_with_the_papers_constants():
     assert coreset_excess(moved, source, [np.array([[-0.6], [0.5]])], xi, slack) > 0
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("noise", [0.0, 1.0])
+@pytest.mark.parametrize("expansion", [5, 13])
+def test_theorem_net_tree_charges_what_it_does_not_expand_to_the_optimum(expansion, noise, seed):
+    # Item 2 where BuildTree stops early, on a line, where OPT² is found by trying every cut.
+    n, levels, rounds = 4000, 10, 24
+    generator = np.random.default_rng(seed)
+    spread = generator.uniform(-1, 1, 3 * n // 4)
+    points = np.sort(np.clip(np.concatenate([spread, generator.normal(0.4, 0.001, n // 4)]), -1, 1))
+    nets = NetFamily.from_key(seed.to_bytes(16, "big"), 1, levels)
+    oracle = TrueFrequencies(nets, points[:, None], noise, seed)
+    tree = build_tree(nets, oracle, BuildParameters(2, expansion, rounds)).tree
+    index = tree.representative_indices(points[:, None])
+    depth = np.concatenate([np.full(len(where), number) for number, _, where in tree.leaves()])[index]
+    assert (depth < levels).mean() > 0.5  # most people are left higher up
+    moved = ((points - tree.leaf_points()[index, 0]) ** 2).sum()
+    best = min(points[:cut].var() * cut + points[cut:].var() * (n - cut) for cut in range(1, n))
+    theta, wrong = expansion - 1 - 2.0, tree.leaf_count * noise  # γ = 1; N·η
+    rest = 4 * (3 * wrong / 4 + (n / 3 + wrong / 4) / 2**rounds) + n * 4.0**-levels
+    assert moved <= 2 * 4 / theta**2 * best + rest
+    if not noise:
+        assert moved > 2 * rest  # nothing but the optimum pays for it
+
+
 def test_theorem_dim_red_cluster():
-    # Costs of fixed partitions shrink by d'/d (not d/d': docs/theory/errata.md).
+    # Costs of *all* partitions of the projected space shrink by d'/d (not d/d': docs/theory/errata.md): of
+    # those that k centers make, the ones that the projection itself makes cheapest, and fixed ones.
     generator = np.random.default_rng(1)
-    centers = ball_points(60, 4, generator)
-    points = centers[np.arange(800) % 4] + generator.normal(0, 0.05, (800, 60))
-    ratios = []
-    for number in range(40):
-        basis = Projection.from_key(number.to_bytes(16, "big"), 60, 20, 1.0).basis
-        parts = np.arange(800) % 4
-        full = partition_cost(WeightedPointSet(points, np.ones(800)), parts)
-        low = partition_cost(WeightedPointSet(points @ basis, np.ones(800)), parts)
-        ratios.append(low / full * 60 / 20)
-    assert np.mean(ratios) == pytest.approx(1, abs=0.05)
-    assert max(abs(ratio - 1) for ratio in ratios) < 0.25
+    d, low, k, alpha, runs = 60, 20, 4, 0.5, 25  # d' ≥ C·ln(k/β)/α² with C = 1 and β = 0.05
+    assert low >= math.log(k / 0.05) / alpha**2
+    centers = ball_points(d, k, generator)
+    points = centers[np.arange(800) % k] + generator.normal(0, 0.05, (800, d))
+    points[::7] = ball_points(d, len(points[::7]), generator)
+    whole, worst, fixed = WeightedPointSet(points, np.ones(800)), [], []
+    for number in range(runs):
+        basis = Projection.from_key(number.to_bytes(16, "big"), d, low, 1.0).basis
+        shadow = points @ basis
+        below = WeightedPointSet(shadow, np.ones(800))
+        partitions = [KMeans(k, n_init=1, random_state=run).fit(shadow).labels_ for run in range(10)]
+        for _ in range(60):  # and Voronoi cells of all sizes
+            places = shadow[generator.choice(800, k)] * generator.uniform(0.2, 3)
+            partitions.append(nearest(shadow, places))
+        partitions.append((shadow @ generator.standard_normal(low) > 0).astype(np.int64))
+        partitions.append(np.arange(800) % k)
+        ratios = [d / low * partition_cost(below, each) / partition_cost(whole, each) for each in partitions]
+        worst.append(max(max(ratio, 1 / ratio) for ratio in ratios))
+        fixed.append(ratios[-1])
+    assert max(worst) <= 1 + alpha
+    assert min(worst) > 1.01  # over all partitions the worst is seen in every subspace
+    assert np.mean(fixed) == pytest.approx(1, abs=0.05)
