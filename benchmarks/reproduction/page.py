@@ -54,7 +54,7 @@ def draw_all(
     steps = read_table(folder / "ablation.csv") if base else []
     paths = [path for sweep in sweeps for path in draw_sweep(folder, sweep)]
     paths += draw_ablation(folder, base) if base else []
-    claims = check_claims(tables, base) if base else []
+    claims = check_claims(tables) if base else []
     paths += [_write_claims(folder, claims), folder / "report.html", folder / "index.md"]
     grids = [
         (f"figure-{s.name}", f"Objective against {s.title}", sweep_grid(s, tables[s.name]))

@@ -110,7 +110,7 @@ def test_computing_and_drawing_are_two_halves(tmp_path, monkeypatch, capsys):
         "http://creativecommons.org", ""
     )
     told = capsys.readouterr().out
-    assert all(claim.name in page and claim.name in told for claim in check_claims({}, TINY))
+    assert all(claim.name in page and claim.name in told for claim in check_claims({}))
     names = {path.name for path in out.parent.iterdir()}
     assert names >= {"claims.csv", "index.md", "ablation.csv", "figure-users.png", "figure-ablation.svg"}
     first = {path: path.read_bytes() for path in out.parent.iterdir() if path.suffix != ".png"}
@@ -234,32 +234,29 @@ def test_claims_tell_right_from_wrong():
             "separation-large": line("lsh-tree", parts.get("r8", 0.45), 0.37, values=separations)
             + line("non-private", 0.02, 0.0, values=separations),
         }
-        return {claim.name: claim.holds for claim in check_claims(tables, BASE)}
+        return {claim.name: claim.holds for claim in check_claims(tables)}
 
     assert all(claims().values())
     loose = check_claims(
         {
             "separation-large": line("lsh-tree", 0.45, 0.37, values=("8", "100"))
             + line("non-private", 0.0, 0.0, values=("8", "100"))
-        },
-        BASE,
+        }
     )
     assert {claim.verdict for claim in loose if claim.name == "separation-8-is-enough"} == {"not clearly"}
     same = check_claims(
         {
             "separation-large": line("lsh-tree", 0.371, 0.37, values=("8", "100"))
             + line("non-private", 0.0, 0.0, values=("8", "100"))
-        },
-        BASE,
+        }
     )
     assert {claim.verdict for claim in same if claim.name == "separation-8-is-enough"} == {"yes"}
     assert claims(paper=(0.3, 0.37))["falls-with-users"] is False
     assert claims(ours=(0.3, 0.38))["codeword-at-or-below"] is False
     assert claims(naive=(1.5, 0.5))["naive-finds-nothing"] is False
-    assert claims(eps=(0.5, 0.15))["paper-at-epsilon-1"] is False
-    assert claims(eps=(0.37, 0.25))["paper-at-epsilon-2"] is False
+    assert claims(eps=(0.15, 0.37))["falls-with-epsilon"] is False
     assert claims(r8=0.9)["separation-8-is-enough"] is False
-    assert {claim.holds for claim in check_claims({}, BASE)} == {None}
+    assert {claim.holds for claim in check_claims({})} == {None}
 
 
 def test_ratio_is_the_paper_s_over_ours():
