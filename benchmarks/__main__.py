@@ -34,7 +34,7 @@ GRIDS = (
 )
 ALONE = (
     *("speed", "scale", "spark", "audit_time", "service_load"),
-    *("net_tree", "theorem_2", "poisoning", "cramer_rao"),
+    *("net_tree", "theorem_2", "guarantees", "poisoning", "cramer_rao"),
 )
 NAMES = ("real_data", *ALONE, *GRIDS)
 

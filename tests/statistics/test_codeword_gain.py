@@ -12,6 +12,7 @@ import math
 import numpy as np
 import pytest
 
+from benchmarks.guarantees import rotation_bias
 from coterie.coins import SimulationCoins
 from coterie.encode.codeword import CodewordEncoder
 from coterie.engines import play
@@ -19,7 +20,7 @@ from coterie.geometry.ball import SCALE, quantize
 from coterie.geometry.cells import CrossPolytopeCells
 from coterie.geometry.lift import lift
 from coterie.geometry.rotation import Rotation
-from coterie.oracles.leaf_sums import direction_variance, leaf_sums
+from coterie.oracles.leaf_sums import direction_variance, embedding_matrix, leaf_sums
 from coterie.plan import Plan
 from coterie.plan.views import CrossPolytope
 from coterie.privacy.odds import BASE_ODDS, largest_odds
@@ -171,3 +172,29 @@ def test_noise_is_larger_along_the_people_than_on_average(dimension, epsilon, pe
     if epsilon == 4.0:  # the average, taken for the variance of "each" coordinate, is refuted
         average = direction_variance(parameters, 1, share=1 / width)
         assert abs(along / cells / average - 1) > noise + 0.02
+
+
+def test_one_public_rotation_leaves_a_bias_of_up_to_a_percent_and_its_formula_is_right():
+    # The gain is right on average over points and rotations; of one point under one rotation it is not.
+    plan = Plan.design(100, 4, 4.0, 10**6, seed=3)
+    points = np.random.default_rng(3).standard_normal((8, 100))
+    points *= 0.99 / np.linalg.norm(points, axis=1, keepdims=True)
+    wrong = np.array([rotation_bias(plan, point) for point in points])
+    lengths = np.linalg.norm(wrong, axis=1)
+    assert 3 * PROMISE < np.median(lengths) < lengths.max() < 15 * PROMISE
+    worst, law = int(lengths.argmax()), plan.parameters.randomizer
+    turn = embedding_matrix(plan, plan.parameters)
+    y = turn @ (lift(quantize(points[[worst]], None, 1.0)[0], plan.parameters.count_weight)[0] / SCALE)
+    y /= np.linalg.norm(y)
+    ahead = turn @ wrong[worst] / lengths[worst]  # where it leans
+    rng, leaning = np.random.default_rng(4), []
+    for _ in range(PEOPLE // 500):
+        words = rng.choice(np.array([-1, 1], dtype=np.float32), (500, CODEWORDS, EMBEDDING))
+        scores = words @ y.astype(np.float32)
+        weights = np.full(scores.shape, BASE_ODDS / law.total)
+        np.put_along_axis(weights, np.argsort(-scores, axis=1)[:, : law.cap], law.odds / law.total, axis=1)
+        leaning.append((weights * (words @ ahead.astype(np.float32))).sum(axis=1))
+    measured = np.concatenate(leaning) / law.gain(EMBEDDING) - y @ ahead
+    error = measured.std() / math.sqrt(PEOPLE)
+    assert abs(measured.mean() - lengths[worst]) < SIGMAS * error
+    assert lengths[worst] - PROMISE > SIGMAS * error  # it is no 0.1 %

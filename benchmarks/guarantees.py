@@ -1,0 +1,156 @@
+"""What is proved of the centers, and what floor remains where nothing is.
+
+    python -m benchmarks guarantees [--only theorems|rotation|pairs] [--seeds 2] [--out FILE.json]
+
+*theorems*: ratio and t of `plan.approximation` for each protocol of the paper at `constants="theory"`, k = 4,
+ε = 1, by formula: for the decoder's own solver (κ = 163) and for a perfect one, and the n from which t is
+below n, what one center in the middle may cost. *rotation*: how far the mean of a codeword is from what it
+stands for under one public rotation, exactly: the law of a score Σ y_j·v_j has the characteristic function
+Π cos(y_j·t), and E[v_j; chosen] is one integral of it. *pairs*: four pairs of tight groups in ten
+dimensions, tables drawn from their law, which has no such bias: the excess of the default protocol over
+k-means in the open, in squared radii.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from benchmarks.harness import RESULTS, machine, write_json
+from coterie import Plan, decode
+from coterie.engines import simulate
+from coterie.geometry.ball import SCALE, quantize
+from coterie.geometry.lift import lift
+from coterie.metrics import normalized_objective
+from coterie.oracles.leaf_sums import embedding_matrix
+from coterie.plan import Approximation
+from coterie.plan.codeword import CodewordParameters
+
+SUMS = {"protocol": "net-tree-sums", "model": "shuffle", "delta": 1e-6}
+PROTOCOLS: dict[str, dict[str, Any]] = {
+    "net-tree": {"protocol": "net-tree"},
+    "codewords": {"protocol": "net-tree", "randomizer": "codeword"},
+    "net-tree-sums": SUMS,
+}
+THEORY = {"constants": "theory"}
+PEOPLE = (10**3, 10**4, 10**5, 10**6, 10**8, 10**10, 10**12)
+ROTATIONS = [(100, 1.0), (100, 2.0), (100, 4.0), (10, 1.0), (10, 4.0)]  # d, ε
+POINTS = 40  # of each, in the ball, five rotations
+APART = (0.3, 0.1)  # radii between the two groups of a pair; cells of the views are wider
+MANY = (10**6, 10**8, 10**9)
+
+
+def promise(name: str, dimension: int, people: int) -> tuple[Plan, Approximation, Approximation] | None:
+    """Return a theory plan with its promise for the decoder's own solver and a perfect one; None: refused."""
+    try:
+        plan = Plan.design(dimension, 4, 1.0, people, **PROTOCOLS[name], **THEORY)
+    except ValueError:  # sums have a modulus for so many people only
+        return None
+    return plan, plan.approximation(THEORY), plan.approximation(THEORY, solver_ratio=1.0)
+
+
+def says_something_from(name: str, dimension: int, perfect: bool) -> float:
+    """Return the n, in steps of 10^(1/4), from which on t is below n; infinity if it is not up to 10^16."""
+    for step in range(12, 65):
+        people = round(10 ** (step / 4))
+        found = promise(name, dimension, people) if people < 1 << 40 else None
+        if found and found[1 + perfect].additive < people:
+            return people
+    return math.inf
+
+
+def rotation_bias(plan: Plan, point: NDArray[np.float64]) -> NDArray[np.float64]:  # (D,)
+    """Return E[z] - w of a report of this point under the plan's rotation, w being the lifted point."""
+    parameters = plan.parameters
+    assert isinstance(parameters, CodewordParameters)
+    law, turn = parameters.randomizer, embedding_matrix(plan, parameters)
+    lifted = lift(quantize(point[None], None, 1.0)[0], parameters.count_weight)[0] / SCALE
+    y = turn @ lifted
+    y /= np.linalg.norm(y)
+    t, x = (np.arange(1500) + 0.5) * 0.006, np.linspace(-7, 7, 2801)
+    waves = np.sin(np.outer(t, x))
+    cosines = np.cos(np.outer(y, t))
+    whole = cosines.prod(axis=0)
+    below = 0.5 + (whole / t) @ waves * 0.006 / math.pi  # F(x)
+    inside = binom.cdf(law.cap - 1, 255, np.clip(1 - below, 0, 1))  # chance to be in the cap at score x
+    transform = waves @ inside * (x[1] - x[0])
+    mean = (np.sin(np.outer(y, t)) * whole / cosines) @ transform * 0.006 / math.pi  # E[v_j; in the cap]
+    surplus = (law.odds - (1 << 24)) / law.total * 256 / law.gain(parameters.embedding)
+    return np.asarray(turn.T @ (surplus * mean - y))
+
+
+def rotation_biases(dimension: int, epsilon: float) -> NDArray[np.float64]:
+    """Return the length of the bias for points all over the ball and several rotations."""
+    found = []
+    for seed in range(5):
+        plan = Plan.design(dimension, 4, epsilon, 10**6, seed=seed)
+        generator = np.random.default_rng(seed)
+        for number in range(POINTS // 5):
+            point = generator.standard_normal(dimension)
+            point *= (0.99 if number % 2 else 0.5) / np.linalg.norm(point)
+            found.append(np.linalg.norm(rotation_bias(plan, point)))
+    return np.array(found)
+
+
+def pairs(apart: float, people: int, seed: int) -> float:
+    """Return the excess over k-means in the open of four pairs of tight groups in ten dimensions."""
+    generator = np.random.default_rng(seed)
+    places = generator.standard_normal((4, 10))
+    places *= 0.8 / np.linalg.norm(places, axis=1, keepdims=True)
+    half = generator.standard_normal((4, 10))
+    half *= apart / 2 / np.linalg.norm(half, axis=1, keepdims=True)
+    centers = np.concatenate([places + half, places - half])
+    points = np.repeat(centers, 50, axis=0) + generator.normal(0, 0.005, (400, 10))
+    plan = Plan.design(10, 8, 1.0, people, seed=seed)
+    found = decode(simulate(plan, points, people, random_state=seed), random_state=seed)
+    return normalized_objective(points, found.centers) - normalized_objective(points, centers)
+
+
+def main() -> None:
+    """Print every table, and write it as JSON."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", choices=("theorems", "rotation", "pairs"))
+    parser.add_argument("--seeds", type=int, default=2, help="of the pairs (%(default)s)")
+    parser.add_argument("--out", type=Path, default=RESULTS / "guarantees.json")
+    arguments = parser.parse_args()
+    asked = {arguments.only} if arguments.only else {"theorems", "rotation", "pairs"}
+    found: dict[str, Any] = {"machine": machine(), "theorems": [], "rotation": [], "pairs": []}
+    for name in PROTOCOLS if "theorems" in asked else ():
+        for dimension in (1, 2):
+            for people in PEOPLE:
+                if (told := promise(name, dimension, people)) is None:
+                    continue
+                plan, own, perfect = told
+                shape = plan.parameters
+                line = {
+                    "protocol": name, "d": dimension, "n": people,
+                    "T": shape.levels, "q": shape.ratio,  # type: ignore[attr-defined]
+                    "ratio": own.ratio, "t/n": own.additive / people,
+                    "perfect ratio": perfect.ratio, "perfect t/n": perfect.additive / people,
+                }  # fmt: skip
+                found["theorems"].append(line)
+                figures = (f"{key} {value:.4g}" for key, value in line.items() if key != "protocol")
+                print(name, *figures, sep="  ", flush=True)
+            least = [says_something_from(name, dimension, perfect) for perfect in (False, True)]
+            found["theorems"].append({"protocol": name, "d": dimension, "t below n from": least})
+            shown = f"{least[0]:.2g}, by a perfect solver {least[1]:.2g}"
+            print(f"{name}, d = {dimension}: t < n from n = {shown}", flush=True)
+    for dimension, epsilon in ROTATIONS if "rotation" in asked else ():
+        sizes = np.quantile(rotation_biases(dimension, epsilon), (0.1, 0.5, 1.0)).tolist()
+        found["rotation"].append({"d": dimension, "epsilon": epsilon, "quantiles": sizes})
+        shown = ", ".join(f"{size:.2%}" for size in sizes)
+        print(f"one rotation, d = {dimension}, ε = {epsilon:g}: bias {shown} (a tenth, half, all points)")
+    for apart, people in [(apart, n) for apart in APART for n in MANY] if "pairs" in asked else ():
+        excess = [pairs(apart, people, seed) for seed in range(arguments.seeds)]
+        found["pairs"].append({"apart": apart, "n": people, "excess": excess})
+        shown = ", ".join(f"{one:.1e}" for one in excess)
+        print(f"pairs {apart} apart, n = {people:.0e}: excess {shown} of {apart**2 / 4:.1e}", flush=True)
+    write_json(arguments.out, found)
