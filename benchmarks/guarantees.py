@@ -56,10 +56,10 @@ def promise(name: str, dimension: int, people: int) -> tuple[Plan, Approximation
 
 
 def says_something_from(name: str, dimension: int, perfect: bool) -> float:
-    """Return the n, in steps of 10^(1/4), from which on t is below n; infinity if it is not up to 10^16."""
-    for step in range(12, 65):
+    """Return the n, in steps of 10^(1/4), from which on t is below n; infinity if it is not up to 10^12."""
+    for step in range(12, 49):
         people = round(10 ** (step / 4))
-        found = promise(name, dimension, people) if people < 1 << 40 else None
+        found = promise(name, dimension, people)
         if found and found[1 + perfect].additive < people:
             return people
     return math.inf
@@ -140,7 +140,8 @@ def main() -> None:
                 figures = (f"{key} {value:.4g}" for key, value in line.items() if key != "protocol")
                 print(name, *figures, sep="  ", flush=True)
             least = [says_something_from(name, dimension, perfect) for perfect in (False, True)]
-            found["theorems"].append({"protocol": name, "d": dimension, "t below n from": least})
+            known = [people if math.isfinite(people) else None for people in least]
+            found["theorems"].append({"protocol": name, "d": dimension, "t below n from": known})
             shown = f"{least[0]:.2g}, by a perfect solver {least[1]:.2g}"
             print(f"{name}, d = {dimension}: t < n from n = {shown}", flush=True)
     for dimension, epsilon in ROTATIONS if "rotation" in asked else ():

@@ -43,7 +43,7 @@ most κ(1+α). So are T and q of a plan of `constants="theory"` (`coterie.plan.t
     ξ = α/10    θ = 8·√((1+2/ξ)/ξ)    d' = ⌈C·ln(k/(β/10))/(α/10)²⌉    Λ = √(0.01/ln(n/β)·d/d')
     γ = packing/covering radius    a = ⌈(1+(2+θ)/γ)^d'⌉    Γ = ⌈log n⌉    T = ⌈½·log n⌉    q = 2
 
-At this a, ka exceeds the number of nodes of every level, so BuildTree expands all of them.
+At this a, ka exceeds every level of hundreds of thousands of nodes, so BuildTree expands all of them.
 """
 
 from __future__ import annotations
