@@ -40,7 +40,7 @@ PROTOCOLS: dict[str, dict[str, Any]] = {
 }
 THEORY = {"constants": "theory"}
 PEOPLE = (10**3, 10**4, 10**5, 10**6, 10**8, 10**10, 10**12)
-ROTATIONS = [(100, 1.0), (100, 2.0), (100, 4.0), (10, 1.0), (10, 4.0)]  # d, ε
+ROTATIONS = [(100, 1.0), (100, 2.0), (100, 4.0), (100, 6.0), (100, 8.0), (10, 1.0), (10, 4.0)]  # d, ε
 POINTS = 40  # of each, in the ball, five rotations
 APART = (0.3, 0.1)  # radii between the two groups of a pair; cells of the views are wider
 MANY = (10**6, 10**8, 10**9)
