@@ -157,8 +157,8 @@ def main() -> None:
     for name in few[0]:
         at_first, later = (float(np.mean([run[name] for run in runs])) for runs in (few, many))
         change = later / at_first - 1
-        bar = f"   bar ± {FLAT:.0%} {tick(abs(change) <= FLAT)}" if name in ("counts", "sums") else ""
-        print(f"{name} at 10^5 and 10^6 people: {at_first:.4g}, {later:.4g}, {change:+.1%}{bar}", flush=True)
+        mark = f"   bar ± {FLAT:.0%} {tick(abs(change) <= FLAT)}" if name in ("counts", "sums") else ""
+        print(f"{name} at 10^5 and 10^6 people: {at_first:.4g}, {later:.4g}, {change:+.1%}{mark}", flush=True)
     for (dimension, clusters), bar in BARS.items():
         runs = [
             objective(dimension, clusters, seed) for seed in range(FIRST_SEED, FIRST_SEED + arguments.seeds)
