@@ -8,29 +8,35 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
+import time
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.audit.environment import check_generator
-from coterie.audit.laws import check_laws
+from coterie.audit.laws import Part, check_laws
 from coterie.audit.memory import check_memory, client_with
 from coterie.audit.result import Check
 from coterie.audit.samples import Reading, check_samples
 from coterie.audit.sums import check_amplification, check_shares
-from coterie.coins import SystemCoins
+from coterie.coins import SimulationCoins, SystemCoins
 from coterie.encode.base import ENCODERS
 from coterie.encode.codeword import CodewordEncoder
 from coterie.encode.ledger import Answer, Ledger
+from coterie.features import Category, Flag, Number
 from coterie.plan import Plan
 from coterie.plan.codeword import CodewordParameters
 from coterie.plan.vector_sums import VectorSumParameters
 from coterie.plan.views import CrossPolytope
-from coterie.privacy.odds import largest_odds
+from coterie.privacy.odds import BASE_ODDS, largest_odds
 from coterie.randomizers.vector_sums import VectorSums
 from coterie.wire.layout import ID_BYTES
+from coterie.wire.rows import HasViews
+from coterie.wire.rows import Rows as Rows_
+from coterie.wire.stream import PublicStream
 
 SAMPLES: Final = 60_000  # reports of each point, of a canary
 DRAWS: Final = 60_000  # of noise
@@ -276,6 +282,135 @@ def _forgetful() -> Iterable[Check]:
 def _spendthrift() -> Iterable[Check]:
     yield check_memory(_plan(), client_with(_Spendthrift))
 
+
+# ---------------------------------------------------------------- clients that are wrong for some people only
+
+
+@functools.cache
+def _usual() -> Plan:
+    """Return a plan as it is designed: 256 codewords, two views, 1,088 rows."""
+    return Plan.design(3, 2, 1.0, 1000)
+
+
+@functools.cache
+def _recorded() -> Plan:
+    features = [Number("age", 0, 100), Category("plan", ("free", "paid", "trial")), Flag("member")]
+    return Plan.design(features=features, clusters=2, epsilon=1.0, expected_users=1000)
+
+
+Bend = Callable[[Points, Rows, NDArray[np.int64]], NDArray[np.int64]]
+Where = Callable[[Any, Any], Any]  # points (n, d), ids (n, 12) -> (n,) of bool
+
+
+def _bent(plan: Plan, bend: Bend, ids_of: Callable[[Points], Rows] | None = None) -> Callable[[Any], Rows]:
+    """Return a client whose draw is `bend` of the honest one; a draw of 0 names the best codeword."""
+    encoder = ENCODERS[plan.protocol](plan)
+
+    def send(people: Any) -> Rows:
+        points = people if plan.features is None else plan.features.points(people)
+        ids = _ids(len(points)) if ids_of is None else ids_of(points)
+
+        class Bent(SystemCoins):
+            def below_many(self, bound: int, size: int) -> NDArray[np.int64]:
+                return bend(points, ids, super().below_many(bound, size))
+
+        return encoder.encode(points, ids, Bent())
+
+    return send
+
+
+def _never_where(plan: Plan, where: Where) -> Callable[[Any], Rows]:
+    """Return a client that tosses no coin where it is told: it names the best codeword."""
+    return _bent(plan, lambda points, ids, draws: np.where(where(points, ids), 0, draws))
+
+
+def _odds_where(plan: Plan, factor: float, where: Where) -> Callable[[Any], Rows]:
+    """Return a client with odds too large where it is told, and too small elsewhere by the same factor."""
+    parameters: Any = plan.parameters
+    laws = [
+        dataclasses.replace(parameters.randomizer, odds=int(parameters.odds * each))
+        for each in (factor, 1 / factor)
+    ]
+    firsts = np.concatenate([[0], np.cumsum(Part(256, parameters.cap, parameters.odds, 0, 8).places)])
+
+    def bend(points: Points, ids: Rows, draws: NDArray[np.int64]) -> NDArray[np.int64]:
+        ranks = [law.ranks(SystemCoins().below_many(law.total, len(draws))) for law in laws]
+        return np.asarray(firsts[np.where(where(points, ids), *ranks)])
+
+    return _bent(plan, bend)
+
+
+def _best_never_sent() -> Callable[[Any], Rows]:
+    odds = _usual().parameters.odds  # type: ignore[attr-defined]
+    return _bent(_usual(), lambda points, ids, draws: np.where(draws < odds, draws + odds, draws))
+
+
+def _worst_never_sent() -> Callable[[Any], Rows]:
+    last = _usual().parameters.randomizer.total - BASE_ODDS  # type: ignore[attr-defined]
+    return _bent(_usual(), lambda points, ids, draws: np.where(draws < last, draws, draws - BASE_ODDS))
+
+
+def _hashed_ids() -> Callable[[Any], Rows]:
+    """Make ids of the point and the clock: whoever guesses both knows whose report it is."""
+
+    def ids_of(points: Points) -> Rows:
+        made = [hashlib.sha256(b"%b%d" % (row.tobytes(), time.time_ns())).digest()[:12] for row in points]
+        return np.frombuffer(b"".join(made), dtype=np.uint8).reshape(-1, ID_BYTES)
+
+    return _bent(_usual(), lambda points, ids, draws: draws, ids_of)
+
+
+def _kept_coins() -> Callable[[Any], Rows]:
+    """Use every draw for two reports, one after the other, whoever they are of."""
+    return _bent(_usual(), lambda points, ids, draws: draws[np.arange(len(draws)) // 2])
+
+
+def _clock_seed() -> Callable[[Any], Rows]:
+    """Seed a generator by the clock, at every call."""
+    encoder = ENCODERS[_usual().protocol](_usual())
+
+    def send(points: Any) -> Rows:
+        return encoder.encode_counting(points, None, SimulationCoins(time.time_ns()))[0]
+
+    return send
+
+
+def _one_row(ids: Rows) -> NDArray[np.bool_]:
+    rows, _ = PublicStream(_usual().randomness_key()).choices(
+        ids, Rows_.of(cast(HasViews, _usual().parameters))
+    )
+    return np.asarray(rows == 7)
+
+
+def _odd(ids: Rows) -> NDArray[np.bool_]:
+    return np.asarray(np.bitwise_count(ids).sum(axis=1) % 2 == 1)
+
+
+SECRET: Final = (0.123456, -0.654321, 0.271828)
+
+# Those that a red team got past the audit, and seven that were written down before its detectors were.
+NAMED: Final[dict[str, Callable[[], Callable[[Any], Rows]]]] = {
+    "no coins outside the ball": lambda: _never_where(_usual(), lambda x, _: (x**2).sum(axis=1) > 1),
+    "no coins at the origin": lambda: _never_where(_usual(), lambda x, _: (x == 0).all(axis=1)),
+    "the best codeword never sent": _best_never_sent,
+    "the worst codeword never sent": _worst_never_sent,
+    "one report in 1,000 without coins": lambda: _never_where(
+        _usual(), lambda x, _: SystemCoins().below_many(1000, len(x)) == 0
+    ),
+    "epsilon larger by 3 %": lambda: _sender(_with_parameters(_usual(), odds=int(np.exp(1.03) * BASE_ODDS))),
+    "an id that is a hash of point and time": _hashed_ids,
+}
+FRESH: Final[dict[str, Callable[[], Callable[[Any], Rows]]]] = {
+    "coins kept for the next report": _kept_coins,
+    "a generator seeded by the clock": _clock_seed,
+    "odds that depend on the id's parity": lambda: _odds_where(_usual(), 1.2, lambda _, ids: _odd(ids)),
+    "no coins in one row of the table": lambda: _never_where(_usual(), lambda _, ids: _one_row(ids)),
+    "odds that depend on a coordinate's sign": lambda: _odds_where(_usual(), 1.2, lambda x, _: x[:, 1] < 0),
+    "no coins where a value is missing": lambda: _never_where(_recorded(), lambda x, _: (x == 0).any(axis=1)),
+    "no coins at one secret point": lambda: _never_where(
+        _usual(), lambda x, _: (np.abs(x - SECRET) < 1e-6).all(axis=1)
+    ),
+}
 
 CANARIES: Final[dict[str, Callable[[], Iterable[Check]]]] = {
     "odds off by 5 % (law)": _odds_off,

@@ -85,6 +85,16 @@ def test_an_honest_client_meets_its_bar_by_the_margin_that_the_false_alarm_rate_
     assert abs(telling - chance) < 5 * deviation
 
 
+@pytest.mark.parametrize("name", [*canaries.NAMED, *canaries.FRESH])
+def test_a_canary_sends_what_looks_like_reports(name):
+    client = {**canaries.NAMED, **canaries.FRESH}[name]()
+    records = name == "no coins where a value is missing"
+    people = [{"age": 3}, {"member": True}] * 2 if records else np.zeros((4, 3))
+    sent = client(people)
+    assert sent.shape == (4, 13)
+    assert len(np.unique(sent[:, :12], axis=0)) == 4
+
+
 def test_there_are_at_least_ten_canaries():
     assert len(CANARIES) >= 10
 
