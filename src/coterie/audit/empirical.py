@@ -66,7 +66,7 @@ def check_client(
     if isinstance(reader, ShareReading):
         checks.append(check_sums(plan, np.concatenate(reader.noise), label))
     if replay:
-        checks.append(check_replay(plan, send, _bits(plan, reader.laws), label))
+        checks.append(check_replay(plan, send, reader.laws, _bits(plan, reader.laws), label))
     return [*checks, check_power(found, plan.local_epsilon, label)]
 
 

@@ -33,10 +33,12 @@ from coterie.privacy.odds import BASE_ODDS
 
 LONGEST_PERIOD: Final = 4096
 _STRETCHES: Final = 64  # of time
+_NEAR: Final = 64  # distances at which draws are compared one by one
 _LAGS: Final = (1, 2, 3, 4, 8)  # at which ids are compared bit by bit
 _PLANE: Final = 400  # ids of one person that are looked at for linear rules
 _REGISTER: Final = 2048  # ids, one after the other, whose bits are
 _TWISTER: Final = 1 << 14  # ids whose words are: 19,937 bits of state show in 40,000
+_FEWEST: Final = 4  # reports of a group: fewer could not fail
 _FINE: Final = 4096  # cells of a law, at most, that are looked at one by one
 _BITS_OF_BYTE: Final = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int64)
 
@@ -141,6 +143,8 @@ def _groups(
     """Test every group of cells, and everything up to it, given a context."""
     kinds = len(chances)
     table = _table(labels, groups, context.count, kinds)
+    kept = np.flatnonzero(table.sum(axis=1) >= _FEWEST)
+    table = table[kept]
     trials = table.sum(axis=1, keepdims=True)
     events = np.concatenate([table, np.cumsum(table, axis=1)[:, 1:-1]], axis=1)
     chance = np.concatenate([chances, np.cumsum(chances)[1:-1]])
@@ -148,7 +152,7 @@ def _groups(
     def words(at: tuple[int, ...]) -> str:
         cells = np.flatnonzero(law.coarse == (at[1] if at[1] < kinds else at[1] - kinds + 1))
         start = int(cells[0]) if at[1] < kinds else 0
-        return f"{context.told(at[0])}: {_span(law, start, int(cells[-1]))}"
+        return f"{context.told(int(kept[at[0]]))}: {_span(law, start, int(cells[-1]))}"
 
     battery.counts(events, trials, np.minimum(chance, 1.0), words)
 
@@ -337,10 +341,26 @@ def check_order(sample: Sample, label: str = "") -> Check:
             in_call = np.bincount(sample.places, hit).astype(np.int64)
             there = np.bincount(sample.places) * law.size
             _periods_in(battery, in_call, there, chance, f"every {{}}th report of a call: {name}")
+        _equals(battery, law, flat)
         starts = np.concatenate([[0.0], np.cumsum(law.chances)])
         coins = starts[flat] + law.chances[flat] * generator.random(len(flat)) - 0.5
         _products(battery, coins, f"coins of {law.name}s")
     return Check("empirical", f"order in time{label}", battery.passed, battery.told, {"log_p": battery.log_p})
+
+
+def _equals(battery: Battery, law: Law, flat: NDArray[np.int64]) -> None:
+    """Test how often two draws are the same, at short distances, in pairs that do not overlap."""
+    lags = range(1, min(_NEAR, len(flat) // 4) + 1)
+    counts = np.zeros((len(lags), 2, 2), dtype=np.int64)
+    for number, lag in enumerate(lags):
+        same = flat[lag:] == flat[:-lag]
+        halves = np.arange(len(same)) // lag % 2
+        counts[number, :, 1] = np.bincount(halves, minlength=2)
+        counts[number, :, 0] = np.bincount(halves[same], minlength=2)
+    likely = float((law.chances**2).sum())
+    battery.counts(
+        counts[..., 0], counts[..., 1], likely, lambda at: f"{law.name}s {at[0] + 1} apart are the same"
+    )
 
 
 def _periods(battery: Battery, hits: NDArray[np.int32], size: int, chance: float, words: str) -> None:

@@ -25,6 +25,7 @@ from coterie.plan.shares import ShareParameters
 from coterie.wire.kernels import kernels_of
 
 _QUICK_REPORTS = 60_000
+_QUICK_SECONDS = 20.0
 _SINGLE_REPORTS = 12_000  # through the way of one person
 _QUICK_SINGLE_REPORTS = 600
 _COMMAND_CALL = 2 * CALL  # people a command is started for
@@ -114,16 +115,17 @@ def _empirical(
     plan: Plan, client: str | Send | None, quick: bool, say: Callable[[str], None]
 ) -> Iterator[Check]:
     say("samples")
-    reports = _QUICK_REPORTS if quick else REPORTS
+    reports, seconds = (_QUICK_REPORTS, _QUICK_SECONDS) if quick else (REPORTS, SECONDS)
     if isinstance(client, str):
-        yield from check_client(plan, CommandClient(client, plan), reports=reports, call=_COMMAND_CALL)
+        asked = CommandClient(client, plan)
+        yield from check_client(plan, asked, reports=reports, seconds=seconds, call=_COMMAND_CALL)
         return
-    yield from check_client(plan, client or _bulk(plan), reports=reports)
+    yield from check_client(plan, client or _bulk(plan), reports=reports, seconds=seconds)
     if client is None:  # the way of one person, report by report
         say("samples, one by one")
         reports = _QUICK_SINGLE_REPORTS if quick else _SINGLE_REPORTS
         yield from check_client(
-            plan, _single(plan), reports=reports, seconds=SECONDS / 4, label=", one by one"
+            plan, _single(plan), reports=reports, seconds=seconds / 4, label=", one by one"
         )
 
 

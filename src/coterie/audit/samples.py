@@ -28,7 +28,7 @@ from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream
 
 REPORTS: Final = 1 << 21  # of one audit, at most
-SECONDS: Final = 200.0  # that asking a client and reading its reports may take
+SECONDS: Final = 270.0  # that asking a client and reading its reports may take
 CALL: Final = 1 << 14  # people in one call
 RUNS: Final = (1, 64, 1, 4096)  # copies of one person in a row, call by call
 SHORT_CALLS: Final = (1, 1, 2, 1, 16, 1, 2, 1, 256)  # people in the first calls, over and over

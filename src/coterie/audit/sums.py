@@ -128,8 +128,8 @@ class ShareReading:
             np.diff(-(-np.arange(_SHARE_BINS + 1) * parameters.modulus // _SHARE_BINS)) / parameters.modulus
         )
         self.laws = (
-            Law("noise", entries, chances, np.arange(len(chances))),
-            Law("share", entries, uniform, np.arange(_SHARE_BINS)),
+            Law("noise", entries, chances, np.arange(len(chances)) // 4),
+            Law("share", entries, uniform, np.arange(_SHARE_BINS) // 8),
         )
         self.noise: list[NDArray[np.int64]] = []
         self._next = 0

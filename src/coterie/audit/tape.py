@@ -10,6 +10,8 @@ import os
 import random
 
 SEED = "COTERIE_AUDIT_SEED"
+OTHER = "COTERIE_AUDIT_OTHER"
+KEPT = "COTERIE_AUDIT_KEPT"
 NOTE = "COTERIE_AUDIT_NOTE"
 _BLOCK = hashlib.sha256().digest_size
 
@@ -21,6 +23,8 @@ class Tape:
     ----------
     seed : int
         Below 2^64.
+    other : int, optional
+        Another tape's seed, from which all bytes are that do not lie in `kept`, intervals [first, last).
     note : str, optional
         A file that says how many bytes were taken.
 
@@ -30,20 +34,38 @@ class Tape:
     True
     """
 
-    def __init__(self, seed: int, note: str | None = None) -> None:
-        self._seed = seed.to_bytes(8, "big")
+    def __init__(
+        self,
+        seed: int,
+        other: int | None = None,
+        kept: tuple[tuple[int, int], ...] = (),
+        note: str | None = None,
+    ) -> None:
+        self._seed = seed
+        self._other = other
+        self._kept = kept
         self._note = note
         self.drawn = 0
         self._tell()
 
     def urandom(self, count: int, _flags: int = 0) -> bytes:
         """Stand in for `os.urandom` and `os.getrandom`."""
-        first, skip = divmod(self.drawn, _BLOCK)
-        blocks = range(first, -(-(self.drawn + count) // _BLOCK))
-        taken = b"".join(hashlib.sha256(self._seed + each.to_bytes(8, "big")).digest() for each in blocks)
-        self.drawn += count
+        start, self.drawn = self.drawn, self.drawn + count
         self._tell()
-        return taken[skip : skip + count]
+        if self._other is None:
+            return _written(self._seed, start, count)
+        taken = bytearray(_written(self._other, start, count))
+        own = _written(self._seed, start, count)
+        for first, last in self._kept:
+            low, high = max(first - start, 0), min(last - start, count)
+            if low < high:
+                taken[low:high] = own[low:high]
+        return bytes(taken)
+
+    def named(self) -> dict[str, str]:
+        """Return the variables by which another process finds this tape; the note is its own."""
+        other = "" if self._other is None else str(self._other)
+        return {SEED: str(self._seed), OTHER: other, KEPT: ",".join(f"{a}-{b}" for a, b in self._kept)}
 
     def _tell(self) -> None:
         if self._note is not None:
@@ -51,9 +73,21 @@ class Tape:
                 file.write(str(self.drawn))
 
 
+def _written(seed: int, start: int, count: int) -> bytes:
+    """Return bytes of the tape of one seed."""
+    first, skip = divmod(start, _BLOCK)
+    blocks = range(first, -(-(start + count) // _BLOCK))
+    key = seed.to_bytes(8, "big")
+    taken = b"".join(hashlib.sha256(key + each.to_bytes(8, "big")).digest() for each in blocks)
+    return taken[skip : skip + count]
+
+
 def install() -> None:
     """Let this process draw from the tape that its environment names."""
-    tape = Tape(int(os.environ[SEED]), os.environ[NOTE])
+    pairs = [each.split("-") for each in os.environ[KEPT].split(",") if each]
+    kept = tuple((int(first), int(last)) for first, last in pairs)
+    other = os.environ[OTHER]
+    tape = Tape(int(os.environ[SEED]), int(other) if other else None, kept, os.environ[NOTE])
     for room, name in ((os, "urandom"), (os, "getrandom"), (random, "_urandom")):
         if hasattr(room, name):
             setattr(room, name, tape.urandom)
