@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from coterie.audit import audit, canaries
+from coterie.audit.bounds import CHECKS_PER_AUDIT
 from coterie.audit.canaries import CANARIES, FRESH, NAMED, UNSEEN, check_canary
 from coterie.audit.command import CommandClient
 from coterie.audit.empirical import check_client
@@ -41,6 +42,7 @@ SLOW = {"one report in 1,000 without coins", "epsilon larger by 3 %"}
 def test_every_protocol_passes_a_quick_audit(name):
     found = audit(PLANS[name], quick=True, with_canaries=False)
     assert found.passed, found.failures
+    assert len(found.checks) <= CHECKS_PER_AUDIT
     parts = {check.part for check in found.checks}
     assert parts == ({"exact", "environment"} if name == "central" else {"exact", "empirical", "environment"})
     assert "Audit: <span>passed</span>" in render(found)
@@ -133,6 +135,17 @@ for start in range(0, len(rows), 13):
 """
 
 
+def test_a_client_in_python_is_a_function():
+    honest = audit(PLANS["codeword"], canaries._sender(PLANS["codeword"]), quick=True, with_canaries=False)
+    assert honest.passed, honest.failures
+    assert {check.part for check in honest.checks} == {"empirical"}
+    assert "_sender" in honest.client
+    broken = audit(
+        PLANS["codeword"], lambda points: [bytes(13)] * len(points), quick=True, with_canaries=False
+    )
+    assert {"law of places", "ids", "replay"} <= {check.name for check in broken.failures}
+
+
 @pytest.fixture
 def study(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -145,7 +158,9 @@ def run(*arguments):
     return CliRunner(env={"COLUMNS": "200"}).invoke(app, ["audit", "--plan", "plan.json", *arguments])
 
 
-def test_a_client_in_another_language_is_audited_by_its_bytes(study):
+def test_a_client_in_another_language_is_audited_by_its_bytes(study, monkeypatch):
+    monkeypatch.setattr("coterie.audit.run._QUICK_REPORTS", 10_000)
+    monkeypatch.setattr("coterie.audit.run._QUICK_SECONDS", 8.0)
     command = f"{sys.executable} client.py"
     done = run("--quick", "--no-canaries", "--json", "--client", f"{command} --honest", "--page", "page.html")
     assert done.exit_code == 0, done.stdout
