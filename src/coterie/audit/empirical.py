@@ -48,12 +48,13 @@ def check_client(
         Added to the checks' names.
     """
     reader: Any = Reading(plan) if parts_of(plan) is not None else ShareReading(plan)
-    # As many coins as reports are looked at: fewer reports where each holds many.
-    observations = max(law.size for law in reader.laws)
-    count = max(min(reports, 2000), reports // observations)
+    # As many coins as reports are looked at, four times as many bits: fewer reports where each holds many.
+    bits = all(len(law.chances) == 2 for law in reader.laws)
+    most = (4 if bits else 1) * reports // max(law.size for law in reader.laws)
+    count = min(reports, max(2000, most))
     found = sample(plan, send, reader, reports=count, seconds=seconds, call=min(call, count))
     checks = [fit.check_form(found, label)]
-    if not checks[0].passed and not len(found):
+    if not checks[0].passed:
         return checks
     checks += [
         fit.check_law(found, number, _claim(plan, found, number), label) for number in range(len(found.laws))

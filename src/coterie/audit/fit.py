@@ -39,6 +39,7 @@ _PLANE: Final = 400  # ids of one person that are looked at for linear rules
 _REGISTER: Final = 2048  # ids, one after the other, whose bits are
 _TWISTER: Final = 1 << 14  # ids whose words are: 19,937 bits of state show in 40,000
 _FEWEST: Final = 4  # reports of a group: fewer could not fail
+_PHASE: Final = 8  # reports of a phase of a period: fewer could not fail
 _FINE: Final = 4096  # cells of a law, at most, that are looked at one by one
 _BITS_OF_BYTE: Final = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int64)
 
@@ -365,7 +366,7 @@ def _equals(battery: Battery, law: Law, flat: NDArray[np.int64]) -> None:
 
 def _periods(battery: Battery, hits: NDArray[np.int32], size: int, chance: float, words: str) -> None:
     """Fold a series at every period and test every phase."""
-    longest = min(LONGEST_PERIOD, len(hits) // 2)
+    longest = min(LONGEST_PERIOD, len(hits) // _PHASE)
     if longest < 2:
         return
     logs = np.zeros(longest + 1)
@@ -385,7 +386,7 @@ def _periods_in(
     battery: Battery, hits: NDArray[np.int64], trials: NDArray[np.int64], chance: float, words: str
 ) -> None:
     """Fold what was counted place by place of a call."""
-    longest = min(LONGEST_PERIOD, len(hits) // 2)
+    longest = min(LONGEST_PERIOD, len(hits) // 2, int(trials.sum()) // _PHASE)
     logs = np.zeros(max(longest + 1, 1))
     for period in range(2, longest + 1):
         pad = -len(hits) % period
@@ -459,8 +460,10 @@ def _equal_cells(battery: Battery, sample: Sample) -> None:
 def check_form(sample: Sample, label: str = "") -> Check:
     """Compare lengths with the plan's, and look for bits that belong to no answer."""
     found = ", ".join(map(str, sorted(sample.lengths)))
-    kept = sample.lengths == {sample.plan.report_width} and not sample.leftover
+    kept = sample.lengths == {sample.plan.report_width} and not sample.leftover and sample.refused is None
     words = f"reports have {found} bytes; the plan says {sample.plan.report_width}"
     if sample.leftover:
         words += f"; {sample.leftover:,} hold more than their answers"
+    if sample.refused is not None:
+        words += f"; somebody got none ({sample.refused[:200]})"
     return Check("empirical", f"form{label}", kept, words)

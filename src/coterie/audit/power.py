@@ -32,7 +32,7 @@ def smallest(
     Examples
     --------
     >>> round(smallest(lambda amount: 0.5 + amount, 10**6, 0.5, 1, 0.5), 4)
-    0.0046
+    0.0045
     """
     bar = math.log(2 * tests * _FAMILIES / ALPHA)
 

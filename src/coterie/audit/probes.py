@@ -41,7 +41,7 @@ class Probes:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._generator = np.random.default_rng(2)
+        self._generator = np.random.default_rng()  # nobody knows beforehand whom an audit asks about
         fixed = _points(plan) if plan.features is None else _records(plan, self._generator)
         self.names: tuple[str, ...] = (*fixed, "other")
         self._fixed: list[Any] = list(fixed.values())
@@ -78,7 +78,7 @@ class Probes:
     def labels(self, people: People, points: Points) -> dict[str, NDArray[np.uint8]]:
         """Return what a law might hang on, by name: numbers below 256, (n,) each."""
         center = 0.0 if self._plan.center is None else np.asarray(self._plan.center)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"):  # then it is clipped
             unit = np.clip((points - center) / self._plan.radius, -1e150, 1e150)
         found = {}
         shown = range(unit.shape[1]) if unit.shape[1] <= _SHOWN else [*range(6), *range(-6, 0)]
@@ -137,6 +137,7 @@ def _points(plan: Plan) -> dict[str, Points]:
     center = np.zeros(d) if plan.center is None else np.asarray(plan.center)
     points = {name: center + plan.radius * each for name, each in unit.items()}
     points["negative zeros"] = center + plan.radius * -0.0 * first if plan.center else -0.0 * first
+    points["the largest numbers"] = np.where(np.arange(d) % 2, -1.7e308, 1.7e308)
     points["the smallest numbers"] = np.full(d, 5e-324)
     points["ones"] = np.ones(d)
     if plan.center is not None:

@@ -38,7 +38,7 @@ from coterie.audit.command import CommandClient
 from coterie.audit.probes import People, Probes
 from coterie.audit.reading import Law
 from coterie.audit.result import Check
-from coterie.audit.samples import Send
+from coterie.audit.samples import Send, reports_of
 from coterie.plan import Plan
 from coterie.wire.layout import ID_BYTES
 
@@ -112,7 +112,7 @@ def replaying(coins: tape.Tape) -> Iterator[None]:
             setattr(room, name, function)
 
 
-def asking(send: Send) -> Ask:
+def asking(plan: Plan, send: Send) -> Ask:
     """Return how to ask a Python function, or a command, with known coins."""
     if isinstance(send, CommandClient):
         return lambda people, coins: _ask_command(send, people, coins)
@@ -120,7 +120,7 @@ def asking(send: Send) -> Ask:
     def ask(people: People, coins: tape.Tape) -> tuple[list[bytes], int | None]:
         with replaying(coins):
             sent = send(people)
-        return [bytes(report) for report in sent], coins.drawn
+        return reports_of(sent, plan), coins.drawn
 
     return ask
 
@@ -144,7 +144,7 @@ def _ask_command(client: CommandClient, people: People, coins: tape.Tape) -> tup
 
 def check_replay(plan: Plan, send: Send, laws: tuple[Law, ...], bits: float, label: str = "") -> Check:
     """Ask a client again and again with coins that are known; `bits` is what answers of a report hold."""
-    probes, ask, problems = Probes(plan), asking(send), set()
+    probes, ask, problems = Probes(plan), asking(plan, send), set()
     rounds = COMMAND_ROUNDS if isinstance(send, CommandClient) else ROUNDS
     least = math.floor(PEOPLE * (ID_BYTES + bits / 8))
     answered = same = 0

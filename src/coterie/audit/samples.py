@@ -37,7 +37,8 @@ _MOST_SHORT_CALLS: Final = 360
 _PER_SHORT_CALL: Final = 500  # reports of the sample, at least
 _PAIRED: Final = 1 << 11  # people of a call whose ids are compared with ids of our own
 
-Send = Callable[[Any], list[bytes] | NDArray[np.uint8]]  # points (n, d), or n records -> n reports
+Sent = list[bytes] | bytes | NDArray[np.uint8]  # reports one by one, back to back, or as rows
+Send = Callable[[Any], Sent]  # points (n, d), or n records -> n reports
 
 
 @dataclass(slots=True, eq=False)
@@ -66,6 +67,8 @@ class Sample:
         Of all reports, also of those that could not be read.
     leftover : int
         Reports that hold more than their answers.
+    refused : str or None
+        What the client said instead of sending a report.
     """
 
     plan: Plan
@@ -83,6 +86,7 @@ class Sample:
     losses: NDArray[np.int64]
     lengths: set[int]
     leftover: int
+    refused: str | None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -105,7 +109,16 @@ def sample(
         short = number < most_short and time.monotonic() - started < min(_SHORT_SECONDS, seconds / 4)
         size = SHORT_CALLS[number % len(SHORT_CALLS)] if short and done < reports // 4 else call
         people, which = probes.people(min(size, reports - done), RUNS[number % len(RUNS)])
-        rows = _rows(send(people), plan, len(which), taken.lengths)
+        try:
+            sent = send(people)
+        except (
+            Exception
+        ) as error:  # a client that refuses somebody tells of them; one that never runs does not
+            if not number:
+                raise
+            taken.refused = f"{type(error).__name__}: {error}"
+            break
+        rows = _rows(sent, plan, len(which), taken.lengths)
         if rows is None:
             break
         points = probes.points(people)
@@ -124,6 +137,7 @@ class _Taken:
         self._rows = Rows.of(parameters) if hasattr(parameters, "views") else None
         self.names: tuple[str, ...] = ()
         self.lengths: set[int] = set()
+        self.refused: str | None = None
         self._leftover = 0
         self._pieces: list[dict[str, NDArray[Any]]] = []
         self._cells: list[list[NDArray[np.int64]]] = [[] for _ in reader.laws]
@@ -184,24 +198,34 @@ class _Taken:
             losses=np.atleast_2d(np.asarray(self._losses)),
             lengths=self.lengths,
             leftover=self._leftover,
+            refused=self.refused,
             **joined,
         )
 
 
-def _rows(
-    sent: list[bytes] | NDArray[np.uint8], plan: Plan, count: int, lengths: set[int]
-) -> NDArray[np.uint8] | None:
+def reports_of(sent: Sent, plan: Plan) -> list[bytes]:
+    """Return reports one by one, without their tokens."""
+    skip = plan.upload_width - plan.report_width
+    if isinstance(sent, bytes | bytearray | memoryview):
+        data = bytes(sent)
+        whole = skip and len(data) % plan.upload_width == 0 and len(data) % plan.report_width
+        width = plan.upload_width if whole else plan.report_width
+        sent = [data[start : start + width] for start in range(0, len(data), width)]
+    reports = [bytes(report) for report in sent]
+    if skip and all(len(report) == plan.upload_width for report in reports):
+        return [report[skip:] for report in reports]
+    return reports
+
+
+def _rows(sent: Sent, plan: Plan, count: int, lengths: set[int]) -> NDArray[np.uint8] | None:
     """Return reports as rows, or None where a length or their number is wrong; note the lengths."""
-    if isinstance(sent, np.ndarray) and sent.ndim == 2 and sent.dtype == np.uint8:
-        lengths.add(sent.shape[1])
-        rows = sent
-    else:
-        reports = [bytes(report) for report in sent]
-        lengths |= {len(report) for report in reports}
-        if any(len(report) != plan.report_width for report in reports):
-            return None
-        rows = np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(len(reports), -1)
-    if len(rows) != count:
+    if isinstance(sent, np.ndarray) and sent.shape == (count, plan.report_width) and sent.dtype == np.uint8:
+        lengths.add(plan.report_width)
+        return sent
+    reports = reports_of(sent, plan)
+    lengths |= {len(report) for report in reports}
+    if len(reports) != count:
         lengths.add(0)
+    if lengths != {plan.report_width}:
         return None
-    return rows if rows.shape[1] == plan.report_width else None
+    return np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(count, -1)

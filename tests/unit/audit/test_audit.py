@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from coterie import Client
 from coterie.audit import audit, canaries
 from coterie.audit.bounds import CHECKS_PER_AUDIT
 from coterie.audit.canaries import CANARIES, FRESH, NAMED, UNSEEN, check_canary
@@ -15,6 +16,7 @@ from coterie.audit.command import CommandClient
 from coterie.audit.empirical import check_client
 from coterie.audit.laws import check_laws, largest_ratio, law_of
 from coterie.audit.page import render
+from coterie.audit.samples import reports_of
 from coterie.audit.sums import shuffled_response_delta
 from coterie.cli.app import app
 from coterie.encode.codeword import CodewordEncoder
@@ -35,7 +37,7 @@ PLANS = {
     ),
     "central": Plan.design(3, 2, 1.0, 200, protocol="vector-sums", model="central", delta=1e-6, cells=4),
 }
-SLOW = {"one report in 1,000 without coins", "epsilon larger by 3 %"}
+SLOW = {name for name, reports in canaries._NEEDED.items() if reports >= canaries.SOME}
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -117,6 +119,25 @@ def test_shuffled_responses_stay_below_the_bound_for_all_randomizers():
             assert exact <= amplified_delta(epsilon, local, people) + 1e-15
 
 
+def test_a_client_that_refuses_somebody_fails():
+    def careful(points):
+        if np.abs(points).max() > 1e100:
+            raise ValueError("too far")
+        return canaries._sender(PLANS["codeword"])(points)
+
+    (form,) = check_client(PLANS["codeword"], careful, reports=5000)
+    assert not form.passed
+    assert "too far" in form.found
+
+
+@pytest.mark.parametrize("skip", [0, 16])
+def test_reports_come_one_by_one_or_back_to_back_with_their_tokens_or_without(skip):
+    plan, rows = PLANS["token"], canaries._sender(PLANS["token"])(np.zeros((3, 3)))
+    uploads = [bytes(skip) + row.tobytes() for row in rows]
+    expected = [row.tobytes() for row in rows]
+    assert reports_of(uploads, plan) == reports_of(b"".join(uploads), plan) == expected
+
+
 CLIENT = """
 import json, sys
 import numpy as np
@@ -136,10 +157,11 @@ for start in range(0, len(rows), 13):
 
 
 def test_a_client_in_python_is_a_function():
-    honest = audit(PLANS["codeword"], canaries._sender(PLANS["codeword"]), quick=True, with_canaries=False)
+    client = Client(PLANS["codeword"])
+    honest = audit(PLANS["codeword"], client.encode_many, quick=True, with_canaries=False)
     assert honest.passed, honest.failures
     assert {check.part for check in honest.checks} == {"empirical"}
-    assert "_sender" in honest.client
+    assert honest.client == "Client.encode_many"
     broken = audit(
         PLANS["codeword"], lambda points: [bytes(13)] * len(points), quick=True, with_canaries=False
     )

@@ -102,13 +102,27 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_that_no_canary_has_is_caught(name):
+OFTEN = ("a sum of hidden bits of the id tells a sign", "the first report of a call", "few random bits")
+
+
+def caught(name):
     reports = 120_000 if "503rd" in name else 40_000
     checks = check_client(PLAN, FAULTS[name](), reports=reports, replay=False)
-    assert not all(each.passed for each in checks)
+    return not all(each.passed for each in checks)
 
 
+@pytest.mark.parametrize("name", OFTEN)
+def test_a_fault_that_no_canary_has_is_caught(name):
+    assert caught(name)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", sorted(FAULTS.keys() - set(OFTEN)))
+def test_another_fault_that_no_canary_has_is_caught(name):
+    assert caught(name)
+
+
+@pytest.mark.nightly
 def test_a_level_of_a_tree_that_one_person_in_ten_answers_without_coins_is_caught():
     encoder, reading = ENCODERS["net-tree"](BITS), Reading(BITS)
 
@@ -157,6 +171,7 @@ def test_noise_that_is_not_the_plans_is_caught(name):
     assert all(each.passed for each in checks) == (name == "as it should be")
 
 
+@pytest.mark.nightly
 def test_the_smallest_excess_that_is_stated_is_caught():
     reports = 60_000
     checks = {each.name: each for each in check_client(PLAN, _sender(PLAN), reports=reports, replay=False)}
