@@ -67,12 +67,15 @@ def test_every_canary_is_caught(name):
     caught = check_canary(name)
     assert caught.passed, caught
     assert "caught: " in caught.found
+    assert "somebody got none" not in caught.found
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", sorted(SLOW))
 def test_every_slow_canary_is_caught(name):
-    assert check_canary(name).passed
+    caught = check_canary(name)
+    assert caught.passed
+    assert "somebody got none" not in caught.found
 
 
 def test_a_canary_that_no_audit_can_see_is_named_as_such():

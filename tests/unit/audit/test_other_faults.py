@@ -92,7 +92,7 @@ FAULTS = {
     "the first report of a call": lambda: _bent(PLAN, first_of_a_call),
     "coins of a thousand reports ago": lambda: _bent(PLAN, far_coins),
     "close to the surface": lambda: _never_where(
-        PLAN, lambda x, _: np.abs(np.linalg.norm(x, axis=1) - 1) < 1e-3
+        PLAN, lambda x, _: np.abs(np.linalg.norm(np.clip(x, -2, 2), axis=1) - 1) < 1e-3
     ),
     "one byte of the id and one sign": lambda: _never_where(
         PLAN, lambda x, ids: (ids[:, 0] == 17) & (x[:, 0] > 0)
@@ -108,6 +108,7 @@ OFTEN = ("a sum of hidden bits of the id tells a sign", "the first report of a c
 def caught(name):
     reports = 120_000 if "503rd" in name else 40_000
     checks = check_client(PLAN, FAULTS[name](), reports=reports, replay=False)
+    assert checks[0].passed, checks[0].found  # it sent reports for everybody
     return not all(each.passed for each in checks)
 
 
