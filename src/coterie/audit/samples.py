@@ -34,6 +34,7 @@ RUNS: Final = (1, 64, 1, 4096)  # copies of one person in a row, call by call
 SHORT_CALLS: Final = (1, 1, 2, 1, 16, 1, 2, 1, 256)  # people in the first calls, over and over
 _SHORT_SECONDS: Final = 15.0
 _MOST_SHORT_CALLS: Final = 360
+_GROWTH: Final = 8  # of the number of people in a call, from one to the next
 _PER_SHORT_CALL: Final = 500  # reports of the sample, at least
 _PAIRED: Final = 1 << 11  # people of a call whose ids are compared with ids of our own
 
@@ -104,10 +105,15 @@ def sample(
     """Ask a client about many people: a few at a time, then many, until reports or seconds are spent."""
     started, probes, taken = time.monotonic(), Probes(plan), _Taken(plan, reader)
     taken.names = probes.names
+    took, long = 0.0, max(SHORT_CALLS)
     done, number, most_short = 0, 0, min(_MOST_SHORT_CALLS, reports // _PER_SHORT_CALL)
     while done < reports and (number == 0 or time.monotonic() - started < seconds):
         short = number < most_short and time.monotonic() - started < min(_SHORT_SECONDS, seconds / 4)
-        size = SHORT_CALLS[number % len(SHORT_CALLS)] if short and done < reports // 4 else call
+        if short and done < reports // 4:
+            size = SHORT_CALLS[number % len(SHORT_CALLS)]
+        else:  # a slow client is asked for fewer at a time, so that the clock is looked at
+            size = long = min(call, _GROWTH * long) if took < seconds / 20 else long
+        asked = time.monotonic()
         people, which = probes.people(min(size, reports - done), RUNS[number % len(RUNS)])
         try:
             sent = send(people)
@@ -118,6 +124,7 @@ def sample(
                 raise
             taken.refused = f"{type(error).__name__}: {error}"
             break
+        took = time.monotonic() - asked
         rows = _rows(sent, plan, len(which), taken.lengths)
         if rows is None:
             break
