@@ -1,8 +1,9 @@
 """How long the audit of every protocol takes: `python -m benchmarks audit_time [--quick]`.
 
 One whole audit per protocol and model, as `coterie audit` runs it, and the broken clients once. Promised: all
-pass, every broken client is caught, and the whole takes at most ten minutes on two cores. Seconds on the
-clock tell of a machine that does nothing else; seconds of the processor, over two, of one that is shared.
+pass, every broken client is caught, and the longest audit with its broken clients takes at most ten minutes
+on two cores. Beside each stands what it would have caught. Seconds on the clock tell of a machine that does
+nothing else; seconds of the processor, over two, of one that is shared.
 """
 
 from __future__ import annotations
@@ -42,17 +43,16 @@ PLANS: dict[str, dict[str, Any]] = {
 
 
 def main() -> int:
-    """Print a line per protocol and the sum; return how many promises are broken."""
+    """Print a line per protocol and the longest; return how many promises are broken."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer samples, as `coterie audit --quick`")
-    quick = parser.parse_args().quick
-    clock, processor, failed = time.monotonic(), time.process_time(), 0
+    quick, failed, longest = parser.parse_args().quick, 0, 0.0
 
-    def tell(name: str, passed: bool, since: tuple[float, float]) -> None:
-        spent = time.monotonic() - since[0], time.process_time() - since[1]
-        print(
-            f"{name:28} {'passed' if passed else 'FAILED'}  {spent[0]:6.1f} s  {spent[1]:6.1f} s", flush=True
-        )
+    def spent(name: str, passed: bool, since: tuple[float, float], words: str = "") -> float:
+        clock, processor = time.monotonic() - since[0], time.process_time() - since[1]
+        kept = "passed" if passed else "FAILED"
+        print(f"{name:28} {kept}  {clock:6.1f} s  {processor:6.1f} s  {words}", flush=True)
+        return min(clock, processor / CORES)
 
     print(f"{'':28} {'':6}     clock  processor")
     for name, options in PLANS.items():
@@ -61,17 +61,19 @@ def main() -> int:
         plan = Plan.design(3, 2, wanted.pop("epsilon"), wanted.pop("users"), **wanted)
         found = audit(plan, quick=quick, with_canaries=False)
         failed += not found.passed
-        tell(name, found.passed, since)
+        power = next((check.found for check in found.checks if check.name == "power"), "")
+        longest = max(longest, spent(name, found.passed, since, power))
+        for check in found.failures:
+            print(f"    {check.name}: {check.found}")
     since, caught = (time.monotonic(), time.process_time()), 0
     for name in CANARIES:
         caught += check_canary(name).passed
-    tell(f"{caught} of {len(CANARIES)} broken clients", caught == len(CANARIES), since)
     failed += caught != len(CANARIES)
-    seconds, used = time.monotonic() - clock, time.process_time() - processor
-    kept = min(seconds, used / CORES) <= MOST_SECONDS
+    longest += spent(f"{caught} of {len(CANARIES)} broken clients", caught == len(CANARIES), since)
+    kept = longest <= MOST_SECONDS
     print(
-        f"in all {seconds:.0f} s on the clock, {used:.0f} s of the processor: {used / CORES:.0f} s on two "
-        f"cores; promised {MOST_SECONDS:.0f}: {'kept' if kept else 'NOT kept'}"
+        f"the longest audit and its broken clients: {longest:.0f} s on two cores; promised "
+        f"{MOST_SECONDS:.0f}: {'kept' if kept else 'NOT kept'}"
     )
     return failed + (not kept)
 

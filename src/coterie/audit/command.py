@@ -1,31 +1,34 @@
-"""A client in any language, as a command: points in, report bytes out.
+"""A client in any language, as a command: people in, report bytes out.
 
-The command gets the plan's file as its last argument. It reads points from its standard input, one per line,
-a JSON array of d numbers, until the input ends; and writes one line per point to its standard output: the
-bytes that it would send, in hex (where ids follow from tokens, it makes tokens up).
+The command gets the plan's file as its last argument. It reads people from its standard input, one per line,
+until the input ends: a JSON array of d numbers or, where the plan declares features, a JSON object of values
+by name (null for a missing one). It writes one line per person to its standard output: the bytes that it
+would send, in hex (where ids follow from tokens, it makes tokens up).
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from coterie.audit.probes import People
 from coterie.errors import SettingError
 from coterie.plan import Plan
 from coterie.wire.layout import TOKEN_BYTES
 
-TIMEOUT: Final = 3600.0  # seconds for one batch of points
+TIMEOUT: Final = 3600.0  # seconds for one batch of people
 
 
 class CommandClient:
-    """Runs a command for each batch of points.
+    """Runs a command for each batch of people.
 
     Parameters
     ----------
@@ -41,16 +44,17 @@ class CommandClient:
             raise SettingError("a client's command must name a program")
         self._plan = plan
 
-    def __call__(self, points: NDArray[np.float64]) -> list[bytes]:
-        """Return what the client sends for each point, without tokens."""
-        lines = "".join(json.dumps(point) + "\n" for point in points.tolist())
+    def __call__(self, people: People, surroundings: Mapping[str, str] | None = None) -> list[bytes]:
+        """Return what the client sends for each person, without tokens; `surroundings` are variables."""
+        listed = people.tolist() if isinstance(people, np.ndarray) else people
+        lines = "".join(json.dumps(person) + "\n" for person in listed)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "plan.json"
             self._plan.save(path)
             try:
                 done = subprocess.run(  # noqa: S603 - the command is the auditor's own
                     [*self._words, str(path)], input=lines, capture_output=True, text=True, check=False,
-                    timeout=TIMEOUT,
+                    timeout=TIMEOUT, env=None if surroundings is None else {**os.environ, **surroundings},
                 )  # fmt: skip
             except (OSError, subprocess.TimeoutExpired) as error:
                 raise SettingError(f"the client {self._words[0]!r} could not be run: {error}") from None
@@ -58,8 +62,8 @@ class CommandClient:
             last = done.stderr.strip().splitlines()[-1:] or ["it said nothing"]
             raise SettingError(f"the client ended with code {done.returncode}: {last[0][:200]}")
         sent = done.stdout.split()
-        if len(sent) != len(points):
-            raise SettingError(f"the client wrote {len(sent)} reports for {len(points)} points")
+        if len(sent) != len(listed):
+            raise SettingError(f"the client wrote {len(sent)} reports for {len(listed)} people")
         try:
             uploads = [bytes.fromhex(line) for line in sent]
         except ValueError:

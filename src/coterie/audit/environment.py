@@ -11,8 +11,8 @@ import numpy as np
 from scipy import stats
 
 from coterie import __version__
+from coterie.audit.bounds import ALPHA
 from coterie.audit.result import Check
-from coterie.audit.samples import FALSE_ALARM, LIMITS_PER_AUDIT
 from coterie.coins import SimulationCoins, SystemCoins
 from coterie.encode.codeword import CodewordEncoder
 from coterie.errors import CoterieError
@@ -38,7 +38,6 @@ def facts() -> dict[str, str]:
 def check_generator(coins: Any = None) -> Check:
     """Look at a mebibyte of the system's coins: bytes, pairs of bits, exact draws. No proof of secrecy."""
     coins = coins or SystemCoins()
-    alpha = FALSE_ALARM / LIMITS_PER_AUDIT
     data = np.frombuffer(coins.bytes(_BYTES), dtype=np.uint8)
     uniform = float(stats.chisquare(np.bincount(data, minlength=256)).pvalue)
     bits = np.unpackbits(data)
@@ -49,7 +48,7 @@ def check_generator(coins: Any = None) -> Check:
     low = int((draws < 1 << 61).sum())
     exact = float(stats.binomtest(low, len(draws), 1 / 3).pvalue)
     repeated = coins.bytes(32) == coins.bytes(32)
-    kept = min(uniform, serial, exact) > alpha and not repeated
+    kept = min(uniform, serial, exact) > ALPHA and not repeated
     words = f"p-values: bytes {uniform:.2g}, neighbouring bits {serial:.2g}, draws below 3·2^61 {exact:.2g}"
     return Check("environment", "generator", kept, words)
 

@@ -12,8 +12,12 @@ LIMITS: Final = (
     "predicted is believed, not shown. Tests of its output would pass for a generator whose seed somebody "
     "knows.",
     "Bytes are looked at, not time, power or memory: side channels are measured elsewhere.",
-    "Laws are enumerated for the points and ids named, and proved for all by the argument in the code; an "
-    "encoder that misbehaves for one point in a billion is not found by sampling.",
+    "Laws are enumerated for the points and ids named, and proved for all by the argument in the code. "
+    "Samples cannot: a client that waits for one secret point, id, date or number of reports that was not "
+    "asked about, or knows that it is audited, passes; so does a fault below the power that is stated.",
+    "Ids and coins that a cipher or a hash makes of point, clock or secret key look like uniform ones. The "
+    "replay finds them in Python and node, where the system's coins can be given again; in a command of "
+    "another language only coarse clocks show, as repeated ids.",
     "Whether reports are really mixed, whether ids are kept apart from names, and whether the ball was "
     "chosen without the data are promises of people, not of bytes.",
 )

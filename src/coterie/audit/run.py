@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.audit import canaries, environment, laws, memory, samples, sums
+from coterie.audit import canaries, environment, laws, memory, sums
 from coterie.audit.command import CommandClient
+from coterie.audit.empirical import check_client
 from coterie.audit.result import Audit, Check
+from coterie.audit.samples import CALL, REPORTS, SECONDS, Send
 from coterie.encode import Client
 from coterie.encode.base import ENCODERS
 from coterie.encode.codeword import CodewordEncoder
@@ -21,26 +24,31 @@ from coterie.plan import Plan
 from coterie.plan.shares import ShareParameters
 from coterie.wire.kernels import kernels_of
 
-_QUICK_SAMPLES = 20_000
-_QUICK_DRAWS = 60_000
+_QUICK_REPORTS = 60_000
+_QUICK_SECONDS = 20.0
+_SINGLE_REPORTS = 12_000  # through the way of one person
+_QUICK_SINGLE_REPORTS = 600
+_COMMAND_CALL = 2 * CALL  # people a command is started for
 
 
 def audit(
     plan: Plan,
-    command: str | None = None,
+    client: str | Send | None = None,
     *,
     quick: bool = False,
     with_canaries: bool = True,
     progress: Callable[[str], None] | None = None,
 ) -> Audit:
-    """Audit the package's own client under a plan, or any client given as a command.
+    """Audit the package's own client under a plan, or any other: a command, or a Python function.
 
     Parameters
     ----------
     plan : Plan
         What the client answers.
-    command : str, optional
-        A client in any language (`coterie.audit.command`). It gets the empirical part only.
+    client : str or callable, optional
+        A client in any language, as a command (`coterie.audit.command`); or a function of points (n, d), or
+        of n records where the plan declares features, that returns n reports. Either gets the empirical part
+        only.
     quick : bool
         Fewer samples: a large fault is still found, a small one may not be.
     with_canaries : bool
@@ -56,12 +64,12 @@ def audit(
     """
     started = time.monotonic()
     say = progress or (lambda name: None)
-    checks = list(_checks(plan, command, quick, say))
+    checks = list(_checks(plan, client, quick, say))
     if with_canaries:
         for name in canaries.CANARIES:
             say(f"canary: {name}")
             checks.append(canaries.check_canary(name))
-    if command is None:
+    if client is None:
         say("environment")
         checks += [
             check for check in (environment.check_generator(), environment.check_kernels(plan)) if check
@@ -69,23 +77,24 @@ def audit(
     return Audit(
         plan_id=plan.id,
         claim=_claim(plan),
-        client=command or "coterie.Client",
+        client=client if isinstance(client, str) else _name(client),
         checks=tuple(checks),
         environment=environment.facts(),
         seconds=time.monotonic() - started,
     )
 
 
-def _checks(plan: Plan, command: str | None, quick: bool, say: Callable[[str], None]) -> Iterator[Check]:
+def _checks(
+    plan: Plan, client: str | Send | None, quick: bool, say: Callable[[str], None]
+) -> Iterator[Check]:
     finite = laws.parts_of(plan) is not None
     parameters: object = plan.parameters
     if not finite and not isinstance(parameters, ShareParameters):
         raise SettingError(f"the audit knows no law of reports of protocol {plan.protocol}")
-    local = plan.local_epsilon
-    if command is None:
+    if client is None:
         say("exact laws")
         if finite:
-            yield from _exact(plan, local)
+            yield from _exact(plan, plan.local_epsilon)
         if isinstance(parameters, ShareParameters):
             yield sums.check_noise_law(plan)
             if plan.model == "shuffle":
@@ -98,17 +107,26 @@ def _checks(plan: Plan, command: str | None, quick: bool, say: Callable[[str], N
     if _too_long(plan):
         words = f"a report would have {plan.report_width:,} bytes, more than can be sent: none was looked at"
         yield Check("empirical", "samples", True, words)
-        return
-    send = CommandClient(command, plan) if command else _bulk(plan)
-    say("samples")
-    if finite:
-        count = _QUICK_SAMPLES if quick else None
-        yield from samples.check_samples(plan, send, local, samples=count)
-        if command is None:  # the way of one person, report by report
-            single = 400 if quick else 4000
-            yield from samples.check_samples(plan, _single(plan), local, samples=single, label=", one by one")
     elif plan.model != "central":
-        yield from sums.check_shares(plan, send, draws=_QUICK_DRAWS if quick else sums.NOISE_DRAWS)
+        yield from _empirical(plan, client, quick, say)
+
+
+def _empirical(
+    plan: Plan, client: str | Send | None, quick: bool, say: Callable[[str], None]
+) -> Iterator[Check]:
+    say("samples")
+    reports, seconds = (_QUICK_REPORTS, _QUICK_SECONDS) if quick else (REPORTS, SECONDS)
+    if isinstance(client, str):
+        asked = CommandClient(client, plan)
+        yield from check_client(plan, asked, reports=reports, seconds=seconds, call=_COMMAND_CALL)
+        return
+    yield from check_client(plan, client or _bulk(plan), reports=reports, seconds=seconds)
+    if client is None:  # the way of one person, report by report
+        say("samples, one by one")
+        reports = _QUICK_SINGLE_REPORTS if quick else _SINGLE_REPORTS
+        yield from check_client(
+            plan, _single(plan), reports=reports, seconds=seconds / 4, label=", one by one"
+        )
 
 
 def _too_long(plan: Plan) -> bool:
@@ -134,28 +152,31 @@ def _exact(plan: Plan, claim: float) -> Iterator[Check]:
         yield laws.check_laws(plan, coded.encode, claim, label=f", {kernel}")
 
 
-def _bulk(plan: Plan) -> samples.Send:
+def _bulk(plan: Plan) -> Send:
     client = Client(plan)
 
-    def send(points: NDArray[np.float64]) -> NDArray[np.uint8]:
-        sent = client.encode_many(points)
+    def send(people: Any) -> NDArray[np.uint8]:
+        sent = client.encode_many(people)
         return np.frombuffer(sent, dtype=np.uint8).reshape(-1, plan.report_width)
 
     return send
 
 
-def _single(plan: Plan) -> samples.Send:
+def _single(plan: Plan) -> Send:
     policy = memory.anything()
     client = Client(plan, policy=policy)
     skip = plan.upload_width - plan.report_width
 
-    def send(points: NDArray[np.float64]) -> list[bytes]:
+    def send(people: Any) -> list[bytes]:
         if not skip:
-            return [client.encode(point) for point in points]
-        tokens = (os.urandom(skip) for _ in points)
-        return [client.encode(point, token=token)[skip:] for point, token in zip(points, tokens, strict=True)]
+            return [client.encode(person) for person in people]
+        return [client.encode(person, token=os.urandom(skip))[skip:] for person in people]
 
     return send
+
+
+def _name(client: Send | None) -> str:
+    return "coterie.Client" if client is None else getattr(client, "__qualname__", type(client).__name__)
 
 
 def _claim(plan: Plan) -> str:

@@ -1,362 +1,238 @@
-"""What can be told from a client's bytes alone, with confidence: the empirical part for local laws.
+"""Many reports of many people, read back to the coins that must have made them.
 
-Two points x, y, many reports of each. Where a part's value lies in the cap of x and not in that of y (both
-follow from the public id), it is A/B times as likely under x: the best event there is. With k of n reports of
-x in it and l of n of y,
+For an honest client three things hold together, and they are all that its privacy rests on:
 
-    ε ≥ Σ_parts ln( CP_low(k, n) / CP_high(l, n) )
+    places      have the plan's law, whatever the point, the id, the time and all other reports are
+    ids         are uniform, whatever the point, the time and all other reports are
+    the rest    of a report is nothing
 
-holds with confidence 1 - α for a client that keeps ε (Clopper-Pearson, α shared out over all limits of an
-audit). A client whose limit exceeds the claim breaks its promise. One whose limit stays far below it does not
-use what it may, or is another mechanism than the plan says: that is a failure, too.
-
-Parts with the same odds are pooled. That parts are independent, ids uniform and unrelated to the point, and
-lengths the same for everybody is tested besides.
+`Sample` holds what was sent; `coterie.audit.fit` tests the three, each on everybody and given everything that
+a law might hang on.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
-from coterie.audit.laws import Part, ScriptedCoins, parts_of
-from coterie.audit.result import Check
-from coterie.encode.base import ENCODERS
-from coterie.encode.codeword import CodewordEncoder
-from coterie.encode.lsh_tree import LshTreeEncoder
-from coterie.encode.net_tree_codeword import CodewordTreeEncoder
+from coterie.audit.probes import Probes
+from coterie.audit.reading import Law, Reader
 from coterie.plan import Plan
-from coterie.privacy.odds import BASE_ODDS
 from coterie.wire.layout import ID_BYTES
-from coterie.wire.lsh_tree import LshTreeStream
-from coterie.wire.net_tree_codeword import CodewordTreeStream
-from coterie.wire.stream import PublicStream, signs_of
+from coterie.wire.rows import Rows
+from coterie.wire.stream import PublicStream
 
-FALSE_ALARM: Final = 1e-6  # of a whole audit
-LIMITS_PER_AUDIT: Final = 40  # confidence limits and tests that share it
-LEAST_SHARE: Final = 0.95  # of the claimed ε that the lower limit must reach, if the samples can show it
-MOST_SAMPLES: Final = 1_500_000  # reports of one point
-CHUNK: Final = 1 << 15
-_GEOMETRY_IDS: Final = 1 << 14  # drawn to see how far two points' caps lie apart
+REPORTS: Final = 1 << 21  # of one audit, at most
+SECONDS: Final = 270.0  # that asking a client and reading its reports may take
+CALL: Final = 1 << 14  # people in one call
+RUNS: Final = (1, 64, 1, 4096)  # copies of one person in a row, call by call
+SHORT_CALLS: Final = (1, 1, 2, 1, 16, 1, 2, 1, 256)  # people in the first calls, over and over
+_SHORT_SECONDS: Final = 15.0
+_MOST_SHORT_CALLS: Final = 360
+_GROWTH: Final = 8  # of the number of people in a call, from one to the next
+_PER_SHORT_CALL: Final = 500  # reports of the sample, at least
+_PAIRED: Final = 1 << 11  # people of a call whose ids are compared with ids of our own
 
-Send = Callable[[NDArray[np.float64]], list[bytes] | NDArray[np.uint8]]  # points (n, d) -> n reports
-_Class = tuple[Part, int, float]  # a part, how many obey its law, the share of a cap that another one misses
+Sent = list[bytes] | bytes | NDArray[np.uint8]  # reports one by one, back to back, or as rows
+Send = Callable[[Any], Sent]  # points (n, d), or n records -> n reports
 
 
-class Reading:
-    """What the public id of a report says about where a point's values would lie."""
+@dataclass(slots=True, eq=False)
+class Sample:
+    """What a client sent, report by report in the order of time.
 
-    def __init__(self, plan: Plan) -> None:
-        parts = parts_of(plan)
-        if parts is None:
-            raise TypeError(f"reports of protocol {plan.protocol} have no finite law")
-        self.plan, self.parts = plan, parts
-        self._encoder: Any = ENCODERS[plan.protocol](plan)
+    Attributes
+    ----------
+    laws : tuple of Law
+        The laws of its draws.
+    cells : list of ndarray, shape (n, size) each
+        What was drawn, by law.
+    ids, heads : ndarray of uint8, shape (n, 12) and (n, 16)
+        Ids, and the first block of their public streams.
+    rows : ndarray of int64, shape (n,), or None
+        The row of the table that each id names, where the plan has rows.
+    probes : ndarray of int64, shape (n,)
+        Which of `names` the person was.
+    labels : dict of ndarray, shape (n,) each
+        What else there is to say of the person (`Probes.labels`).
+    calls, places : ndarray of int64, shape (n,)
+        Number of the call, and place in it.
+    wins, losses : ndarray of int64, shape (names, k)
+        How often a public number of point and id was larger for the client's id than for one of ours.
+    lengths : set of int
+        Of all reports, also of those that could not be read.
+    leftover : int
+        Reports that hold more than their answers.
+    refused : str or None
+        What the client said instead of sending a report.
+    """
+
+    plan: Plan
+    names: tuple[str, ...]
+    laws: tuple[Law, ...]
+    cells: list[NDArray[np.int64]]
+    ids: NDArray[np.uint8]
+    heads: NDArray[np.uint8]
+    rows: NDArray[np.int64] | None
+    probes: NDArray[np.int64]
+    labels: dict[str, NDArray[np.uint8]]
+    calls: NDArray[np.int64]
+    places: NDArray[np.int64]
+    wins: NDArray[np.int64]
+    losses: NDArray[np.int64]
+    lengths: set[int]
+    leftover: int
+    refused: str | None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def sample(
+    plan: Plan,
+    send: Send,
+    reader: Reader,
+    *,
+    reports: int = REPORTS,
+    seconds: float = SECONDS,
+    call: int = CALL,
+) -> Sample:
+    """Ask a client about many people: a few at a time, then many, until reports or seconds are spent."""
+    started, probes, taken = time.monotonic(), Probes(plan), _Taken(plan, reader)
+    taken.names = probes.names
+    took, long = 0.0, max(SHORT_CALLS)
+    done, number, most_short = 0, 0, min(_MOST_SHORT_CALLS, reports // _PER_SHORT_CALL)
+    while done < reports and (number == 0 or time.monotonic() - started < seconds):
+        short = number < most_short and time.monotonic() - started < min(_SHORT_SECONDS, seconds / 4)
+        if short and done < reports // 4:
+            size = SHORT_CALLS[number % len(SHORT_CALLS)]
+        else:  # a slow client is asked for fewer at a time, so that the clock is looked at
+            size = long = min(call, _GROWTH * long) if took < seconds / 20 else long
+        asked = time.monotonic()
+        people, which = probes.people(min(size, reports - done), RUNS[number % len(RUNS)])
+        try:
+            sent = send(people)
+        except (
+            Exception
+        ) as error:  # a client that refuses somebody tells of them; one that never runs does not
+            if not number:
+                raise
+            taken.refused = f"{type(error).__name__}: {error}"
+            break
+        took = time.monotonic() - asked
+        rows = _rows(sent, plan, len(which), taken.lengths)
+        if rows is None:
+            break
+        points = probes.points(people)
+        taken.add(points, rows, which, probes.labels(people, points))
+        done, number = done + len(which), number + 1
+    return taken.sample()
+
+
+class _Taken:
+    """A sample that grows."""
+
+    def __init__(self, plan: Plan, reader: Reader) -> None:
+        self._plan, self._reader = plan, reader
         self._stream = PublicStream(plan.randomness_key())
+        parameters: Any = plan.parameters
+        self._rows = Rows.of(parameters) if hasattr(parameters, "views") else None
+        self.names: tuple[str, ...] = ()
+        self.lengths: set[int] = set()
+        self.refused: str | None = None
+        self._leftover = 0
+        self._pieces: list[dict[str, NDArray[Any]]] = []
+        self._cells: list[list[NDArray[np.int64]]] = [[] for _ in reader.laws]
+        self._labels: list[dict[str, NDArray[np.uint8]]] = []
+        self._wins: Any = 0
+        self._losses: Any = 0
+        self._generator = np.random.default_rng()
 
-    def values(self, reports: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Return the sent value of each part: (n, width) -> (n, parts)."""
-        payload = np.ascontiguousarray(reports[:, ID_BYTES:])
-        return np.stack([part.read(payload) for part in self.parts], axis=1)
+    def add(
+        self,
+        points: NDArray[np.float64],
+        rows: NDArray[np.uint8],
+        which: NDArray[np.int64],
+        labels: dict[str, NDArray[np.uint8]],
+    ) -> None:
+        ids = np.ascontiguousarray(rows[:, :ID_BYTES])
+        self._leftover += self._reader.leftover(rows)
+        for kept, cells in zip(self._cells, self._reader.read(points, rows), strict=True):
+            kept.append(cells.astype(np.int32))
+        head = self._stream.blocks(ids, 0, 1)[:, 0]
+        piece: dict[str, NDArray[Any]] = {"ids": ids, "heads": head, "probes": which}
+        if self._rows is not None:
+            piece["rows"] = self._rows.read(head)[0]
+        count = len(ids)
+        piece |= {"calls": np.full(count, len(self._pieces)), "places": np.arange(count)}
+        self._pieces.append(piece)
+        self._labels.append(labels)
+        self._pair(points[:_PAIRED], ids[:_PAIRED], which[:_PAIRED])
 
-    def inside(
-        self, point: NDArray[np.float64], ids: NDArray[np.uint8], values: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
-        """Tell which values lie in the cap of a point: (d,), (n, 12), (n, parts) -> (n, parts)."""
-        points = np.repeat(point[None], len(ids), axis=0)
-        # The last place of every cap, and so the smallest score in it; for a bit, the truth itself.
-        edge = np.array([part.cap * part.odds - 1 for part in self.parts], dtype=np.int64)
-        coins = ScriptedCoins(np.repeat(edge[None], len(ids), axis=0), self.parts)
-        edges = self.values(self._encoder.encode(points, ids, coins))
-        found = values == edges
-        for number, part in enumerate(self.parts):
-            if part.values > 2:
-                scores = self._scores(points, ids, number, values[:, number])
-                least = self._scores(points, ids, number, edges[:, number])
-                before = values[:, number] < edges[:, number]
-                found[:, number] |= (scores > least) | ((scores == least) & before)
-        return np.asarray(found)
+    def _pair(self, points: NDArray[np.float64], ids: NDArray[np.uint8], which: NDArray[np.int64]) -> None:
+        """Compare public numbers of the client's ids with those of ours: either is as likely the larger."""
+        ours = self._generator.integers(0, 256, ids.shape, dtype=np.uint8)
+        theirs, mine = self._reader.features(points, ids), self._reader.features(points, ours)
+        for name, larger in (("_wins", theirs > mine), ("_losses", theirs < mine)):
+            counts = np.zeros((len(self.names), larger.shape[1]), dtype=np.int64)
+            np.add.at(counts, which, larger)
+            setattr(self, name, getattr(self, name) + counts)
 
-    def truth(self, point: NDArray[np.float64], ids: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """Return bits that are fair coins over ids, whatever the point: (d,), (n, 12) -> (n, k)."""
-        points = np.repeat(point[None], len(ids), axis=0)
-        if isinstance(self._encoder, CodewordEncoder | CodewordTreeEncoder):
-            return np.asarray(self._encoder.signed_vectors(points, ids)[:, :1] > 0)
-        draws = np.zeros((len(ids), len(self.parts)), dtype=np.int64)
-        values = self.values(self._encoder.encode(points, ids, ScriptedCoins(draws, self.parts)))
-        bits = [number for number, part in enumerate(self.parts) if part.values == 2]
-        return np.asarray(values[:, bits] == 1)
-
-    def _scores(
-        self, points: NDArray[np.float64], ids: NDArray[np.uint8], number: int, indices: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        """Return the scores of one index per report: (n,)."""
-        if isinstance(self._encoder, LshTreeEncoder):
-            answer = sum(part.values > 2 for part in self.parts[:number])
-            packed = LshTreeStream(self.plan).chosen(ids, answer, indices)
-            vectors = self._encoder.signed_vectors(points, ids, answer)
-        elif isinstance(self._encoder, CodewordTreeEncoder):
-            packed = CodewordTreeStream(self.plan).chosen(ids, indices)
-            vectors = self._encoder.signed_vectors(points, ids)
-        else:
-            width = self.plan.parameters.embedding // 128  # type: ignore[attr-defined]
-            counters = (1 + indices * width)[:, None] + np.arange(width)
-            packed = self._stream.blocks_at(ids, counters).reshape(len(ids), -1)
-            vectors = self._encoder.signed_vectors(points, ids)
-        return np.asarray(np.einsum("ij,ij->i", signs_of(packed).astype(np.float64), vectors))
-
-
-def _samples_needed(classes: Sequence[_Class], claim: float) -> int:
-    """Return how many reports of each point make the lower limit reach 95 % of ε for an honest client."""
-    missing = _shortfall(classes, [size / (2 if part.values == 2 else 1) for part, size, _ in classes])
-    return min(MOST_SAMPLES, max(2000, math.ceil((missing / ((1 - LEAST_SHARE) * claim)) ** 2)))
-
-
-def check_samples(
-    plan: Plan, send: Send, claim: float, *, samples: int | None = None, label: str = ""
-) -> list[Check]:
-    """Sample a client and check all that its bytes tell."""
-    reading = Reading(plan)
-    x, y = _opposite_points(plan)
-    classes = _classes(reading, x, y)
-    count = _samples_needed(classes, claim) if samples is None else samples
-    clipped = x + 40 * (x - y)
-    ids: list[NDArray[np.uint8]] = []
-    lies, fair = _Correlation(reading.parts), _Fairness()
-    widths: set[int] = set()
-    done = 0
-    tallies = np.zeros((2, len(reading.parts), 2), dtype=np.int64)  # point, part, (hits, trials)
-    while done < count:
-        size = min(CHUNK, count - done)
-        for which, point in enumerate((x, y)):
-            rows, seen = _rows(send(np.repeat(point[None], size, axis=0)), plan)
-            widths |= seen
-            if rows is None:
-                return [_length_check(widths, plan, label)]
-            values, row_ids = reading.values(rows), np.ascontiguousarray(rows[:, :ID_BYTES])
-            at_x, at_y = (reading.inside(each, row_ids, values) for each in (x, y))
-            tallies[which, :, 0] += (at_x & ~at_y).sum(axis=0)
-            tallies[which, :, 1] += _trials(reading, at_x, at_y, values)
-            lies.add((at_x, at_y)[which])
-            fair.add(reading.truth(point, row_ids))
-            ids.append(row_ids)
-        done += size
-        if done >= count and samples is None and count < MOST_SAMPLES:
-            # Two points may differ in fewer bits than half: go on until the limit can reach its bar.
-            missing = _shortfall_of(reading, classes, tallies) / ((1 - LEAST_SHARE) * claim)
-            if missing > 1:
-                count = min(MOST_SAMPLES, math.ceil(1.05 * count * missing**2))
-    for point in (clipped, x * 0):
-        _, seen = _rows(send(np.repeat(point[None], 50, axis=0)), plan)
-        widths |= seen
-    checks = [_length_check(widths, plan, label), _loss_check(reading, classes, tallies, claim, count, label)]
-    checks.append(_id_check(np.concatenate(ids), fair, label))
-    if len(reading.parts) > 1:
-        checks.append(lies.check(label))
-    return checks
+    def sample(self) -> Sample:
+        """Return all of it."""
+        nothing: dict[str, NDArray[Any]] = {
+            "ids": np.zeros((0, ID_BYTES), np.uint8),
+            "heads": np.zeros((0, 16), np.uint8),
+            "rows": np.zeros(0, np.int64),
+            **{name: np.zeros(0, np.int64) for name in ("probes", "calls", "places")},
+        }
+        pieces = self._pieces or [nothing]
+        joined = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+        names = self._labels[0] if self._labels else {}
+        return Sample(
+            plan=self._plan,
+            names=self.names,
+            laws=self._reader.laws,
+            cells=[np.concatenate(kept) if kept else np.zeros((0, 1), np.int64) for kept in self._cells],
+            rows=joined.pop("rows", None),
+            labels={name: np.concatenate([each[name] for each in self._labels]) for name in names},
+            wins=np.atleast_2d(np.asarray(self._wins)),
+            losses=np.atleast_2d(np.asarray(self._losses)),
+            lengths=self.lengths,
+            leftover=self._leftover,
+            refused=self.refused,
+            **joined,
+        )
 
 
-def clopper_pearson(hits: int, trials: int, alpha: float) -> tuple[float, float]:
-    """Return the lower and the upper limit of a probability, each wrong with probability at most alpha.
-
-    Examples
-    --------
-    >>> low, high = clopper_pearson(50, 100, 1e-3)
-    >>> round(low, 3), round(high, 3)
-    (0.345, 0.655)
-    """
-    low = 0.0 if hits == 0 else float(stats.beta.ppf(alpha, hits, trials - hits + 1))
-    high = 1.0 if hits == trials else float(stats.beta.isf(alpha, hits + 1, trials - hits))
-    return low, high
-
-
-def _loss_check(
-    reading: Reading,
-    classes: Sequence[_Class],
-    tallies: NDArray[np.int64],
-    claim: float,
-    count: int,
-    label: str,
-) -> Check:
-    alpha = FALSE_ALARM / LIMITS_PER_AUDIT
-    low_end = estimate = 0.0
-    for part, size, _ in classes:
-        chosen = [number for number, other in enumerate(reading.parts) if _same(part, other)]
-        (hits_x, trials_x), (hits_y, trials_y) = tallies[:, chosen].sum(axis=1).tolist()
-        low, _ = clopper_pearson(hits_x, max(trials_x, 1), alpha)
-        _, high = clopper_pearson(hits_y, max(trials_y, 1), alpha)
-        low_end += size * math.log(max(low, 1e-300) / high)
-        chances = (max(hits_x, 0.5) / max(trials_x, 1), max(hits_y, 0.5) / max(trials_y, 1))
-        estimate += size * math.log(chances[0] / chances[1])
-    # What an honest client's limit reaches, all but surely.
-    possible = claim - _shortfall_of(reading, classes, tallies)
-    bar = min(LEAST_SHARE * claim, possible)
-    words = (
-        f"epsilon is at least {low_end:.4f} (estimate {estimate:.4f}) by {count:,} reports of each of two "
-        f"points; it must lie in [{bar:.4f}, {claim:.4f}]"
-    )
-    figures = {
-        "lower_limit": low_end,
-        "estimate": estimate,
-        "claimed_epsilon": claim,
-        "bar": bar,
-        "samples": 2 * count,
-        "false_alarm": FALSE_ALARM,
-    }
-    return Check("empirical", f"loss of the bytes{label}", bar <= low_end <= claim, words, figures)
+def reports_of(sent: Sent, plan: Plan) -> list[bytes]:
+    """Return reports one by one, without their tokens."""
+    skip = plan.upload_width - plan.report_width
+    if isinstance(sent, bytes | bytearray | memoryview):
+        data = bytes(sent)
+        whole = skip and len(data) % plan.upload_width == 0 and len(data) % plan.report_width
+        width = plan.upload_width if whole else plan.report_width
+        sent = [data[start : start + width] for start in range(0, len(data), width)]
+    reports = [bytes(report) for report in sent]
+    if skip and all(len(report) == plan.upload_width for report in reports):
+        return [report[skip:] for report in reports]
+    return reports
 
 
-def _length_check(widths: set[int], plan: Plan, label: str) -> Check:
-    found = ", ".join(map(str, sorted(widths)))
-    kept = widths == {plan.report_width}
-    return Check(
-        "empirical", f"length{label}", kept, f"reports have {found} bytes; the plan says {plan.report_width}"
-    )
-
-
-def _id_check(ids: NDArray[np.uint8], fair: _Fairness, label: str) -> Check:
-    """Test that ids are uniform, do not repeat, and know nothing of the point."""
-    alpha = FALSE_ALARM / LIMITS_PER_AUDIT / (ID_BYTES + 1)
-    repeats = len(ids) - len(np.unique(np.ascontiguousarray(ids).view("V12")))
-    worst = min(
-        float(stats.chisquare(np.bincount(ids[:, place], minlength=256)).pvalue) for place in range(ID_BYTES)
-    )
-    kept = repeats == 0 and worst > alpha and fair.p_value > alpha
-    words = (
-        f"{len(ids):,} ids, {repeats} repeated; smallest p-value of a uniform byte {worst:.2g}, of a fair "
-        f"sign given the point {fair.p_value:.2g}"
-    )
-    return Check("empirical", f"ids{label}", kept, words)
-
-
-class _Fairness:
-    """Whether public bits given the point are fair coins, as they are for ids that do not know it."""
-
-    def __init__(self) -> None:
-        self._ones: NDArray[np.int64] | int = 0
-        self._count = 0
-
-    def add(self, bits: NDArray[np.bool_]) -> None:
-        self._ones = self._ones + bits.sum(axis=0)
-        self._count += len(bits)
-
-    @property
-    def p_value(self) -> float:
-        ones = np.atleast_1d(np.asarray(self._ones, dtype=np.float64))
-        if not ones.size:
-            return 1.0
-        deviations = np.abs(ones - self._count / 2) / math.sqrt(self._count / 4)
-        return float(min(1.0, ones.size * 2 * stats.norm.sf(deviations.max())))
-
-
-class _Correlation:
-    """Whether the parts of a report lie independently."""
-
-    def __init__(self, parts: tuple[Part, ...]) -> None:
-        self._chance = np.array([part.cap * part.odds / part.total for part in parts])
-        self._sum = 0.0
-        self._count = 0
-
-    def add(self, honest: NDArray[np.bool_]) -> None:
-        centered = honest - self._chance
-        self._sum += float((centered.sum(axis=1) ** 2 - (centered**2).sum(axis=1)).sum())
-        self._count += len(honest)
-
-    def check(self, label: str) -> Check:
-        variance = self._chance * (1 - self._chance)
-        pairs = variance.sum() ** 2 - (variance**2).sum()
-        deviations = self._sum / math.sqrt(2 * self._count * pairs)
-        kept = abs(deviations) < _normal(FALSE_ALARM / LIMITS_PER_AUDIT / 2)
-        words = f"answers of one report agree {deviations:+.2f} deviations more often than independent ones"
-        return Check("empirical", f"independence of answers{label}", kept, words)
-
-
-def _rows(sent: list[bytes] | NDArray[np.uint8], plan: Plan) -> tuple[NDArray[np.uint8] | None, set[int]]:
-    """Return reports as rows, or None where a length is wrong, and the lengths seen."""
-    if isinstance(sent, np.ndarray):
-        return (sent if sent.shape[1] == plan.report_width else None), {sent.shape[1]}
-    widths = {len(report) for report in sent}
-    if widths != {plan.report_width}:
-        return None, widths
-    return np.frombuffer(b"".join(sent), dtype=np.uint8).reshape(len(sent), -1), widths
-
-
-def _opposite_points(plan: Plan) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    generator = np.random.default_rng(2)
-    direction = generator.normal(size=plan.dimension)
-    direction *= 0.999 / np.linalg.norm(direction)
-    center = np.zeros(plan.dimension) if plan.center is None else np.asarray(plan.center)
-    return center + plan.radius * direction, center - plan.radius * direction
-
-
-def _trials(
-    reading: Reading, at_x: NDArray[np.bool_], at_y: NDArray[np.bool_], values: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Count the reports in which a part could tell: for bits, those whose truths differ; else all."""
-    binary = np.array([part.values == 2 for part in reading.parts])
-    return np.where(binary, (at_x != at_y).sum(axis=0), len(values))
-
-
-def _classes(reading: Reading, x: NDArray[np.float64], y: NDArray[np.float64]) -> list[_Class]:
-    """Return one part of each kind of law, how many obey it, and how far caps of x lie apart from those of y.
-
-    The last, the share of the cap of x that is not in that of y, is public geometry: ids and values drawn
-    without any client show it.
-    """
-    generator = np.random.default_rng(3)
-    ids = generator.integers(256, size=(_GEOMETRY_IDS, ID_BYTES), dtype=np.uint8)
-    highs = [part.values for part in reading.parts]
-    values = generator.integers(highs, size=(_GEOMETRY_IDS, len(highs)))
-    at_x, at_y = (reading.inside(point, ids, values) for point in (x, y))
-    apart, within = (at_x & ~at_y).sum(axis=0), at_x.sum(axis=0)
-    seen: list[_Class] = []
-    for part in reading.parts:
-        if not any(_same(part, other) for other, _, _ in seen):
-            chosen = [number for number, other in enumerate(reading.parts) if _same(part, other)]
-            share = max(int(apart[chosen].sum()), 1) / max(int(within[chosen].sum()), 1)
-            seen.append((part, len(chosen), share))
-    return seen
-
-
-def _same(one: Part, other: Part) -> bool:
-    return (one.values, one.cap, one.odds) == (other.values, other.cap, other.odds)
-
-
-def _shortfall_of(reading: Reading, classes: Sequence[_Class], tallies: NDArray[np.int64]) -> float:
-    """Return the shortfall for as many trials as there were."""
-    trials = []
-    for part, _, _ in classes:
-        chosen = [number for number, other in enumerate(reading.parts) if _same(part, other)]
-        trials.append(max(float(tallies[:, chosen, 1].sum(axis=1).min()), 1.0))
-    return _shortfall(classes, trials)
-
-
-def _shortfall(classes: Sequence[_Class], trials: Sequence[float]) -> float:
-    """Return how far below ε an honest client's lower limit may lie, all but surely.
-
-    Each class of parts has two confidence limits, at `z` deviations each, and an estimate that errs by `z`
-    deviations itself.
-    """
-    limits = squares = 0.0
-    for (part, size, apart), count in zip(classes, trials, strict=True):
-        spreads = [math.sqrt((1 - chance) / chance / count) for chance in _chances(part, apart)]
-        limits += size * sum(spreads)
-        squares += size**2 * sum(spread**2 for spread in spreads)
-    return _normal(FALSE_ALARM / LIMITS_PER_AUDIT) * (limits + math.sqrt(squares))
-
-
-def _chances(part: Part, apart: float) -> tuple[float, float]:
-    """Return the probabilities of the telling event under x and under y."""
-    inside = part.cap * part.odds / part.total
-    if part.values == 2:
-        return inside, 1 - inside
-    return inside * apart, part.cap * apart * BASE_ODDS / part.total
-
-
-def _normal(alpha: float) -> float:
-    return float(stats.norm.isf(alpha))
+def _rows(sent: Sent, plan: Plan, count: int, lengths: set[int]) -> NDArray[np.uint8] | None:
+    """Return reports as rows, or None where a length or their number is wrong; note the lengths."""
+    if isinstance(sent, np.ndarray) and sent.shape == (count, plan.report_width) and sent.dtype == np.uint8:
+        lengths.add(plan.report_width)
+        return sent
+    reports = reports_of(sent, plan)
+    lengths |= {len(report) for report in reports}
+    if len(reports) != count:
+        lengths.add(0)
+    if lengths != {plan.report_width}:
+        return None
+    return np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(count, -1)

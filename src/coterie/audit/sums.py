@@ -5,8 +5,9 @@ proved) and two or three elements; inputs of equal total must be within the prom
 
 *Noise.* A report of shares holds, for every row it serves, the person's value plus a discrete Gaussian. The
 shares are added up again, what the point and the public id say is taken off, and what is left must have the
-plan's law (chi-square on bins). Sums of as many people's noise as the smallest batch has must not tell a
-person's influence apart better than (ε, δ) allows (threshold test, Clopper-Pearson).
+plan's law for everybody (`ShareReading`, which `coterie.audit.fit` tests as it does places), and every single
+share must be uniform. Sums of as many people's noise as the smallest batch has must not tell a person's
+influence apart better than (ε, δ) allows (threshold test, Clopper-Pearson).
 
 *Amplification.* Shuffled one-bit randomized response at ε₀ has a law that can be summed up; its δ at ε must
 not exceed the plan's, at the plan's smallest batch.
@@ -23,8 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from coterie.audit.bounds import ALPHA, clopper_pearson
+from coterie.audit.reading import Law
 from coterie.audit.result import Check
-from coterie.audit.samples import FALSE_ALARM, LIMITS_PER_AUDIT, Send, clopper_pearson
 from coterie.encode.net_tree_sums import NetTreeSumEncoder
 from coterie.encode.vector_sums import MOST_BYTES, VectorSumEncoder
 from coterie.plan import Plan
@@ -35,8 +37,9 @@ from coterie.randomizers.vector_sums import from_big_endian
 from coterie.wire.layout import ID_BYTES
 
 PEOPLE: Final = 19
-NOISE_DRAWS: Final = 600_000
 _BINS: Final = 40
+_SHARE_BINS: Final = 64
+_WIDE: Final = 1 << 16  # noise scales from which on integers are as good as reals
 
 
 def shuffled_response_delta(epsilon: float, local_epsilon: float, people: int) -> float:
@@ -104,42 +107,99 @@ def check_noise_law(plan: Plan) -> Check:
     return Check("exact", "noise of the sums", found <= plan.delta, words, {"exact_delta": found})
 
 
-def check_shares(plan: Plan, send: Send, *, draws: int = NOISE_DRAWS, label: str = "") -> list[Check]:
-    """Check the noise that a client's shares carry."""
-    parameters = _parameters(plan)
-    if parameters.noise == "curator" or parameters.report_width > MOST_BYTES:
-        return []
-    noise, uniform = _noise_of(plan, send, draws)
-    alpha = FALSE_ALARM / LIMITS_PER_AUDIT
-    scale = float(parameters.noise_scale)
-    edges = np.unique(np.rint(stats.norm.ppf(np.linspace(0, 1, _BINS + 1)[1:-1]) * scale)) + 0.5
-    seen = np.bincount(np.searchsorted(edges, noise), minlength=len(edges) + 1)
+class ShareReading:
+    """The noise in a client's shares, and single shares, as cells of their laws.
+
+    Parameters
+    ----------
+    plan : Plan
+        One whose people send shares.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        parameters = _parameters(plan)
+        self._parameters, self._sums = parameters, parameters.sums()
+        self._encoder = VectorSumEncoder(plan) if plan.protocol == "vector-sums" else NetTreeSumEncoder(plan)
+        entries = parameters.rows_served * parameters.coordinates
+        scale = float(parameters.noise_scale)
+        self._edges = np.unique(np.rint(stats.norm.ppf(np.linspace(0, 1, _BINS + 1)[1:-1]) * scale)) + 0.5
+        chances = noise_chances(self._edges, scale)
+        uniform = (
+            np.diff(-(-np.arange(_SHARE_BINS + 1) * parameters.modulus // _SHARE_BINS)) / parameters.modulus
+        )
+        self.laws = (
+            Law("noise", entries, chances, np.arange(len(chances)) // 4),
+            Law("share", entries, uniform, np.arange(_SHARE_BINS) // 8),
+        )
+        self.noise: list[NDArray[np.int64]] = []
+        self._next = 0
+
+    @property
+    def edges(self) -> NDArray[np.float64]:
+        """Between which cells of noise lie."""
+        return self._edges
+
+    def read(self, points: NDArray[np.float64], rows: NDArray[np.uint8]) -> list[NDArray[np.int64]]:
+        """Return cells of noise and of shares, one share of each entry, and keep the noise."""
+        parameters, people = self._parameters, len(rows)
+        written = np.ascontiguousarray(rows[:, ID_BYTES:]).reshape(-1, self._sums.mixer.share_bytes)
+        shares = from_big_endian(written).reshape(people, -1, parameters.coordinates, parameters.shares)
+        values = self._sums.centered(shares.sum(axis=-1) % parameters.modulus)  # (n, rows served, D)
+        own, vectors, _ = self._encoder.contributions(points, np.ascontiguousarray(rows[:, :ID_BYTES]))
+        served = np.zeros(people, dtype=np.int64) if parameters.by_column else own
+        # A person's vector is added to one row or, over a tree, to one row of each level.
+        values[np.arange(people)[:, None], served.reshape(people, -1)] -= vectors[:, None]
+        noise = self._sums.centered(values.reshape(people, -1) % parameters.modulus)
+        self.noise.append(noise.ravel())
+        entries = np.arange(noise.shape[1])
+        chosen = shares.reshape(people, -1, parameters.shares)[
+            :, entries, (entries + self._next) % parameters.shares
+        ]
+        self._next += 1
+        return [
+            np.searchsorted(self._edges, noise),
+            np.minimum(chosen * _SHARE_BINS // parameters.modulus, _SHARE_BINS - 1),
+        ]
+
+    def features(self, points: NDArray[np.float64], ids: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Return what is public of point and id: the first row and the first coordinate."""
+        own, vectors, _ = self._encoder.contributions(points, ids)
+        return np.stack([own.reshape(len(ids), -1)[:, 0], vectors[:, 0]], axis=1).astype(np.float64)
+
+    def leftover(self, rows: NDArray[np.uint8]) -> int:
+        """Return how many reports hold a share that is none."""
+        written = np.ascontiguousarray(rows[:, ID_BYTES:]).reshape(-1, self._sums.mixer.share_bytes)
+        shares = from_big_endian(written).reshape(len(rows), -1)
+        return int((shares >= self._parameters.modulus).any(axis=1).sum())
+
+
+def noise_chances(edges: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    """Return the discrete Gaussian's chances of the cells between edges that lie between integers.
+
+    Examples
+    --------
+    >>> noise_chances(np.array([-0.5, 0.5]), 2.0).round(4).tolist()
+    [0.4003, 0.1995, 0.4003]
+    """
+    if scale > _WIDE:  # then sums are integrals, to ten digits
+        return np.diff(stats.norm.cdf(edges / scale), prepend=0.0, append=1.0)
     reach = math.ceil(40 * scale)
     steps = np.arange(-reach, reach + 1)
     law = np.exp(-(steps.astype(np.float64) ** 2) / (2 * scale**2))
-    expected = np.bincount(np.searchsorted(edges, steps), law / law.sum(), minlength=len(edges) + 1)
-    p_value = float(stats.chisquare(seen, expected * len(noise)).pvalue)
-    deviation = float(noise.std())
-    checks = [
-        Check(
-            "empirical",
-            f"noise in the shares{label}",
-            p_value > alpha,
-            f"{len(noise):,} values carry noise of deviation {deviation:.5g} (the plan: {scale:.5g}); "
-            f"p-value of the plan's law {p_value:.2g}",
-            {"deviation": deviation, "p_value": p_value},
-        ),
-        Check(
-            "empirical",
-            f"shares alone{label}",
-            uniform > alpha,
-            f"single shares are uniform with p-value {uniform:.2g}",
-        ),
-    ]
-    return [*checks, _sum_check(plan, noise, label)]
+    return np.asarray(np.bincount(np.searchsorted(edges, steps), law / law.sum(), minlength=len(edges) + 1))
 
 
-def _sum_check(plan: Plan, noise: NDArray[np.int64], label: str) -> Check:
+def sends_shares(plan: Plan) -> bool:
+    """Tell whether people of this plan send shares that can be looked at."""
+    parameters: object = plan.parameters
+    return (
+        isinstance(parameters, ShareParameters)
+        and parameters.noise != "curator"
+        and parameters.report_width <= MOST_BYTES
+    )
+
+
+def check_sums(plan: Plan, noise: NDArray[np.int64], label: str = "") -> Check:
     """Tell a moved sum from an unmoved one by a threshold; the lower limit of ε must not exceed the claim."""
     parameters = _parameters(plan)
     adders = parameters.group if parameters.by_column else parameters.minimum_batch
@@ -149,11 +209,10 @@ def _sum_check(plan: Plan, noise: NDArray[np.int64], label: str) -> Check:
     shift = math.isqrt(parameters.influence().squared * people // adders)
     half = len(total) // 2
     train, test = total[:half], total[half:]
-    alpha = FALSE_ALARM / LIMITS_PER_AUDIT
     thresholds = np.quantile(train, np.linspace(0.3, 0.98, 30)) + shift / 2
     losses = [_loss(train, shift, each, plan.delta, 0.05) for each in thresholds]
     best = float(thresholds[int(np.argmax(losses))])
-    limit = _loss(test, shift, best, plan.delta, alpha)
+    limit = _loss(test, shift, best, plan.delta, ALPHA)
     to_scale = "" if people == adders else f", a person's influence to scale with {adders:,}"
     words = (
         f"sums of {people:,} people's noise{to_scale}: epsilon is at least {max(limit, 0):.3f} at delta "
@@ -167,35 +226,6 @@ def _loss(sums: NDArray[np.int64], shift: int, threshold: float, delta: float, a
     low, _ = clopper_pearson(moved, len(sums), alpha)
     _, high = clopper_pearson(still, len(sums), alpha)
     return math.log(max(low - delta, 1e-300) / high)
-
-
-def _noise_of(plan: Plan, send: Send, draws: int) -> tuple[NDArray[np.int64], float]:
-    """Return the noise that reports carry, and the p-value of uniform single shares."""
-    parameters = _parameters(plan)
-    encoder = VectorSumEncoder(plan) if plan.protocol == "vector-sums" else NetTreeSumEncoder(plan)
-    sums = parameters.sums()
-    entries = parameters.rows_served * parameters.coordinates
-    people = max(40, -(-draws // entries))
-    point = np.zeros(plan.dimension) if plan.center is None else np.asarray(plan.center)
-    collected, counts = [], np.zeros(64, dtype=np.int64)
-    for start in range(0, people, 512):
-        points = np.repeat(point[None], min(512, people - start), axis=0)
-        sent = send(points)
-        rows = (
-            sent
-            if isinstance(sent, np.ndarray)
-            else np.frombuffer(b"".join(sent), np.uint8).reshape(len(sent), -1)
-        )
-        written = np.ascontiguousarray(rows[:, ID_BYTES:]).reshape(-1, sums.mixer.share_bytes)
-        shares = from_big_endian(written).reshape(len(rows), -1, parameters.coordinates, parameters.shares)
-        counts += np.bincount((shares[..., 0].ravel() * 64) // parameters.modulus, minlength=64)[:64]
-        values = sums.centered(shares.sum(axis=-1) % parameters.modulus)  # (n, rows served, D)
-        own, vectors, _ = encoder.contributions(points, np.ascontiguousarray(rows[:, :ID_BYTES]))
-        served = np.zeros(len(rows), dtype=np.int64) if parameters.by_column else own
-        # A person's vector is added to one row or, over a tree, to one row of each level.
-        values[np.arange(len(rows))[:, None], served.reshape(len(rows), -1)] -= vectors[:, None]
-        collected.append(values.ravel())
-    return np.concatenate(collected), float(stats.chisquare(counts).pvalue)
 
 
 def _parameters(plan: Plan) -> ShareParameters:

@@ -18,8 +18,8 @@ def run(
     client: Annotated[
         str | None,
         typer.Option(
-            help="A client in any language, as a command: JSON points per line in, hex reports out; the "
-            "plan's file is its last argument. Default: the package's own."
+            help="A client in any language, as a command: JSON points or records per line in, hex reports "
+            "out; the plan's file is its last argument. Default: the package's own."
         ),
     ] = None,
     page: Annotated[Path | None, typer.Option(help="Write an HTML page here, too.")] = None,

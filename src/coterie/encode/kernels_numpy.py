@@ -77,10 +77,16 @@ class Chooser:
         -------
         ndarray of int64, shape (n,)
         """
+        return indices_at(self.scores(codewords, vectors), ranks)
+
+    def scores(
+        self, codewords: NDArray[np.uint8], vectors: NDArray[np.float64]
+    ) -> NDArray[np.int32] | NDArray[np.int64]:
+        """Return all scores: (n, N, P/8), (n, P) -> (n, N)."""
         people, count, _ = codewords.shape
         columns = vectors.astype(np.float32)[:, :, None]  # (n, P, 1)
         scores = np.empty((people, count), dtype=np.int32 if count <= 256 else np.int64)
         for start in range(0, people, self._step):
             piece = slice(start, start + self._step)
             scores[piece] = (self._read(codewords[piece]) @ columns[piece])[:, :, 0]
-        return indices_at(scores, ranks)
+        return scores

@@ -1,0 +1,148 @@
+"""Tail bounds that hold for every sample size, and a list of tests that share one false alarm.
+
+No verdict leans on a limit theorem: for an honest client each bound below holds exactly, in the far tails
+where an audit lives, for cells of ten reports and of a million.
+
+    counts     Pr[KL(k/n ‖ p) ≥ t] ≤ 2·e^(-nt)       Chernoff and Hoeffding; also where p is a mean of chances
+    histogram  Pr[KL(p̂ ‖ p) ≥ t] ≤ e^(-nt)·(e·nt/(K-1))^(K-1)     for nt > K-1, K cells (Agrawal 2020)
+    products   Pr[|Σ u_i·u_{i+l}| ≥ t] ≤ 2·e^(-24·t²/n)           u uniform on [-½, ½], independent
+
+Tests come in families. A family of M tests multiplies its smallest bound by M, a battery of F families by F
+again; so a small family that looks at everybody keeps its power beside one of millions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special, stats
+
+FALSE_ALARM: Final = 1e-6  # of a whole audit
+CHECKS_PER_AUDIT: Final = 40  # that share it
+ALPHA: Final = FALSE_ALARM / CHECKS_PER_AUDIT
+
+
+def log_tail(hits: ArrayLike, trials: ArrayLike, chance: ArrayLike) -> NDArray[np.float64]:
+    """Return the logarithm of a bound on how likely so unusual a count is, from above or below.
+
+    Examples
+    --------
+    >>> print(f"{np.exp(log_tail(90, 100, 0.5)):.2g}")
+    2.1e-16
+    """
+    count = np.asarray(trials, dtype=np.float64)
+    share = np.divide(
+        hits, count, out=np.zeros(np.broadcast_shapes(np.shape(hits), count.shape)), where=count > 0
+    )
+    likely = np.asarray(chance, dtype=np.float64)
+    apart = special.rel_entr(share, likely) + special.rel_entr(1 - share, 1 - likely)
+    return np.asarray(np.minimum(0.0, math.log(2) - count * np.maximum(apart, 0.0)))
+
+
+def log_fit(counts: NDArray[np.int64], chances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the logarithm of a bound for whole histograms: (..., K), (K,) -> (...)."""
+    total = counts.sum(axis=-1)
+    share = counts / np.maximum(total, 1)[..., None]
+    distance = total * special.rel_entr(share, chances).sum(axis=-1)  # nt
+    free = counts.shape[-1] - 1
+    excess = np.maximum(distance / max(free, 1), 1.0)
+    return np.asarray(
+        np.minimum(0.0, -free * (excess - 1 - np.log(excess))) if free else np.zeros(total.shape)
+    )
+
+
+def log_products(sums: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """Return the logarithm of a bound for sums of products of neighbours."""
+    return np.asarray(np.minimum(0.0, math.log(2) - 24 * sums**2 / max(count, 1)))
+
+
+def clopper_pearson(hits: int, trials: int, alpha: float) -> tuple[float, float]:
+    """Return the lower and the upper limit of a probability, each wrong with probability at most alpha.
+
+    Examples
+    --------
+    >>> low, high = clopper_pearson(50, 100, 1e-3)
+    >>> round(low, 3), round(high, 3)
+    (0.345, 0.655)
+    """
+    low = 0.0 if hits == 0 else float(stats.beta.ppf(alpha, hits, trials - hits + 1))
+    high = 1.0 if hits == trials else float(stats.beta.isf(alpha, hits + 1, trials - hits))
+    return low, high
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The worst of a family of tests."""
+
+    log_p: float  # of the worst test, times how many there are
+    size: int
+    words: str
+
+
+@dataclass(slots=True)
+class Battery:
+    """Families of tests that share one false alarm."""
+
+    families: list[Family] = field(default_factory=list)
+
+    def take(
+        self,
+        logs: NDArray[np.float64],
+        words: Callable[[tuple[int, ...]], str],
+        tests: int | None = None,
+    ) -> None:
+        """Add a family: logarithms of bounds, and what to say of the one at an index.
+
+        `tests` is how many there were, where only the worst of some are given.
+        """
+        logs = np.asarray(logs)
+        if not logs.size:
+            return
+        size = logs.size if tests is None else tests
+        worst = tuple(int(each) for each in np.unravel_index(int(np.argmin(logs)), logs.shape))
+        found = float(logs[worst]) + math.log(size)
+        self.families.append(Family(found, size, words(worst) if found < math.log(ALPHA) else ""))
+
+    def counts(
+        self,
+        hits: NDArray[np.int64],
+        trials: ArrayLike,
+        chances: ArrayLike,
+        words: Callable[[tuple[int, ...]], str],
+    ) -> None:
+        """Add a family of counts; the words get the figures behind them."""
+        trials, chances = np.broadcast_to(trials, hits.shape), np.broadcast_to(chances, hits.shape)
+
+        def told(at: tuple[int, ...]) -> str:
+            return f"{words(at)}: {hits[at]:,} of {trials[at]:,}, {trials[at] * chances[at]:,.1f} expected"
+
+        self.take(log_tail(hits, trials, chances), told)
+
+    @property
+    def worst(self) -> Family:
+        """The family that speaks against the client most."""
+        return min(self.families, key=lambda family: family.log_p, default=Family(0.0, 0, ""))
+
+    @property
+    def log_p(self) -> float:
+        """The logarithm of the bound for all families together."""
+        return min(0.0, self.worst.log_p + math.log(max(len(self.families), 1)))
+
+    @property
+    def passed(self) -> bool:
+        """Whether an honest client may well have done so."""
+        return self.log_p > math.log(ALPHA)
+
+    @property
+    def told(self) -> str:
+        """The verdict in words."""
+        tests = sum(family.size for family in self.families)
+        if self.passed:
+            return f"{tests:,} tests, p-value of all at least {math.exp(self.log_p):.2g}"
+        power = self.log_p / math.log(10)
+        return f"p-value below 10^{power:.0f}: {self.worst.words}"

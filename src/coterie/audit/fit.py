@@ -1,0 +1,469 @@
+"""Whether a sample has the law that its plan says: the tests behind the empirical part.
+
+*The law.* Places of all reports, and of those that have something in common: the same fixed point, a
+coordinate in the same range, a value missing, a byte of the id or of its public stream, a row of the table,
+the call, the place in it, the stretch of time, what the report before drew. Each by itself (every group of
+places, and everything up to it) and, for everybody and every fixed point, as a whole histogram.
+*Values.* How often each value was sent, against its chances given points and ids.
+*Ids.* Bytes, bits and pairs of bits, given the point and the time; against ids before; repeated ones; linear
+rules (`coterie.audit.linear`); and whether public numbers of point and id (scores, truths) are as large as
+for ids of our own.
+*Order.* Every period up to `LONGEST_PERIOD`, in all and within calls; products of coins at every distance.
+*Answers together.* Pairs of answers of one report, and all of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import fft
+
+from coterie.audit.bounds import Battery, log_fit, log_products, log_tail
+from coterie.audit.linear import log_complexity, log_rank
+from coterie.audit.reading import Law, Reading
+from coterie.audit.result import Check
+from coterie.audit.samples import Sample
+from coterie.privacy.odds import BASE_ODDS
+
+LONGEST_PERIOD: Final = 4096
+_STRETCHES: Final = 64  # of time
+_NEAR: Final = 64  # distances at which draws are compared one by one
+_LAGS: Final = (1, 2, 3, 4, 8)  # at which ids are compared bit by bit
+_PLANE: Final = 400  # ids of one person that are looked at for linear rules
+_REGISTER: Final = 2048  # ids, one after the other, whose bits are
+_TWISTER: Final = 1 << 14  # ids whose words are: 19,937 bits of state show in 40,000
+_FEWEST: Final = 4  # reports of a group: fewer could not fail
+_PHASE: Final = 8  # reports of a phase of a period: fewer could not fail
+_FINE: Final = 4096  # cells of a law, at most, that are looked at one by one
+_BITS_OF_BYTE: Final = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Context:
+    """Something that reports have in common, by number."""
+
+    name: str
+    labels: NDArray[Any]  # (n,)
+    count: int
+    names: tuple[str, ...] = ()
+
+    def told(self, label: int) -> str:
+        """Name one of its groups."""
+        return self.names[label] if self.names else f"{self.name} {label}"
+
+
+def contexts(sample: Sample) -> Iterator[Context]:
+    """Yield all that a law might hang on."""
+    n = len(sample)
+    yield Context("everybody", np.zeros(n, np.uint8), 1, ("everybody",))
+    yield from people(sample)
+    yield from moments(sample)
+    parity = _parity(sample.ids)
+    yield Context("parity of the id", parity, 2)
+    for number in range(sample.ids.shape[1]):
+        yield Context(f"id byte {number}", sample.ids[:, number], 256)
+        if number:
+            words = sample.ids[:, number - 1].astype(np.int64) << 8 | sample.ids[:, number]
+            yield Context(f"bytes {number - 1} and {number} of the id", words, 1 << 16)
+    for number in range(sample.heads.shape[1]):
+        yield Context(f"byte {number} of the id's stream", sample.heads[:, number], 256)
+    if sample.rows is not None and n:
+        yield Context("row", sample.rows, int(sample.rows.max()) + 1)
+    # The point and the public sign together: what only one of both sides of a cell would show.
+    for name, bit in (("parity", parity), ("flip", sample.heads[:, 4] & 1)):
+        pairs = tuple(f"{each}, {name} {i}" for each in sample.names for i in (0, 1))
+        yield Context(name, 2 * sample.probes + bit, len(pairs), pairs)
+
+
+def people(sample: Sample) -> Iterator[Context]:
+    """Yield what there is to say of people."""
+    yield Context("person", sample.probes, len(sample.names), sample.names)
+    for name, labels in sample.labels.items():
+        yield Context(name, labels, int(labels.max(initial=0)) + 1)
+
+
+def moments(sample: Sample) -> Iterator[Context]:
+    """Yield what there is to say of time."""
+    n = len(sample)
+    yield Context("stretch of time", np.arange(n) * _STRETCHES // max(n, 1), _STRETCHES)
+    yield Context("call", sample.calls, int(sample.calls.max(initial=0)) + 1)
+    yield Context("place in the call", sample.places, int(sample.places.max(initial=0)) + 1)
+    sizes = np.bincount(sample.calls, minlength=1)[sample.calls]
+    small = np.minimum(np.log2(np.maximum(sizes, 1)).astype(np.int64), 31)
+    yield Context("people in the call, as a power of two:", small, 32)
+    same = np.concatenate([[0], (sample.probes[1:] == sample.probes[:-1]).astype(np.int64)])[:n]
+    yield Context("the same person as before:", same, 2)
+    before = np.concatenate([[0], sample.probes])[:n]
+    yield Context("after", before, len(sample.names), tuple(f"after {name}" for name in sample.names))
+
+
+# ---------------------------------------------------------------- the law of places
+
+
+def check_law(sample: Sample, number: int, claim: str, label: str = "") -> Check:
+    """Test one law of a sample given everything that it might hang on."""
+    law, battery = sample.laws[number], Battery()
+    cells = sample.cells[number]
+    size, flat = cells.shape[1], cells.ravel()
+    groups = law.coarse[flat]
+    chances = np.bincount(law.coarse, law.chances).astype(np.float64)
+    if law.cap:
+        hits = np.array([(flat < law.cap).sum()])
+        battery.counts(hits, len(flat), law.chances[: law.cap].sum(), lambda _: f"{law.name}s in the cap")
+    for context in contexts(sample):
+        labels = np.repeat(context.labels, size)
+        _groups(battery, law, context, labels, groups, chances)
+        if context.name in ("everybody", "person") and len(law.chances) <= _FINE:
+            _cells(battery, law, context, labels, flat)
+    if size > 1:
+        answers = Context("answer", np.tile(np.arange(size), len(cells)), size)
+        _groups(battery, law, answers, answers.labels, groups, chances)
+    # Pairs that do not overlap, so that what follows is independent of what it follows on: two sets of them.
+    before = groups[:-1] + len(chances) * (np.arange(len(groups) - 1) % 2)
+    pairs = Context("after one in group", before, 2 * len(chances))
+    _groups(battery, law, pairs, before, groups[1:], chances)
+    words = f"{len(flat):,} {law.name}s of {len(sample):,} reports: {claim}{battery.told}"
+    figures = {"observations": len(flat), "reports": len(sample), "log_p": battery.log_p}
+    return Check("empirical", f"law of {law.name}s{label}", battery.passed, words, figures)
+
+
+def _groups(
+    battery: Battery,
+    law: Law,
+    context: Context,
+    labels: NDArray[Any],
+    groups: NDArray[np.int64],
+    chances: NDArray[np.float64],
+) -> None:
+    """Test every group of cells, and everything up to it, given a context."""
+    kinds = len(chances)
+    table = _table(labels, groups, context.count, kinds)
+    kept = np.flatnonzero(table.sum(axis=1) >= _FEWEST)
+    table = table[kept]
+    trials = table.sum(axis=1, keepdims=True)
+    events = np.concatenate([table, np.cumsum(table, axis=1)[:, 1:-1]], axis=1)
+    chance = np.concatenate([chances, np.cumsum(chances)[1:-1]])
+
+    def words(at: tuple[int, ...]) -> str:
+        cells = np.flatnonzero(law.coarse == (at[1] if at[1] < kinds else at[1] - kinds + 1))
+        start = int(cells[0]) if at[1] < kinds else 0
+        return f"{context.told(int(kept[at[0]]))}: {_span(law, start, int(cells[-1]))}"
+
+    battery.counts(events, trials, np.minimum(chance, 1.0), words)
+
+
+def _cells(
+    battery: Battery, law: Law, context: Context, labels: NDArray[Any], flat: NDArray[np.int64]
+) -> None:
+    """Test every cell, and the histogram as a whole, given a context."""
+    table = _table(labels, flat, context.count, len(law.chances))
+    trials = table.sum(axis=1, keepdims=True)
+    battery.counts(
+        table, trials, law.chances, lambda at: f"{context.told(at[0])}: {_span(law, at[1], at[1])}"
+    )
+    battery.take(log_fit(table, law.chances), lambda at: f"{context.told(at[0])}: histogram of {law.name}s")
+
+
+def _span(law: Law, first: int, last: int) -> str:
+    return law.cell(first) if first == last else f"{law.cell(first)} to {law.cell(last)}"
+
+
+def _table(labels: NDArray[Any], cells: NDArray[Any], count: int, kinds: int) -> NDArray[np.int64]:
+    """Count pairs: (n,), (n,) -> (count, kinds)."""
+    pairs = labels.astype(np.int64) * kinds + cells
+    return np.bincount(pairs, minlength=count * kinds).reshape(count, kinds)
+
+
+def check_values(reading: Reading, label: str = "") -> Check:
+    """Test how often each value was sent, and sent again, against its chances given points and ids."""
+    battery = Battery()
+    battery.counts(
+        reading.again[..., 0],
+        reading.again[..., 1],
+        np.array([[part.odds / part.total, BASE_ODDS / part.total] for part in reading.parts])[:, None],
+        lambda at: f"answer {at[0]}: the value of the report before",
+    )
+    for number, (hits, means) in enumerate(zip(reading.seen, reading.expected, strict=True)):
+        total = int(hits.sum())
+        chances = np.minimum(means / max(total, 1), 1.0)
+
+        def words(at: tuple[int, ...], answer: int = number) -> str:
+            return f"value {at[0]} of answer {answer}"
+
+        battery.counts(hits, total, chances, words)
+    return Check("empirical", f"values{label}", battery.passed, battery.told)
+
+
+# ---------------------------------------------------------------- ids
+
+
+def check_ids(sample: Sample, label: str = "") -> Check:
+    """Test that ids are uniform, fresh, and know nothing of the point or the time."""
+    battery, n = Battery(), len(sample)
+    repeats = max(_repeats(sample.ids[:, start : start + 10]) for start in (0, 2))
+    # Ten bytes of honest ids, the first or the last, repeat with probability n²/2^80 at most.
+    chance = 2 * math.log(max(n, 2)) - 80 * math.log(2)
+    battery.take(np.array([chance if repeats else 0.0]), lambda _: f"{repeats:,} ids have repeated ten bytes")
+    for context in contexts_of_ids(sample):
+        for what, data in (("id", sample.ids), ("id's stream", sample.heads)):
+            tables = [_table(context.labels, data[:, i], context.count, 256) for i in range(data.shape[1])]
+            _bytes(battery, context, np.stack(tables), what)
+        _parities(battery, context, sample.ids)
+    _pairs(battery, sample)
+    _linear(battery, sample)
+    for lag in _LAGS:
+        turned = sample.ids[lag:] ^ sample.ids[:-lag]
+        bits = np.stack([np.bincount(turned[:, i], minlength=256) for i in range(turned.shape[1])])
+        nobody = Context(f"ids {lag} apart", np.zeros(len(turned), np.uint8), 1, (f"ids {lag} apart",))
+        _bytes(battery, nobody, bits[:, None], "xor")
+        steps = sample.ids[lag:] - sample.ids[:-lag]
+        counts = np.stack([np.bincount(steps[:, i], minlength=256) for i in range(steps.shape[1])])
+        _bytes(battery, nobody, counts[:, None], "difference")
+    words = np.ascontiguousarray(sample.ids).view(">u4").astype(np.float64) / 2**32 - 0.5
+    for number in range(words.shape[1]):
+        _products(battery, words[:, number], f"word {number} of ids")
+    trials = sample.wins + sample.losses
+    for who in (slice(None), None):
+        hits, all_ = (a if who else a.sum(axis=0, keepdims=True) for a in (sample.wins, trials))
+
+        def paired(at: tuple[int, ...], everybody: bool = who is None) -> str:
+            person = "everybody" if everybody else sample.names[at[0]]
+            return f"{person}: public number {at[1]} larger than with ids of ours"
+
+        battery.counts(np.asarray(hits), np.asarray(all_), 0.5, paired)
+    told = f"{n:,} ids, {repeats:,} repeated: {battery.told}"
+    return Check("empirical", f"ids{label}", battery.passed, told, {"log_p": battery.log_p})
+
+
+def contexts_of_ids(sample: Sample) -> Iterator[Context]:
+    """Yield all that ids must not know: people and time, and what was drawn with them."""
+    yield Context("everybody", np.zeros(len(sample), np.uint8), 1, ("everybody",))
+    yield from people(sample)
+    for context in moments(sample):
+        if context.count <= 4096:
+            yield context
+
+
+def _bytes(battery: Battery, context: Context, tables: NDArray[np.int64], what: str) -> None:
+    """Test bytes, (bytes, labels, 256), and their bits, for uniformity."""
+    trials = tables.sum(axis=2, keepdims=True)
+    ones = tables @ _BITS_OF_BYTE  # (bytes, labels, 8)
+    battery.counts(
+        ones, trials, 0.5, lambda at: f"{context.told(at[1])}: bit {8 * at[0] + at[2]} of the {what}"
+    )
+    if context.count <= 64:
+        battery.counts(
+            tables,
+            trials,
+            1 / 256,
+            lambda at: f"{context.told(at[1])}: byte {at[0]} of the {what} is {at[2]}",
+        )
+        uniform = np.full(256, 1 / 256)
+        battery.take(
+            log_fit(tables, uniform),
+            lambda at: f"{context.told(at[1])}: histogram of byte {at[0]} of the {what}",
+        )
+
+
+def _parity(ids: NDArray[np.uint8]) -> NDArray[np.int64]:
+    return np.asarray(np.bitwise_count(ids).sum(axis=1) & 1).astype(np.int64)
+
+
+def _parities(battery: Battery, context: Context, ids: NDArray[np.uint8]) -> None:
+    """Test whether an id's ones are even or odd in number."""
+    table = _table(context.labels, _parity(ids), context.count, 2)
+    battery.counts(table[:, 1], table.sum(axis=1), 0.5, lambda at: f"{context.told(at[0])}: odd ids")
+
+
+def _pairs(battery: Battery, sample: Sample) -> None:
+    """Test that two bits of an id agree as often as not, for everybody and for each fixed person."""
+    width, order = 8 * sample.ids.shape[1], np.argsort(sample.probes, kind="stable")
+    counts = np.bincount(sample.probes, minlength=len(sample.names))
+    together = np.zeros((len(counts), width, width))
+    for who, mine in enumerate(np.split(order, np.cumsum(counts)[:-1])):
+        for start in range(0, len(mine), 1 << 16):
+            bits = np.unpackbits(sample.ids[mine[start : start + (1 << 16)]], axis=1)
+            signs = 2 * bits.astype(np.float32) - 1
+            together[who] += signs.T @ signs
+    first, second = np.triu_indices(width, 1)
+    for names, sums, trials in (
+        (("everybody",), together.sum(axis=0, keepdims=True), counts.sum(keepdims=True)),
+        (sample.names, together, counts),
+    ):
+        agree = np.rint((sums[:, first, second] + trials[:, None]) / 2).astype(np.int64)
+
+        def words(at: tuple[int, ...], names: tuple[str, ...] = names) -> str:
+            return f"{names[at[0]]}: bits {first[at[1]]} and {second[at[1]]} of ids agree"
+
+        battery.counts(agree, trials[:, None], 0.5, words)
+
+
+def _linear(battery: Battery, sample: Sample) -> None:
+    """Look for linear rules: in the ids of one person, and from one id to the next."""
+    planes = [log_rank(sample.ids[sample.probes == who][:_PLANE]) for who in range(len(sample.names))]
+    battery.take(np.array(planes), lambda at: f"{sample.names[at[0]]}: ids on a plane")
+    longest = int(np.bincount(sample.calls, minlength=1).argmax())
+    ids = sample.ids[sample.calls == longest]
+    bits = np.unpackbits(ids[:_REGISTER], axis=1)
+    words = np.ascontiguousarray(ids[:_TWISTER]).view(">u4").ravel()
+    series = [*bits.T, (words >> 31).astype(np.uint8), (words & 1).astype(np.uint8)]
+    short = np.array([log_complexity(each) for each in series])
+    battery.take(short, lambda at: f"bit {at[0]} of ids follows from those before, linearly")
+
+
+def _repeats(words: NDArray[np.uint8]) -> int:
+    joined = np.ascontiguousarray(words).view(f"V{words.shape[1]}").ravel()
+    return len(joined) - len(np.unique(joined))
+
+
+# ---------------------------------------------------------------- time
+
+
+def check_order(sample: Sample, label: str = "") -> Check:
+    """Test that places do not hang on when, and on what was drawn before."""
+    battery = Battery()
+    generator = np.random.default_rng()
+    for law, cells in zip(sample.laws, sample.cells, strict=True):
+        flat = cells.ravel()
+        first = law.cap or int(np.searchsorted(np.cumsum(law.chances), 0.5)) + 1
+        events = [(f"{law.name}s in the likelier half" if not law.cap else f"{law.name}s in the cap", first)]
+        if len(law.chances) > 2:
+            events.append((law.cell(0), 1))
+        for name, until in events:
+            hit = (cells < until).sum(axis=1).astype(np.int32)
+            chance = float(law.chances[:until].sum())
+            _periods(battery, hit, law.size, chance, f"every {{}}th report: {name}")
+            in_call = np.bincount(sample.places, hit).astype(np.int64)
+            there = np.bincount(sample.places) * law.size
+            _periods_in(battery, in_call, there, chance, f"every {{}}th report of a call: {name}")
+        _equals(battery, law, flat)
+        starts = np.concatenate([[0.0], np.cumsum(law.chances)])
+        coins = starts[flat] + law.chances[flat] * generator.random(len(flat)) - 0.5
+        _products(battery, coins, f"coins of {law.name}s")
+    return Check("empirical", f"order in time{label}", battery.passed, battery.told, {"log_p": battery.log_p})
+
+
+def _equals(battery: Battery, law: Law, flat: NDArray[np.int64]) -> None:
+    """Test how often two draws are the same, at short distances, in pairs that do not overlap."""
+    lags = range(1, min(_NEAR, len(flat) // 4) + 1)
+    counts = np.zeros((len(lags), 2, 2), dtype=np.int64)
+    for number, lag in enumerate(lags):
+        same = flat[lag:] == flat[:-lag]
+        halves = np.arange(len(same)) // lag % 2
+        counts[number, :, 1] = np.bincount(halves, minlength=2)
+        counts[number, :, 0] = np.bincount(halves[same], minlength=2)
+    likely = float((law.chances**2).sum())
+    battery.counts(
+        counts[..., 0], counts[..., 1], likely, lambda at: f"{law.name}s {at[0] + 1} apart are the same"
+    )
+
+
+def _periods(battery: Battery, hits: NDArray[np.int32], size: int, chance: float, words: str) -> None:
+    """Fold a series at every period and test every phase."""
+    longest = min(LONGEST_PERIOD, len(hits) // _PHASE)
+    if longest < 2:
+        return
+    logs = np.zeros(longest + 1)
+    for period in range(longest // 2 + 1, longest + 1):
+        whole = len(hits) // period
+        folded = hits[: whole * period].reshape(whole, period).sum(axis=0)
+        logs[period] = log_tail(folded, whole * size, chance).min()
+    for period in range(2, longest // 2 + 1):
+        long = longest // period * period
+        whole = len(hits) // long
+        folded = hits[: whole * long].reshape(whole, long).sum(axis=0).reshape(-1, period).sum(axis=0)
+        logs[period] = log_tail(folded, whole * (long // period) * size, chance).min()
+    battery.take(logs, lambda at: words.format(at[0]), tests=longest * (longest + 1) // 2)
+
+
+def _periods_in(
+    battery: Battery, hits: NDArray[np.int64], trials: NDArray[np.int64], chance: float, words: str
+) -> None:
+    """Fold what was counted place by place of a call."""
+    longest = min(LONGEST_PERIOD, len(hits) // 2, int(trials.sum()) // _PHASE)
+    logs = np.zeros(max(longest + 1, 1))
+    for period in range(2, longest + 1):
+        pad = -len(hits) % period
+        folded, there = (
+            np.concatenate([each, np.zeros(pad, np.int64)]).reshape(-1, period).sum(axis=0)
+            for each in (hits, trials)
+        )
+        logs[period] = log_tail(folded, there, chance).min()
+    battery.take(logs, lambda at: words.format(at[0]), tests=longest * (longest + 1) // 2 + 1)
+
+
+def _products(battery: Battery, coins: NDArray[np.float64], words: str) -> None:
+    """Test products of coins at every distance, by one transform."""
+    n = len(coins)
+    if n < 2:
+        return
+    size = fft.next_fast_len(2 * n, real=True)
+    spectrum = fft.rfft(coins, size)
+    sums = fft.irfft(spectrum * spectrum.conj(), size)[1:n]
+    battery.take(log_products(sums, n), lambda at: f"{words} {at[0] + 1:,} apart are alike: {sums[at]:,.0f}")
+
+
+# ---------------------------------------------------------------- answers of one report
+
+
+def check_together(sample: Sample, label: str = "") -> Check | None:
+    """Test that the answers of one report are independent."""
+    inside = [(cells < law.cap) for law, cells in zip(sample.laws, sample.cells, strict=True) if law.cap]
+    if not inside or sum(each.shape[1] for each in inside) < 2:
+        return None
+    honest = np.concatenate(inside, axis=1)
+    chances = np.concatenate(
+        [np.full(law.size, law.chances[: law.cap].sum()) for law in sample.laws if law.cap]
+    )
+    battery, n = Battery(), len(honest)
+    signs = 2 * honest.astype(np.float32) - 1
+    first, second = np.triu_indices(len(chances), 1)
+    agree = np.rint(((signs.T @ signs)[first, second] + n) / 2).astype(np.int64)
+    p, q = chances[first], chances[second]
+    battery.counts(
+        agree, n, p * q + (1 - p) * (1 - q), lambda at: f"answers {first[at[0]]} and {second[at[0]]} agree"
+    )
+    every = np.array([honest.all(axis=1).sum(), (~honest).all(axis=1).sum()])
+    battery.counts(
+        every,
+        n,
+        np.array([chances.prod(), (1 - chances).prod()]),
+        lambda at: f"{('all', 'no')[at[0]]} answers in the cap",
+    )
+    _equal_cells(battery, sample)
+    return Check("empirical", f"answers together{label}", battery.passed, battery.told)
+
+
+def _equal_cells(battery: Battery, sample: Sample) -> None:
+    for law, cells in zip(sample.laws, sample.cells, strict=True):
+        if law.size < 2 or len(law.chances) == 2:
+            continue
+        pairs = list(itertools.combinations(range(law.size), 2))
+        equal = np.array([(cells[:, i] == cells[:, j]).sum() for i, j in pairs])
+        battery.counts(
+            equal,
+            len(cells),
+            float((law.chances**2).sum()),
+            lambda at, pairs=pairs: f"answers {pairs[at[0]]} at the same place",  # type: ignore[misc]
+        )
+
+
+# ---------------------------------------------------------------- the form
+
+
+def check_form(sample: Sample, label: str = "") -> Check:
+    """Compare lengths with the plan's, and look for bits that belong to no answer."""
+    found = ", ".join(map(str, sorted(sample.lengths)))
+    kept = sample.lengths == {sample.plan.report_width} and not sample.leftover and sample.refused is None
+    words = f"reports have {found} bytes; the plan says {sample.plan.report_width}"
+    if sample.leftover:
+        words += f"; {sample.leftover:,} hold more than their answers"
+    if sample.refused is not None:
+        words += f"; somebody got none ({sample.refused[:200]})"
+    return Check("empirical", f"form{label}", kept, words)

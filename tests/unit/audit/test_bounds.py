@@ -1,0 +1,70 @@
+"""The bounds behind every verdict hold exactly, and are no larger than they need be."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import logsumexp
+
+from coterie.audit.bounds import (
+    ALPHA,
+    CHECKS_PER_AUDIT,
+    FALSE_ALARM,
+    Battery,
+    log_fit,
+    log_products,
+    log_tail,
+)
+
+
+@pytest.mark.parametrize("trials", [3, 10, 97, 1000])
+@pytest.mark.parametrize("chance", [0.002, 0.3, 0.5, 0.95])
+def test_a_count_is_at_most_as_likely_as_its_bound(trials, chance):
+    counts = np.arange(trials + 1)
+    law, bounds = stats.binom(trials, chance).logpmf(counts), log_tail(counts, trials, chance)
+    for hits, bound in zip(counts, bounds, strict=True):
+        as_far = bounds <= bound + 1e-12  # all counts that speak as loud
+        assert logsumexp(law[as_far]) <= bound + 1e-9, hits
+
+
+def test_the_bound_of_a_count_is_no_waste():
+    far = log_tail(6000, 10_000, 0.5)
+    assert stats.binom(10_000, 0.5).logsf(5999) - 6 < far - math.log(2) < 0
+    assert log_tail(0, 0, 0.5) == 0
+
+
+def test_a_histogram_is_at_most_as_likely_as_its_bound():
+    generator = np.random.default_rng(5)
+    law = np.array([0.5, 0.3, 0.15, 0.05])
+    bounds = log_fit(generator.multinomial(200, law, 200_000), law)
+    for level in (1e-2, 1e-3, 1e-4):
+        assert (bounds <= math.log(level)).mean() <= level
+    other = generator.multinomial(2000, [0.4, 0.3, 0.2, 0.1], 10)
+    assert (log_fit(other, law) < math.log(1e-10)).all()
+
+
+def test_products_of_coins_are_at_most_as_likely_as_their_bound():
+    generator = np.random.default_rng(6)
+    coins = generator.random((20_000, 101)) - 0.5
+    sums = (coins[:, 1:] * coins[:, :-1]).sum(axis=1)
+    bounds = log_products(sums, 101)
+    for level in (1e-1, 1e-2, 1e-3):
+        assert (bounds <= math.log(level)).mean() <= level
+    assert log_products(np.array([8.0]), 101) < math.log(1e-6)
+
+
+def test_tests_share_a_false_alarm_by_family_and_battery():
+    assert pytest.approx(FALSE_ALARM) == ALPHA * CHECKS_PER_AUDIT
+    battery = Battery()
+    battery.take(np.array([math.log(ALPHA) - 1.0]), lambda at: "one")
+    assert not battery.passed
+    assert "one" in battery.told
+    battery.take(np.zeros(5), lambda at: "others")
+    assert not battery.passed
+    battery.take(np.zeros(5), lambda at: "others")
+    assert battery.passed  # three families: each has a third
+    alone = Battery()
+    alone.take(np.array([math.log(ALPHA) - 1.0, 0.0, 0.0]), lambda at: "one of three")
+    assert alone.passed
+    assert Battery().passed

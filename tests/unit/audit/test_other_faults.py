@@ -1,0 +1,190 @@
+"""Faults that no canary has: the checks are not written for the clients that are named."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from coterie.audit.canaries import _bent, _ids, _never_where, _sender, _usual, _with_parameters
+from coterie.audit.empirical import check_client
+from coterie.audit.power import smallest
+from coterie.audit.reading import Reading
+from coterie.coins import SystemCoins
+from coterie.encode.base import ENCODERS
+from coterie.plan import Plan
+from coterie.plan.vector_sums import VectorSumParameters
+from coterie.randomizers.vector_sums import VectorSums
+from coterie.wire.stream import PublicStream
+
+PLAN = _usual()
+ODDS, CAP = PLAN.parameters.odds, PLAN.parameters.cap
+BITS = Plan.design(3, 2, 2.0, 1000, protocol="net-tree", levels=3)
+SHARES = Plan.design(2, 2, 1.0, 100, protocol="vector-sums", model="shuffle", delta=1e-6, cells=4)
+
+
+def with_ids(make):
+    return _bent(PLAN, lambda x, ids, draws: draws, make)
+
+
+def two_bits_tell(x):
+    bits = np.unpackbits(_ids(len(x)), axis=1)
+    bits[:, 3] = bits[:, 57] ^ (x[:, 0] > 0)
+    return np.packbits(bits, axis=1)
+
+
+def a_hidden_sum_tells(x):
+    bits = np.unpackbits(_ids(len(x)), axis=1)
+    some = np.random.default_rng(5).permutation(96)[:21]
+    bits[:, some[0]] = bits[:, some[1:]].sum(axis=1) % 2 ^ (x[:, 0] > 0)
+    return np.packbits(bits, axis=1)
+
+
+def twisted(x):
+    generator = np.random.Generator(np.random.MT19937())
+    return np.frombuffer(generator.bytes(12 * len(x)), dtype=np.uint8).reshape(-1, 12)
+
+
+def the_flip_prefers_a_side(x):
+    one, other = _ids(len(x)), _ids(len(x))
+    flips = PublicStream(PLAN.randomness_key()).blocks(one, 0, 1)[:, 0, 4] & 1
+    return np.where((flips == (x[:, 0] > 0))[:, None], one, other)
+
+
+def stale(x):
+    rows = _sender(PLAN)(x)
+    old = np.flatnonzero(np.random.default_rng().random(len(rows)) < 0.01)
+    old = old[old > 0]
+    rows[old, 12] = rows[old - 1, 12]
+    return rows
+
+
+class Counted:
+    """Every 503rd report stays in the cap, over all calls."""
+
+    def __init__(self):
+        self.count = 0
+
+    def __call__(self, x, ids, draws):
+        numbers = np.arange(self.count, self.count + len(draws))
+        self.count += len(draws)
+        return np.where(numbers % 503 == 0, draws % (CAP * ODDS), draws)
+
+
+def first_of_a_call(x, ids, draws):
+    draws[0] = 0
+    return draws
+
+
+def far_coins(x, ids, draws):
+    again = np.flatnonzero(np.random.default_rng().random(len(draws)) < 0.2)
+    again = again[again >= 1000]
+    draws[again] = draws[again - 1000]
+    return draws
+
+
+FAULTS = {
+    "two bits of the id tell a sign": lambda: with_ids(two_bits_tell),
+    "a sum of hidden bits of the id tells a sign": lambda: with_ids(a_hidden_sum_tells),
+    "ids of a Mersenne twister": lambda: with_ids(twisted),
+    "ids whose public flip prefers a side": lambda: with_ids(the_flip_prefers_a_side),
+    "one answer in a hundred is that of the report before": lambda: stale,
+    "every 503rd report stays in the cap": lambda: _bent(PLAN, Counted()),
+    "the first report of a call": lambda: _bent(PLAN, first_of_a_call),
+    "coins of a thousand reports ago": lambda: _bent(PLAN, far_coins),
+    "close to the surface": lambda: _never_where(
+        PLAN, lambda x, _: np.abs(np.linalg.norm(np.clip(x, -2, 2), axis=1) - 1) < 1e-3
+    ),
+    "one byte of the id and one sign": lambda: _never_where(
+        PLAN, lambda x, ids: (ids[:, 0] == 17) & (x[:, 0] > 0)
+    ),
+    "few random bits": lambda: _bent(PLAN, lambda x, ids, draws: draws >> 26 << 26),
+    "a cap one too large": lambda: _sender(_with_parameters(PLAN, cap=CAP + 1)),
+}
+
+
+OFTEN = ("a sum of hidden bits of the id tells a sign", "the first report of a call", "few random bits")
+
+
+def caught(name):
+    reports = 120_000 if "503rd" in name else 40_000
+    checks = check_client(PLAN, FAULTS[name](), reports=reports, replay=False)
+    assert checks[0].passed, checks[0].found  # it sent reports for everybody
+    return not all(each.passed for each in checks)
+
+
+@pytest.mark.parametrize("name", OFTEN)
+def test_a_fault_that_no_canary_has_is_caught(name):
+    assert caught(name)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", sorted(FAULTS.keys() - set(OFTEN)))
+def test_another_fault_that_no_canary_has_is_caught(name):
+    assert caught(name)
+
+
+@pytest.mark.nightly
+def test_a_level_of_a_tree_that_one_person_in_ten_answers_without_coins_is_caught():
+    encoder, reading = ENCODERS["net-tree"](BITS), Reading(BITS)
+
+    def send(x):
+        ids = _ids(len(x))
+        rows = encoder.encode(x, ids, SystemCoins())
+        truth = reading._truth(x, ids)[:, 0].astype(np.uint8) << 7
+        bare = SystemCoins().below_many(10, len(x)) == 0
+        rows[:, 12] = np.where(bare, rows[:, 12] & 0x7F | truth, rows[:, 12])
+        return rows
+
+    assert all(each.passed for each in check_client(BITS, _sender(BITS), reports=300_000, replay=False))
+    assert not all(each.passed for each in check_client(BITS, send, reports=300_000, replay=False))
+
+
+def shares_with(noise):
+    """A client of shares whose noise is `noise` of the honest one."""
+
+    class Other(VectorSums):
+        def noise(self, shape, coins):
+            return noise(VectorSums.noise(self, shape, coins))
+
+    class Parameters(VectorSumParameters):
+        def sums(self):
+            right = VectorSumParameters.sums(self)
+            return Other(*(getattr(right, field.name) for field in dataclasses.fields(right)))
+
+    broken, parameters = dataclasses.replace(SHARES), SHARES.parameters
+    fields = {field.name: getattr(parameters, field.name) for field in dataclasses.fields(parameters)}
+    object.__setattr__(broken, "parameters", Parameters(**fields))
+    return _sender(broken)
+
+
+NOISES = {
+    "one for all coordinates": lambda drawn: np.repeat(drawn[..., :1], drawn.shape[-1], axis=-1),
+    "none in the first row": lambda drawn: np.concatenate([drawn[:, :1] * 0, drawn[:, 1:]], axis=1),
+    "no sign": np.abs,
+    "none for one person in 50": lambda drawn: drawn * (np.arange(len(drawn)) % 50 != 7)[:, None, None],
+    "as it should be": lambda drawn: drawn,
+}
+
+
+@pytest.mark.parametrize("name", NOISES)
+def test_noise_that_is_not_the_plans_is_caught(name):
+    checks = check_client(SHARES, shares_with(NOISES[name]), reports=40_000, replay=False)
+    assert all(each.passed for each in checks) == (name == "as it should be")
+
+
+@pytest.mark.nightly
+def test_the_smallest_excess_that_is_stated_is_caught():
+    reports = 60_000
+    checks = {each.name: each for each in check_client(PLAN, _sender(PLAN), reports=reports, replay=False)}
+    assert all(each.passed for each in checks.values()), checks
+    excess = 1.15 * checks["power"].figures["epsilon_excess"]
+    broken = _sender(_with_parameters(PLAN, odds=int(ODDS * np.exp(excess))))
+    found = {each.name: each for each in check_client(PLAN, broken, reports=reports, replay=False)}
+    assert not found["law of places"].passed
+    assert "would have shown" in checks["power"].found
+
+
+def test_power_grows_with_the_sample():
+    few, many = (smallest(lambda more: 0.3 + more, count, 0.3, 1, 0.7) for count in (10**4, 10**6))
+    assert 8 < few / many < 12
+    assert smallest(lambda more: 0.3 + more, 3, 0.3, 1, 0.7) == np.inf
