@@ -23,8 +23,7 @@ GRIDS = (
     "few_dimensions",
     "accuracy",
     "scaling",
-    "stated_errors",
-    "certain",
+    "statements",
     "shuffle",
     "forecast",
     "records",
@@ -34,7 +33,7 @@ GRIDS = (
 )
 ALONE = (
     *("speed", "scale", "spark", "audit_time", "service_load"),
-    *("net_tree", "theorem_2", "guarantees", "poisoning", "cramer_rao"),
+    *("net_tree", "theorem_2", "guarantees", "poisoning", "cramer_rao", "decoder_size"),
 )
 NAMES = ("real_data", *ALONE, *GRIDS)
 

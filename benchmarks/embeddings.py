@@ -103,7 +103,7 @@ def without_privacy(dimension: int, projected: int | None, seed: int) -> float:
 
 
 def _schema(dimension: int, projected: int | None) -> Schema:
-    return Schema([Embedding("vector", dimension, 1.0, projected=projected)])
+    return Schema((Embedding("vector", dimension, 1.0, projected=projected),))
 
 
 def _projected(method: str) -> int | None:
@@ -126,7 +126,7 @@ def play(study: Study, seed: int, folder: Path) -> Figures:
         table = play_everybody(plan, people, SimulationCoins(seed))
         encoded = time.process_time()
         result = decode(table, random_state=seed)
-        centers, supported = result.centers, int((result.weights > 0).sum())
+        centers, supported = result.centers, result.supported
     else:
         views = drawn_rows(plan, seen / plan.radius, users, np.random.default_rng([seed, 4]))
         encoded = time.process_time()
@@ -182,7 +182,8 @@ def _kept(vector: NDArray[np.float64], noise: float) -> float:
 
 
 def _nearest(points: NDArray[np.float64], centers: NDArray[np.float64]) -> NDArray[np.int64]:
-    return ((centers**2).sum(axis=1) - 2 * points @ centers.T).argmin(axis=1)
+    nearest: NDArray[np.int64] = ((centers**2).sum(axis=1) - 2 * points @ centers.T).argmin(axis=1)
+    return nearest
 
 
 def tables(grid: Sequence[Study], runs: Runs) -> str:

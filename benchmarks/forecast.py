@@ -126,7 +126,7 @@ class Line:
 
     def mean(self, figure: str) -> float:
         """Return a figure's mean over the runs."""
-        return mean(run[figure] for run in self.runs)
+        return float(mean(run[figure] for run in self.runs))
 
     @property
     def lost(self) -> float:
@@ -148,7 +148,7 @@ def line_of(study: Study, runs: Sequence[Figures], dimension: int, **options: An
     if study.data != "mixture":
         costs = [mean(run[name] for run in runs) for name in ("one_center", "non_private")]
         kind = Kind(study.data, one_center=costs[0], optimum=costs[1])
-    shape = {} if study.shape == "broad" else {"shape": study.shape}
+    shape: dict[str, Any] = {} if study.shape == "broad" else {"shape": study.shape}
     plan = Plan.design(dimension, study.clusters, study.epsilon, study.users, **shape, **options)
     return Line(study.name, plan, kind, runs)
 
@@ -204,7 +204,7 @@ def fitted(lines: Sequence[Line]) -> Constants:
         ]
         return [*off, *(PRIOR * (logarithms - start))]
 
-    return constants(least_squares(residuals, start, loss="soft_l1", f_scale=0.5, diff_step=1e-3).x)
+    return constants(least_squares(residuals, start, loss="soft_l1", f_scale=0.5, diff_step=[1e-3]).x)
 
 
 def ratio(line: Line) -> float:

@@ -81,13 +81,13 @@ class Study:
     shape: str = "broad"  # declared to `Plan.design`
     waves: tuple[float, ...] = ()  # shares of the people who answer one plan after the other
     bar: Bar | None = None
-    paper: float | None = None  # the paper's own algorithm, as an independent implementation measured it
+    worst: Bar | None = None  # what is promised of every seed
     role: str = ""  # of real data: developed on, or only reported on
     method: str = ""  # where several are compared on the same data
 
     def settings(self) -> dict[str, Any]:
         """Return what a run depends on."""
-        unread = {"bar", "paper", "role"} | (set() if self.method else {"method"})
+        unread = {"bar", "worst", "role"} | (set() if self.method else {"method"})
         return {f.name: _plain(getattr(self, f.name)) for f in fields(self) if f.name not in unread}
 
 

@@ -358,8 +358,7 @@ def main() -> None:
         ):
             result["table"].append(line)
             print(shown(line), flush=True)
-        for line in gains(kept + result["table"]):
-            print(line)
+        print(*gains(kept + result["table"]), sep="\n")
         order = {kind: place for place, kind in enumerate(KINDS)}
         result["table"] = sorted(
             kept + result["table"],

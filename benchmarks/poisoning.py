@@ -285,11 +285,13 @@ def shapes(rng: np.random.Generator, users: int, d: int, k: int) -> Vectors:
     """Return people of one of the shapes that try a test: one point, a few groups, a cloud, a sphere."""
     kind = rng.integers(4)
     if kind == 0:
-        return np.repeat((rng.normal(size=d) / np.sqrt(d))[None], users, axis=0)
+        point: Vectors = rng.normal(size=d) / np.sqrt(d)
+        return np.repeat(point[None], users, axis=0)
     if kind == 1:
-        centers = rng.normal(size=(k, d)) / np.sqrt(d)
-        return centers[rng.integers(k, size=users)] + rng.normal(size=(users, d)) * 0.05 / np.sqrt(d)
-    cloud = rng.normal(size=(users, d)) / np.sqrt(d)
+        centers: Vectors = rng.normal(size=(k, d)) / np.sqrt(d)
+        scatter: Vectors = rng.normal(size=(users, d)) * 0.05 / np.sqrt(d)
+        return centers[rng.integers(k, size=users)] + scatter
+    cloud: Vectors = rng.normal(size=(users, d)) / np.sqrt(d)
     return cloud * 0.5 if kind == 2 else cloud / np.linalg.norm(cloud, axis=1, keepdims=True)
 
 

@@ -17,6 +17,8 @@ from sklearn.cluster import KMeans
 
 from benchmarks import real_data
 from benchmarks.harness import Study
+from coterie import Result
+from coterie.centers.repeats import own_means
 from coterie.datasets import gaussian_mixture
 from coterie.metrics import normalized_objective
 
@@ -103,6 +105,18 @@ def non_private(source: Source, clusters: int, seed: int, starts: int = 3) -> ND
 def one_center(points: NDArray[Any]) -> float:
     """Return the cost of the best single center, the mean."""
     return normalized_objective(points, points.mean(axis=0, keepdims=True, dtype=np.float64))
+
+
+def true_groups(
+    result: Result, points: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return mean and share of the people whom each group of a result stands for: (k, d), (k,).
+
+    Those are the people nearest to its center; where no groups are told apart, the first is everybody.
+    """
+    if result.supported:
+        return own_means((points, np.ones(len(points))), result.centers)
+    return np.tile(points.mean(axis=0), (len(result.centers), 1)), np.eye(len(result.centers))[0]
 
 
 def groups_found(

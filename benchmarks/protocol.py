@@ -1,14 +1,17 @@
-"""One study from points to centers: by real reports, or by rows drawn from their law.
+"""One study from points to centers: by real reports, or by tables or rows drawn from their law.
 
 `by_reports` plays everybody through the encoder, the table and the decoder, one wave of people after the
 other where a study has waves.
 
-`by_law` draws what the decoder would read off the table: for every row the mean over the people, exactly,
+`by_law` draws the tables as they would come out (`coterie.engines.simulate`) and finds the centers without
+their errors. It takes the time of a decode, whatever n is.
+
+`drawn_rows` draws what the decoder would read off a table: for every row the mean over the people, exactly,
 plus normal noise of the deviation that the decoder itself assumes of it,
 
     Y_j = E[φ_j(x)·w(x)] + N(0, (1 + c₂/D)/(κ²·n_j)),      n_j how many reports served row j, drawn
 
-where n_j is a whole view's people for a cell. It takes the time of a decode, whatever n is.
+where n_j is a whole view's people for a cell.
 """
 
 from __future__ import annotations
@@ -20,15 +23,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.harness import Study
+from benchmarks.harness import MILLION, Study
 from benchmarks.populations import Source
 from coterie import Aggregate, Plan, Result, decode
+from coterie.centers.codeword import not_explained, rows_of_all
 from coterie.centers.explain import explain
 from coterie.coins import SimulationCoins
 from coterie.engines import play
+from coterie.engines.simulate import simulate
 from coterie.errors import CoterieError
 from coterie.geometry.lift import EXTRA_COORDINATES
-from coterie.oracles.rows import Frame, Lift, ViewRows, rows_of
+from coterie.oracles.rows import Frame, Lift, ViewRows
 from coterie.plan.codeword import CodewordParameters
 from coterie.plan.views import Halfspaces
 
@@ -67,7 +72,7 @@ def by_reports(study: Study, points: NDArray[Any], seed: int) -> Outcome:
         plan=tables[-1].plan,
         centers=result.centers,
         errors=result.errors,
-        supported=result.weights > 0,
+        supported=result.clear,
         notes=result.notes,
         encode_seconds=encoding,
         decode_seconds=decoding,
@@ -77,16 +82,21 @@ def by_reports(study: Study, points: NDArray[Any], seed: int) -> Outcome:
 
 def design(study: Study, shape: tuple[int, ...], seed: int, **more: Any) -> Plan:
     """Design a study's plan for people of this shape, (n, d), from public facts alone."""
-    options = {} if study.shape == "broad" else {"shape": study.shape}
-    return Plan.design(shape[1], study.clusters, study.epsilon, shape[0], seed=seed, **options, **more)
+    options = more if study.shape == "broad" else {"shape": study.shape, **more}
+    return Plan.design(shape[1], study.clusters, study.epsilon, shape[0], seed=seed, **options)
 
 
 def _waves(study: Study, points: NDArray[Any], seed: int) -> list[NDArray[Any]]:
     if not study.waves:
         return [points]
     order = np.random.default_rng([seed, 3]).permutation(len(points))
-    ends = np.round(np.cumsum(study.waves) / sum(study.waves) * len(points)).astype(int)
-    return [points[group] for group in np.split(order, ends[:-1])]
+    return [points[group] for group in np.split(order, np.cumsum(_wave_sizes(study, len(points)))[:-1])]
+
+
+def _wave_sizes(study: Study, people: int) -> list[int]:
+    shares = study.waves or (1.0,)
+    ends = np.round(np.cumsum(shares) / sum(shares) * people).astype(int)
+    return [int(size) for size in np.diff(ends, prepend=0)]
 
 
 def _follow_up(study: Study, users: int, seed: int, result: Result | None) -> Plan:
@@ -105,7 +115,7 @@ def _decoded(tables: list[Aggregate], seed: int) -> Result:
     if len(tables) == 1:
         return decode(tables[0], random_state=seed)
     try:
-        return decode(tables, random_state=seed)  # type: ignore[arg-type]
+        return decode(tables, random_state=seed)
     except CoterieError as error:
         raise RuntimeError(
             f"this version of coterie pools no tables (decode([table, table])): {error}"
@@ -116,7 +126,7 @@ def choose_clusters(study: Study, points: NDArray[Any], seed: int) -> int:
     """Collect a report from every person, let the decoder choose k, and return it."""
     table = play(design(study, points.shape, seed), points, SimulationCoins(seed))
     try:
-        result = decode(table, clusters="auto", random_state=seed)  # type: ignore[call-arg]
+        result = decode(table, clusters="auto", random_state=seed)
     except TypeError as error:
         raise RuntimeError(
             f"this version of coterie does not choose k (decode(clusters='auto')): {error}"
@@ -126,31 +136,51 @@ def choose_clusters(study: Study, points: NDArray[Any], seed: int) -> int:
 
 def seconds_without_radii(outcome: Outcome, clusters: int, seed: int) -> float | None:
     """Return how long the decoder takes if nobody asks for error radii; None where it has no such choice."""
-    views = [view for table in outcome.tables for view in rows_of(table.table, outcome.plan)]  # type: ignore[arg-type]
-    if not any(view.halfspaces for view in views):
+    if not_explained(outcome.tables) is not None:
         return None
+    views = rows_of_all(outcome.tables)
     start = time.perf_counter()
     explain(views, clusters, np.random.default_rng(seed), repeats=0)
     return time.perf_counter() - start
 
 
 def by_law(study: Study, source: Source, seed: int) -> Outcome:
-    """Draw the rows of `study.users` people who are like the source, and decode them."""
-    plan = design(study, (study.users, source.dimension), seed)
-    views = drawn_rows(plan, source.points, study.users, np.random.default_rng([seed, 4]))
-    if not any(view.halfspaces for view in views):
-        raise RuntimeError("rows by their law are for designs with halfspaces; use reports")
+    """Draw the tables of `study.users` people who are like the source, and find centers without errors."""
+    tables: list[Aggregate] = []
+    result: Result | None = None
     start = time.perf_counter()
-    solution = explain(views, study.clusters, np.random.default_rng(seed))
+    for wave, users in enumerate(_wave_sizes(study, study.users)):
+        if wave:
+            result = _decoded(tables, seed)
+            plan = _follow_up(study, users, seed, result)
+        else:
+            plan = design(study, (users, source.dimension), seed)
+        tables.append(simulate(plan, source.points, users, random_state=seed + wave * MILLION))
+    drawn = time.perf_counter()
+    centers, supported, notes = _without_errors(tables, study.clusters, seed)
     return Outcome(
-        plan=plan,
-        centers=solution.centers,
-        errors=solution.errors,
-        supported=solution.supported,
-        notes=solution.notes,
-        encode_seconds=0.0,
-        decode_seconds=time.perf_counter() - start,
+        plan=tables[-1].plan,
+        centers=centers,
+        errors=np.full(len(centers), np.nan),
+        supported=supported,
+        notes=notes,
+        encode_seconds=drawn - start,
+        decode_seconds=time.perf_counter() - drawn,
+        tables=tuple(tables),
     )
+
+
+def _without_errors(
+    tables: list[Aggregate], clusters: int, seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], tuple[str, ...]]:
+    """Return centers in the original coordinates, which of them stand clear, and notes."""
+    if not_explained(tables) is not None:  # by cells alone, which takes no time
+        result = _decoded(tables, seed)
+        return result.centers, result.clear, result.notes
+    plan = tables[-1].plan
+    solution = explain(rows_of_all(tables), clusters, np.random.default_rng(seed), repeats=0)
+    shift = 0.0 if plan.center is None else np.array(plan.center)
+    return solution.centers * plan.radius + shift, solution.supported, solution.notes
 
 
 def drawn_rows(

@@ -169,7 +169,7 @@ def _warm_file(path: str, plan: Plan) -> str:
 def shape(dimension: int, clusters: int, people: int, tight: bool = False, seed: int = 0) -> Figures:
     """Decode the table of so many people, drawn from its law, and judge the centers."""
     points, true_centers, _ = gaussian_mixture(LIKE, dimension, clusters, SEPARATION, seed, dtype=np.float32)
-    declared = {"shape": "tight"} if tight else {}
+    declared: dict[str, Any] = {"shape": "tight"} if tight else {}
     plan, figures = Plan.design(dimension, clusters, 1.0, people, **declared), Figures()
     table = simulate(plan, points, people, random_state=seed)
     with measured(figures):

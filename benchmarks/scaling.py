@@ -7,7 +7,7 @@ stays wrong however many people answer, it grows like n (1). The project promise
 
 People are drawn from 30,000 points, on which the centers are judged; the optimum is the best of 20 k-means
 runs (and of one from the true means) on the same points. Up to 10⁶ people send real reports. Beyond, the
-table's rows are drawn from their law (`protocol.by_law`), which takes no longer for more people; at 10⁶ both
+table is drawn from its law (`protocol.by_law`), which takes no longer for more people; at 10⁶ both
 ways are shown, and the slope counts the reports.
 """
 
@@ -97,7 +97,7 @@ def tables(grid: Sequence[Study], runs: Runs) -> str:
     columns = [
         "data",
         "n",
-        "rows from",
+        "table by",
         "seeds",
         "objective",
         "optimum",

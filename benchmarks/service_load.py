@@ -131,6 +131,7 @@ def serving(store: str | None, folder: Path) -> Iterator[tuple[tuple[str, int], 
 def _serve(store: str, folder: str) -> None:
     """Run the server, as `coterie serve` does, with the plan in it."""
     from coterie.service import server as service
+    from coterie.service.app import create_app
     from coterie.service.settings import Settings
     from coterie.store import open_store
 
@@ -138,7 +139,7 @@ def _serve(store: str, folder: str) -> None:
     keep = _nothing() if not store else open_store(settings.store_address)
     with service.plain_log(), keep as opened:
         opened.put_plan(PLAN)
-        app = service.create_app(service.service_of(settings, opened))
+        app = create_app(service.service_of(settings, opened))
         config = service.uvicorn_config(app, settings)
         service.Server(config, lambda address: print(address, flush=True)).run()
 

@@ -58,7 +58,12 @@ def play(study: Study, seed: int, folder: Path) -> Figures:
     del folder
     points = gaussian_mixture(study.users, study.dimension, study.clusters, study.separation, seed)[0]
     kind = LocalKMeans if study.method == "local" else ShuffleKMeans
-    options = {"n_clusters": study.clusters, "epsilon": study.epsilon, "radius": 1.0, "random_state": seed}
+    options: dict[str, Any] = {
+        "n_clusters": study.clusters,
+        "epsilon": study.epsilon,
+        "radius": 1.0,
+        "random_state": seed,
+    }
     started = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -81,7 +81,7 @@ CONSTANTS = (
     Constant("_COUNT_SHARE", (_CODEWORD,), (0.15, 0.3, 0.5)),
     Constant("CODEWORDS", (_CODEWORD,), (64, 256, 1024)),
     Constant("ENTROPY", ("centers.population",), (30.0, 100.0, 300.0)),
-    Constant("ATOMS", ("centers.population",), (1000, 4000, 8000)),
+    Constant("ATOMS", ("centers.population",), (1000, 2000, 4000)),
     Constant("GRID_BITS", ("plan.shares_design", _SUMS), (6, 8, 12, 16), "sums"),
     Constant("_CELL_COUNT_SHARE", (_SUMS,), (0.3, 0.5, 0.7), "sums"),
     Constant("MANY_CELLS", (_CODEWORD, _SUMS), (256, 1024, 4096), "sums"),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from coterie.centers import population, repeats
+from coterie.centers import explain, population, repeats
 from tools.postgres import running
 
 # Fixed examples, so that a check that passed passes again; no deadline, because machines are shared.
@@ -21,6 +21,7 @@ def fewer_atoms():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(population, "ATOMS", 1000)
         patch.setattr(repeats, "REPEATS", 3)
+        patch.setattr(explain, "MEMBERS", 2)
         yield
 
 

@@ -6,6 +6,7 @@ any lines, and what a clock said is not compared. Figures in tables come out of 
 machine's own: they have to agree to 5 % or 0.02.
 """
 
+import json
 import re
 import shlex
 from datetime import UTC, datetime
@@ -22,6 +23,7 @@ from coterie.cli.app import app
 from coterie.coins import SimulationCoins, SystemCoins
 from coterie.datasets import gaussian_mixture
 from coterie.encode import client
+from coterie.service.decoder import result_document
 from coterie.service.manifest import decoding_seed, make_manifest
 from tests.service.conftest import KEY, TOKEN, serving
 
@@ -33,7 +35,8 @@ ANSWERED = datetime(2024, 10, 4, 12, tzinfo=UTC)
 STUDY = ("plan", "power", "encode", "aggregate", "decode", "inspect")  # in one folder
 ALONE = ("ledger", "shuffle", "simulate", "demo", "audit")
 SERVICE = ("serve", "send", "withdraw", "invite", "verify")  # with a collector
-BOXES = ("│", "┃", "┏", "┡", "└")
+BOXES = ("│", "┃", "┏", "┡", "└", "The groups explain")
+ROWS = ("│", "The groups explain")
 
 
 def sections():
@@ -64,8 +67,8 @@ def settled(line):
 
 
 def figures(lines):
-    """Return all figures in rows of tables."""
-    rows = [line for line in lines if line.startswith("│")]
+    """Return all figures in rows of tables, and of what groups explain."""
+    rows = [line for line in lines if line.startswith(ROWS)]
     return [float(each) for row in rows for each in re.findall(r"-?\d+\.?\d*", row.replace(",", " "))]
 
 
@@ -182,8 +185,13 @@ def test_a_collector(terminal, tmp_path, monkeypatch):
     for name, table in tables.items():
         table.save(name)
     data = tables["table"].to_bytes()
-    found = decode(tables["table"], random_state=decoding_seed(plan)).centers.tolist()
-    Path("manifest").write_bytes(make_manifest(plan, data, b"", found, {"counted": 2000}, 0, KEY))
+    result = result_document(decode(tables["table"], random_state=decoding_seed(plan)))
+    Path("result").write_bytes(result)
+    Path("manifest").write_bytes(make_manifest(plan, data, result, {"counted": 2000}, 0, KEY))
+    doctored = json.loads(result)
+    doctored["notes"] = []
+    wrong = json.dumps(doctored).encode()
+    Path("doctored").write_bytes(make_manifest(plan, data, wrong, {"counted": 2000}, 0, KEY))
     follow(terminal, SERVICE[-1])
 
 
@@ -195,3 +203,5 @@ def test_the_comparison_sees_what_differs():
     assert agrees(["│ 0 │ 24.9% │ (0.101, …) │"], ["│ 0 │ 25.1%  │ (0.11, …)  │"])
     assert not agrees(["│ 0 │ 24.9% │ (0.101, …) │"], ["│ 0 │ 24.9% │ (0.201, …) │"])
     assert not agrees(["│ 0 │ a │"], ["│ 0 │ b │"])
+    assert agrees(["The groups explain 96% (87 to 100) of"], ["The groups explain 95% (86 to 100) of"])
+    assert not agrees(["The groups explain 96% (87 to 100) of"], ["The groups explain 86% (77 to 95) of"])

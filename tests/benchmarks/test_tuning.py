@@ -10,10 +10,12 @@ from benchmarks.tuning import BY_NAME, CONSTANTS, GRID
 from coterie import Plan
 from coterie.plan import codeword_design
 
+IN_THE_CODE = {constant.name: constant.now() for constant in CONSTANTS}  # not what tests decode with
+
 
 @pytest.mark.parametrize("constant", CONSTANTS, ids=lambda constant: constant.name)
 def test_the_value_in_the_code_was_compared_with_others(constant):
-    assert constant.now() in constant.values
+    assert IN_THE_CODE[constant.name] in constant.values
     assert len(constant.values) > 2
 
 

@@ -484,7 +484,12 @@ def test_a_study_fills_up_live_and_tells_its_groups(collector, visit):
     assert "member: mostly yes" in words.lower()
     assert len(page.locator("article.group").all()) == 3
     for group in result["groups"]:
-        assert f"About {group['share']:.0%} of people" in words
+        held = f"({100 * group['low']:.0f} to {100 * group['high']:.0f})"
+        assert words.count(f"{group['share']:.0%} {held}") >= 2  # beside the map and on its card
+    value, low, high = (result["explained"][name] for name in ("value", "low", "high"))
+    told = f"The groups explain {value:.0%} ({100 * low:.0f} to {100 * high:.0f}) of how people differ."
+    assert told in words
+    assert page.locator("svg.choices circle.chosen title").text_content().startswith("2 groups: ")
     assert page.evaluate(FAULTS) == []
 
 

@@ -6,15 +6,21 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from coterie import Plan, write_reports
+from coterie import Aggregate, Plan, write_reports
 from coterie.cli.app import app
 from coterie.remote import Receipt, RemoteCollector
+from coterie.service.decoder import result_document
+from coterie.service.manifest import make_manifest
 from coterie.store import open_store
-from tests.service.conftest import TOKEN, reports_of, serving, small_plan
+from coterie.wire.signing import public_key
+from tests.service.conftest import KEY, TOKEN, reports_of, serving, small_plan
 from tests.service.test_faults import Killed
+from tests.service.test_manifest import of_version_1
+from tests.service.test_pages import result_of
 
 
 def run(*arguments, code=0, **environment):
@@ -140,3 +146,47 @@ def test_wrong_settings_are_one_line(tmp_path):
     assert "no setting 'colour'" in done.stderr
     assert "given as --port" in run("serve", "--data", tmp_path, "--set", "port=1", code=1).stderr
     assert "no role" in run("serve", "--data", tmp_path, "--role", "king", code=1).stderr
+
+
+@pytest.fixture
+def decoded(tmp_path, monkeypatch):
+    """What a study left, in files; decoding it again gives the same."""
+    plan = small_plan()
+    table = Aggregate(plan)
+    table.add(reports_of(plan, 300))
+    result = result_of(plan, np.array([[0.5, 0.0, 0.0], [-0.5, 0.0, 0.1]]), count=300)
+    monkeypatch.setattr("coterie.centers.decode", lambda table, random_state: result)
+    document = result_document(result)
+    manifest = make_manifest(plan, table.to_bytes(), document, {"counted": 300}, 3600, KEY)
+    for name, data in (("manifest", manifest), ("table", table.to_bytes()), ("result", document)):
+        (tmp_path / name).write_bytes(data)
+    return tmp_path
+
+
+def test_verify_says_what_it_checked(decoded):
+    parts = (decoded / "manifest", "--table", decoded / "table")
+    key = ("--key", public_key(KEY).hex())
+    whole = run("verify", *parts, "--result", decoded / "result", *key)
+    assert "300 reports decoded again, every figure agrees, to 1e-06" in whole.stderr
+    assert "caution" not in whole.stderr
+    assert "words were not: --result checks" in run("verify", *parts, *key).stderr
+    told = json.loads(run("verify", *parts, *key, "--json").stdout)
+    assert (told["version"], told["difference"], told["to_the_digit"]) == (2, 0.0, True)
+    assert (told["words_checked"], told["key_given"], told["count"]) == (False, True, 300)
+    (decoded / "result").write_bytes(b"{}")
+    refused = run("verify", *parts, "--result", decoded / "result", code=1)
+    assert "error: this is another result" in refused.stderr
+
+
+def test_verify_says_when_the_processor_or_the_version_was_another(decoded, monkeypatch):
+    parts = (decoded / "manifest", "--table", decoded / "table")
+    monkeypatch.setattr("coterie.service.verify.environment", lambda: {"blas": "openblas Other"})
+    assert "on another processor: figures agree within" in run("verify", *parts).stderr
+    manifest = (decoded / "manifest").read_bytes()
+    before = of_version_1(manifest, json.loads(manifest)["stated"]["centers"])
+    (decoded / "manifest").write_bytes(before)
+    shown = run("verify", *parts).stderr
+    assert "decoded by an earlier version" in shown
+    assert "centers of 300 reports lie within 0 radii of the ball" in shown
+    (decoded / "manifest").write_text('{"format": "\\ud800"}')
+    assert run("verify", *parts, code=1).stderr.startswith("error: ")

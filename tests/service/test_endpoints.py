@@ -196,6 +196,10 @@ def test_a_study_is_closed_decoded_and_leaves_its_table(server, plan):
     table = Aggregate(plan)
     table.add(rows)
     assert server.operator.table(plan.id) == table.to_bytes()
+    assert server.operator.result_bytes(plan.id) == first[2]
+    stated = json.loads(server.operator.manifest(plan.id))["stated"]
+    assert stated == {name: result[name] for name in stated}
+    assert set(result) - set(stated) == {"groups", "everybody", "words"}
     found = server.operator.status(plan.id)
     assert (found["state"], found["decoded"], found["reports"]) == ("closed", True, 3000)
 

@@ -1,69 +1,277 @@
-"""The manifest of a study: signed, and refused as soon as anything in it is another."""
+"""The manifest of a study: signed, and refused as soon as anything in it or in its result is another."""
 
 import json
+import math
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from coterie import Aggregate, decode
+from coterie.centers.result import Interval
+from coterie.errors import CoterieError
 from coterie.plain.canonical import canonical_bytes
+from coterie.service import verify as judging
 from coterie.service.decoder import result_document
-from coterie.service.manifest import ManifestError, decoding_seed, make_manifest, read_manifest, verify
+from coterie.service.manifest import (
+    ManifestError,
+    decoding_seed,
+    environment,
+    make_manifest,
+    read_manifest,
+)
+from coterie.service.verify import verify
 from coterie.wire.signing import is_signed, new_key, public_key, sign
 from tests.service.conftest import KEY, reports_of, small_plan
 
 PLAN = small_plan()
+PEOPLE = 3000
 
 
 @pytest.fixture(scope="module")
-def study():
-    table = Aggregate(PLAN)
-    table.add(reports_of(PLAN, 3000))
-    result = result_document(decode(table, random_state=decoding_seed(PLAN)))
-    data = table.to_bytes()
-    manifest = make_manifest(PLAN, data, result, json.loads(result)["centers"], {"counted": 3000}, 3600, KEY)
-    return manifest, data
+def table():
+    found = Aggregate(PLAN)
+    found.add(reports_of(PLAN, PEOPLE))
+    return found
 
 
-def signed_again(manifest, **changes):
+@pytest.fixture(scope="module")
+def result(table):
+    """A result with a note (fewer people came than planned), decoded once."""
+    found = decode(table, random_state=decoding_seed(PLAN))
+    assert found.supported == 2
+    assert found.notes
+    return found
+
+
+@pytest.fixture
+def decoded(monkeypatch, result):
+    """Let every recomputation be this one: what is compared is of interest here, not how it is found."""
+    monkeypatch.setattr("coterie.centers.decode", lambda table, random_state: result)
+
+
+def published(table, result, count=PEOPLE):
+    """Return manifest, table and result of somebody who publishes this."""
+    document, data = result if isinstance(result, bytes) else result_document(result), table.to_bytes()
+    return make_manifest(PLAN, data, document, {"counted": count}, 3600, KEY), data, document
+
+
+def checked(parts, **options):
+    manifest, data, document = parts
+    return verify(manifest, data, result=document, **options)
+
+
+def signed_again(manifest, without=(), **changes):
     """The manifest with other fields, signed by somebody."""
     document = {**json.loads(manifest), **changes}
-    del document["signature"]
+    for name in ("signature", *without):
+        del document[name]
     return canonical_bytes(
         {**document, "signature": sign(KEY, "coterie/1/manifest", canonical_bytes(document)).hex()}
     )
 
 
-def test_anyone_can_recompute_the_centers(study):
-    manifest, table = study
-    assert verify(manifest, table) <= 1e-9
-    assert verify(manifest, table, public_key(KEY).hex()) <= 1e-9
+def test_anyone_can_recompute_the_result(table, result):
+    manifest, data, document = published(table, result)
+    found = verify(manifest, data, public_key(KEY).hex(), result=document)
+    assert (found.away, found.to_the_digit, found.words, found.earlier) == (0.0, True, True, False)
+
+
+@pytest.mark.usefixtures("decoded")
+def test_keys_tables_and_results_are_those_of_the_manifest(table, result):
+    manifest, data, document = published(table, result)
+    assert not verify(manifest, data).words
     with pytest.raises(ManifestError, match="not by"):
-        verify(manifest, table, public_key(new_key()).hex())
-
-
-def test_another_table_or_other_centers_are_noticed(study):
-    manifest, table = study
+        verify(manifest, data, public_key(new_key()).hex())
     other = Aggregate(PLAN)
-    other.add(reports_of(PLAN, 3000, seed=1))
+    other.add(reports_of(PLAN, PEOPLE, seed=1))
     with pytest.raises(ManifestError, match="another table"):
         verify(manifest, other.to_bytes())
-    centers = json.loads(manifest)["centers"]
-    moved = [[x + 1e-8 for x in center] for center in centers]
-    with pytest.raises(ManifestError, match="recomputed centers differ"):
-        verify(signed_again(manifest, centers=moved), table)
+    with pytest.raises(ManifestError, match="another result"):
+        verify(manifest, data, result=document + b" ")
+
+
+@pytest.mark.usefixtures("decoded")
+def test_what_a_manifest_says_besides_is_checked(table, result):
+    manifest, data, _ = published(table, result)
+    stated = json.loads(manifest)["stated"]
     for changes, message in [
-        ({"counts": {"counted": 2999}}, "holds 3000 reports"),
+        ({"counts": {"counted": PEOPLE - 1}}, "holds 3000 reports"),
+        ({"counts": 3}, "holds 3000 reports"),
         ({"plan_id": "0" * 64}, "the table is of plan"),
-        ({"decoding": {"random_state": 0, "software": "x"}}, "the seed of decoding"),
-        ({"centers": centers[:1]}, "centers of shape"),
-        ({"centers": [["x"]]}, "rows of numbers"),
+        ({"decoding": {"random_state": 0}}, "the seed of decoding"),
+        ({"stated": 7}, "must be an object"),
+        ({"stated": {}}, "no result of this version"),
+        ({"stated": {**stated, "centers": stated["centers"][:1]}}, "centers of shape"),
+        ({"stated": {**stated, "centers": [["x"]]}}, "centers must be numbers"),
+        ({"stated": {**stated, "centers": [[None] * 3] * 2}}, "centers must be finite"),
+        ({"stated": {**stated, "choices": [{}]}}, "no result of this version"),
+        ({"stated": {**stated, "profile": None}}, "profile"),
+        ({"stated": {**stated, "count": PEOPLE + 1}}, "count does not follow"),
+        ({"stated": {**stated, "epsilon": 1}}, "epsilon does not follow"),
+        ({"stated": {**stated, "supported": 1}}, "supported does not follow"),
+        ({"stated": {**stated, "coverage": 0.99}}, "coverage does not follow"),
+        ({"stated": {**stated, "more": 1}}, "has no field 'more'"),
     ]:
         with pytest.raises(ManifestError, match=message):
-            verify(signed_again(manifest, **changes), table)
+            verify(signed_again(manifest, **changes), data)
 
 
-def test_every_field_is_signed(study):
-    document = json.loads(study[0])
+def exchanged(result):
+    """Two groups in the other order, with everything that is said of them."""
+    turned = {name: getattr(result, name)[::-1] for name in ("centers", "weights", "errors", "weight_errors")}
+    return replace(result, **turned, clear=result.clear[::-1])
+
+
+def moved_shares(result):
+    return replace(result, weights=result.weights + np.array([0.02, -0.02]))
+
+
+DOCTORED = {
+    "shares": moved_shares,
+    "errors halved": lambda result: replace(result, errors=result.errors / 2),
+    "errors gone": lambda result: replace(result, errors=result.errors * 0),
+    "share errors halved": lambda result: replace(result, weight_errors=result.weight_errors / 2),
+    "a note dropped": lambda result: replace(result, notes=result.notes[1:]),
+    "a note added": lambda result: replace(result, notes=(*result.notes, "All is well.")),
+    "groups exchanged": exchanged,
+    "a center moved": lambda result: replace(
+        result, centers=result.centers + np.array([[1.5], [0.0]]) * result.errors[0]
+    ),
+    "both centers moved": lambda result: replace(result, centers=result.centers * 0.5),
+    "clear": lambda result: replace(result, clear=np.array([True, False])),
+    "explained": lambda result: replace(result, explained=Interval(0.5, 0.4, 0.6)),
+    "choices": lambda result: replace(
+        result,
+        choices=tuple(one._replace(explained=Interval(0.0, 0.0, 0.0)) for one in result.choices),
+    ),
+    "one choice less": lambda result: replace(result, choices=result.choices[:-1]),
+    "all apart": lambda result: replace(
+        result, choices=tuple(one._replace(apart=not one.apart) for one in result.choices)
+    ),
+    "alternatives": lambda result: replace(result, alternatives=((0,), (1,), (0, 1), ())),
+    "an alternative of no group": lambda result: replace(result, alternatives=((2,),)),
+    "mean": lambda result: replace(result, mean=result.mean + 0.01),
+    "mean error": lambda result: replace(result, mean_error=result.mean_error / 2),
+    "profile": lambda result: replace(result, profile=result.profile / 2),
+}
+
+
+NOTICED = {  # as what
+    "shares": "weights differ",
+    "errors halved": "recomputed errors differ",
+    "errors gone": "recomputed errors differ",
+    "share errors halved": "weight_errors differ",
+    "a note dropped": "notes differ",
+    "a note added": "notes differ",
+    "groups exchanged": "centers differ|largest group",
+    "a center moved": "centers differ",
+    "both centers moved": "centers differ",
+    "clear": "clear differ",
+    "explained": "explained differ",
+    "choices": "choices differ",
+    "one choice less": "choices differ",
+    "all apart": "choices differ",
+    "alternatives": "alternatives differ",
+    "an alternative of no group": "alternatives differ",
+    "mean": "mean differ",
+    "mean error": "mean_error differ",
+    "profile": "profile differ",
+}
+
+
+@pytest.mark.usefixtures("decoded")
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "elsewhere"])
+@pytest.mark.parametrize("name", DOCTORED)
+def test_a_doctored_result_is_refused_though_it_is_signed(table, result, name, elsewhere, monkeypatch):
+    if elsewhere:
+        monkeypatch.setattr(judging, "environment", lambda: {**environment(), "blas": "openblas Other"})
+    assert checked(published(table, result)).to_the_digit is not elsewhere
+    with pytest.raises(ManifestError, match=NOTICED[name]):
+        checked(published(table, DOCTORED[name](result)))
+
+
+@pytest.mark.usefixtures("decoded")
+def test_words_that_do_not_follow_from_figures_are_refused(table, result):
+    document = json.loads(result_document(result))
+    groups, words = document["groups"], document["words"]
+    lower = [{**groups[0], "low": 0.0}, groups[1]]
+    for changes in (
+        {"words": words[::-1]},
+        {"groups": groups[::-1]},
+        {"groups": lower},
+        {"everybody": []},
+        {"words": [words[0]]},
+        {"note": "All is well."},
+    ):
+        doctored = json.dumps({**document, **changes}).encode()
+        with pytest.raises(ManifestError, match=next(iter(changes))):
+            checked(published(table, doctored))
+    manifest, data, _ = published(table, result)
+    for foreign in (b"[]", b"{", b"\xff", b"[" * 100_000):
+        digest = judging.hashlib.sha256(foreign).hexdigest()
+        with pytest.raises(ManifestError, match="no JSON"):
+            verify(signed_again(manifest, result=digest), data, result=foreign)
+
+
+@pytest.mark.usefixtures("decoded")
+def test_another_processor_may_change_what_is_stated_and_little_more(table, result, monkeypatch):
+    shifted = replace(
+        exchanged(result),
+        centers=result.centers[::-1] + 0.2 * result.errors.min() / math.sqrt(3),
+        weights=np.array([0.5, 0.5]),
+        errors=result.errors[::-1] * 1.3,
+        weight_errors=result.weight_errors[::-1] / 1.3,
+    )
+    parts = published(table, shifted)
+    with pytest.raises(ManifestError, match="though libraries and processor are the same"):
+        checked(parts)
+    monkeypatch.setattr(judging, "environment", lambda: {**environment(), "numpy": "0.1"})
+    found = checked(parts)
+    assert not found.to_the_digit
+    assert 0 < found.away < 0.1
+
+
+def test_groups_in_notes_are_matched():
+    plain = judging._plain
+    note = "Groups A and C may be one: noise alone can hold them apart."
+    assert plain(note, {0: 1, 2: 0}) == plain(
+        "Groups A and B may be one: noise alone can hold them apart.", None
+    )
+    assert plain(note, {0: 1, 2: 2}) != plain(note, None)
+    assert plain("Group B (7 deviations)", None) == plain("Group B (8 deviations)", None)
+    assert plain("Group B", None) != plain("Group C", None)
+
+
+def of_version_1(manifest, centers):
+    """What the version before this one left."""
+    seed = json.loads(manifest)["decoding"]["random_state"]
+    decoding = {"random_state": seed, "software": "coterie 0.0.1"}
+    return signed_again(manifest, ["stated"], version=1, centers=centers, decoding=decoding)
+
+
+@pytest.mark.usefixtures("decoded")
+def test_manifests_of_version_1_still_verify(table, result):
+    manifest, data, document = published(table, result)
+    before = of_version_1(manifest, (result.centers[::-1] + 0.05).tolist())
+    found = verify(before, data, public_key(KEY).hex(), result=document)
+    assert found.earlier
+    assert found.away == pytest.approx(0.05 * math.sqrt(3))
+    with pytest.raises(ManifestError, match="an earlier version decoded this"):
+        verify(of_version_1(manifest, (-2 * result.centers[:1]).tolist() * 2), data)
+    with pytest.raises(ManifestError, match="centers of shape"):
+        verify(of_version_1(manifest, []), data)
+    with pytest.raises(ManifestError, match="another table"):
+        verify(before, data + b"\0")
+
+
+def test_every_field_is_signed(table, result):
+    document = json.loads(published(table, result)[0])
     for name in document:
         changed = {**document, name: "00" * 64 if name == "signature" else 7 if name != "version" else 1.5}
         with pytest.raises(ManifestError):
@@ -71,7 +279,26 @@ def test_every_field_is_signed(study):
     with pytest.raises(ManifestError, match="lacks the field"):
         read_manifest(b"{}")
     with pytest.raises(ManifestError, match="not JSON"):
-        read_manifest(study[0][:-1])
+        read_manifest(published(table, result)[0][:-1])
+
+
+@pytest.mark.parametrize("name", ["plan_id", "format", "version", "public_key", "stated", "new"])
+@pytest.mark.parametrize("value", ['"\\ud800"', "[]", "{}", "null", "1e300", '{"\\udfff":1}'])
+def test_foreign_manifests_end_in_one_kind_of_error(table, result, name, value):
+    document = json.loads(published(table, result)[0])
+    text = json.dumps({**document, name: "HERE"}).replace('"HERE"', value)
+    with pytest.raises(ManifestError) as caught:
+        read_manifest(text.encode())
+    assert isinstance(caught.value, CoterieError)
+    str(caught.value).encode()
+
+
+def test_the_manifest_names_libraries_and_processor(table, result):
+    decoding = json.loads(published(table, result)[0])["decoding"]
+    assert decoding["numpy"] == np.__version__
+    cores = {each["architecture"] for each in threadpool_info() if "architecture" in each}
+    assert any(core in decoding["blas"] for core in cores)
+    assert set(decoding) == {"random_state", *environment()}
 
 
 def test_signatures_are_of_one_kind_of_document():
@@ -81,3 +308,48 @@ def test_signatures_are_of_one_kind_of_document():
     assert not is_signed(public_key(KEY), signature, "a", b"Data")
     assert not is_signed(public_key(new_key()), signature, "a", b"data")
     assert not is_signed(b"short", signature, "a", b"data")
+
+
+# What another processor's kernels make of a table; OpenBLAS has those of several, chosen when it is loaded.
+CORES = {"Haswell": "avx2", "SkylakeX": "avx512f", "Zen": "avx2", "Nehalem": "sse4_2"}
+ELSEWHERE = """
+import sys
+from coterie import Aggregate, decode
+from coterie.centers import explain, population, repeats
+from coterie.service.decoder import result_document
+from coterie.service.manifest import decoding_seed, make_manifest
+population.ATOMS, repeats.REPEATS, explain.MEMBERS = 1000, 3, 2
+data = sys.stdin.buffer.read()
+table = Aggregate.from_bytes(data)
+result = result_document(decode(table, random_state=decoding_seed(table.plan)))
+manifest = make_manifest(table.plan, data, result, {"counted": table.count}, 3600, bytes(range(32)))
+sys.stdout.buffer.write(len(manifest).to_bytes(8, "big") + manifest + result)
+"""
+
+
+def processor_has(feature):
+    known = Path("/proc/cpuinfo")
+    return known.exists() and feature in known.read_text(encoding="utf-8").split()
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_a_study_that_another_processor_decoded_verifies(table, result, core, monkeypatch):
+    monkeypatch.setattr("coterie.centers.decode", lambda table, random_state: result)
+    if not processor_has(CORES[core]):
+        pytest.skip(f"this processor cannot do as {core} does")
+    done = subprocess.run(
+        [sys.executable, "-c", ELSEWHERE],
+        input=table.to_bytes(),
+        env={**os.environ, "OPENBLAS_CORETYPE": core},
+        stdout=subprocess.PIPE,
+        check=True,
+        timeout=300,
+    )
+    size = int.from_bytes(done.stdout[:8], "big")
+    manifest, document = done.stdout[8 : 8 + size], done.stdout[8 + size :]
+    found = verify(manifest, table.to_bytes(), result=document)
+    assert found.away < 0.05
+    blas = json.loads(manifest)["decoding"]["blas"]
+    assert ("Haswell" if core == "Zen" else core) in blas
+    if blas != environment()["blas"]:
+        assert not found.to_the_digit

@@ -3,18 +3,22 @@
 import json
 import re
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from coterie.centers.result import Interval
 from coterie.plan.collection import Collection
 from coterie.service.endpoints import ROUTES
+from coterie.service.manifest import make_manifest
 from coterie.service.openapi import openapi_document
 from coterie.service.shuffler import ROUTES as SHUFFLER_ROUTES
 from coterie.service.shuffler import Shuffler
-from tests.service.conftest import OPERATOR, REPORTS, TOKEN, ask, reports_of, serving, small_plan
+from tests.service.conftest import KEY, OPERATOR, REPORTS, TOKEN, ask, reports_of, serving, small_plan
 from tests.service.shuffled import AMPLIFIED
 from tests.service.shuffled import reports_of as shuffled_reports
+from tests.service.test_pages import written
 
 DOCUMENT = openapi_document()
 PLAN = small_plan(Collection(minimum=5))
@@ -175,6 +179,20 @@ def test_every_answer_of_a_shuffler_is_described(shuffler_url, path, method, ope
     answer = ask(shuffler_url, method.upper(), path.replace("{plan_id}", plan_id), None, headers)
     assert answer[0] < 500
     check_answer(operation, answer)
+
+
+def test_results_and_manifests_are_described():
+    result = written(PLAN, np.array([[0.5, 0.0, 0.0], [-0.5, 0.0, 0.1]]), explained=Interval(*[np.nan] * 3))
+    manifest = make_manifest(PLAN, b"", result, {"counted": 10}, 3600, KEY)
+    for name, text in (("Result", result), ("Manifest", manifest)):
+        schema = DOCUMENT["components"]["schemas"][name]
+        document = json.loads(text)
+        check(document, schema)
+        if name == "Result":  # but for what says whose it is, everything that it has is described
+            plans = {"profile", "epsilon", "delta", "model", "plan_ids", "study_id"}
+            assert set(document) - set(schema["properties"]) == plans
+        with pytest.raises(AssertionError):
+            check({**document, "version": "2"}, schema)
 
 
 def test_the_checker_itself_notices():

@@ -4,12 +4,14 @@ import hashlib
 import html.parser
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from coterie.aggregate import Aggregate
-from coterie.centers import decode
+from coterie.centers import Population, Result, decode
+from coterie.centers.result import Interval
 from coterie.coins import SimulationCoins
 from coterie.encode.base import ENCODERS
 from coterie.features import Category, Cycle, Embedding, Flag, Number, Ordinal, Schema
@@ -46,7 +48,7 @@ def evil_schema():
 class Reader(html.parser.HTMLParser):
     """Collects tags, attributes and text; checks that what is opened is closed."""
 
-    VOID = ("meta", "link", "path", "circle", "rect", "br", "img")
+    VOID = ("meta", "link", "path", "rect", "br", "img")
 
     def __init__(self, text):
         super().__init__()
@@ -56,7 +58,7 @@ class Reader(html.parser.HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         self.tags.append((tag, dict(attributes)))
-        if tag not in self.VOID or (tag == "circle" and dict(attributes)["class"].startswith("error")):
+        if tag not in self.VOID:  # circles have titles, or come as the other event
             self.open.append(tag)
 
     def handle_startendtag(self, tag, attributes):
@@ -160,6 +162,9 @@ def test_a_study_without_features_tells_its_centers(pages, plan):
     page = check_inert(ask(pages.url, "GET", f"/plans/{plan.id}/study")[2].decode())
     assert "Two groups among 4,000 people" in page.text
     assert "The plan declares no features" in page.text
+    assert re.search(r"The groups explain \d+% \(\d+ to \d+\) of how people differ\.", page.text)
+    assert "How many groups" in page.text
+    assert "everybody" in page.text
 
 
 def known(plan):
@@ -195,13 +200,15 @@ def evil():
     return plan, result_document(decode(table, random_state=0))
 
 
+def decoded_page(plan, result):
+    status = status_of(plan, 20_000, decoded=True)
+    return study.render(plan, Collection(), status, *groups.render(plan, result))
+
+
 def test_text_of_a_plan_is_text_on_every_page(evil):
     plan, result = evil
-    found = groups.Found.of(plan, result)
-    assert len(found.told) == 2
-    decoded = study.render(
-        plan, Collection(), status_of(plan, 20_000, decoded=True), groups.render(found), found.headline
-    )
+    decoded = decoded_page(plan, result)
+    assert "Two groups among 20,000 people" in decoded
     for text in (participate.render(plan), study.render(plan, Collection(), status_of(plan, 10)), decoded):
         reader = check_inert(text)
         for words in ("<script>pwned=1</script>", "${plan_id} $plan_id {name} {0}", "</title></head>"):
@@ -211,39 +218,123 @@ def test_text_of_a_plan_is_text_on_every_page(evil):
     assert EVIL in Reader(decoded).text
 
 
+def changed(result, **changes):
+    return json.dumps({**json.loads(result), **changes}).encode()
+
+
 def test_what_could_not_be_found_is_said_first(evil):
     plan, result = evil
-    data = json.loads(result)
-    data["errors"][0] = plan.radius
-    data["notes"] = ["Some <caution> of the decoder."]
-    found = groups.Found.of(plan, json.dumps(data).encode())
-    assert found.headline == "One of two groups told among 20,000 people"
-    page = groups.render(found)
+    rough = changed(result, errors=[plan.radius, plan.radius / 10], notes=["Some <caution> of the decoder."])
+    page, headline = groups.render(plan, rough)
+    assert headline == "One of two groups told among 20,000 people"
     assert page.startswith('<div class="note" role="note"><p>One of the two groups that were looked for is')
     assert "Some &lt;caution&gt; of the decoder." in page
-    data["errors"], data["weights"] = [None, plan.radius], [0.0, 0.0]
-    nothing = groups.Found.of(plan, json.dumps(data).encode())
-    assert nothing.headline == "No groups could be told among 20,000 people"
-    assert "No group stands clear" in groups.render(nothing)
-    assert "nan" not in groups.render(nothing)
+    assert '<span class="letter">B</span>' in page  # by its own name, though A is not told
+    assert '<span class="letter">A</span>' not in page
+
+
+def test_where_no_groups_are_told_apart_the_page_shows_one(evil):
+    plan, result = evil
+    document = json.loads(result)
+    alone = [{**group, "clear": False} for group in document["groups"]]
+    nothing = {"low": 0.0, "value": 0.0, "high": 0.0}
+    note = "The reports tell no groups apart: what is shown is the mean of everybody."
+    page, headline = groups.render(
+        plan,
+        changed(
+            result,
+            supported=0,
+            clear=[False] * 2,
+            groups=alone,
+            explained=nothing,
+            choices=[],
+            notes=[note],
+            errors=[None, None],
+        ),
+    )
+    assert headline == "No groups can be told apart among 20,000 people"
+    assert page.startswith(f'<div class="note" role="note"><p>{note}</p></div>')
+    assert "One group: everybody" in page
+    assert page.count("<article") == 1
+    assert "explain" not in page
+    assert "nan" not in page
+
+
+def test_everybody_is_read_off_the_result_and_not_off_the_told_groups(evil):
+    plan, result = evil
+    document = json.loads(result)
+    (age,) = [each for each in document["everybody"] if each["feature"] == plan.features.features[0].name]
+    others = [each for each in document["everybody"] if each is not age]
+    marked = changed(result, everybody=[{**age, "value": 33.0, "low": 31.0, "high": 36.0}, *others])
+    page = groups.render(plan, marked)[0]
+    assert "<b>33</b> <small>31–36</small>" in page.partition("<h3>Everybody</h3>")[2]
+    assert "everybody 33" in page.partition("<h3>Everybody</h3>")[0]
+
+
+def test_shares_and_other_answers_are_told_with_the_groups_names(evil):
+    plan, result = evil
+    document = json.loads(result)
+    first = document["groups"][0]
+    page = groups.render(plan, changed(result, alternatives=[[1]]))[0]
+    share = f"{first['share']:.0%} ({100 * first['low']:.0f} to {100 * first['high']:.0f})"
+    assert page.count(share) == 2  # in the list and on its card
+    assert "k-means finds one other answer as good; it cuts group B otherwise." in page
+    assert page.count('class="chosen"') == 1
+
+
+def test_a_result_of_an_earlier_version_is_shown_as_it_was_written():
+    plan = Plan.design(features=evil_schema(), clusters=2, epsilon=4.0, expected_users=20_000)
+    before = {
+        "centers": [[0.0] * plan.dimension] * 2,
+        "weights": [1.0, 0.0],
+        "errors": [0.1, None],
+        "coverage": 0.9,
+        "supported": 1,
+        "notes": ["A <caution>."],
+        "count": 4000,
+        "words": ["group 0: 100% of people\n  <script>pwned=1</script> 12", "group 1: nobody"],
+    }
+    text = decoded_page(plan, json.dumps(before).encode())
+    reader = check_inert(text)
+    assert "Decoded by an earlier version, from 4,000 people" in reader.text
+    assert "A <caution>." in reader.text
+    assert "group 0: 100% of people" in reader.text
+    assert "explain" not in reader.text
+
+
+def result_of(plan, centers, **changes):
+    """A result that has these centers."""
+    count = len(centers)
+    found = Result(
+        centers=centers,
+        weights=np.full(count, 1 / count),
+        errors=np.full(count, 0.01),
+        weight_errors=np.full(count, 0.01),
+        clear=np.ones(count, dtype=bool),
+        explained=Interval(0.5, 0.4, 0.6),
+        notes=(),
+        count=10**6,
+        guarantee=plan.guarantee,
+        plan_id=plan.id,
+        population=Population(centers, np.full(count, 1 / count), plan.id, (plan.id,), 0.0),
+        mean=centers.mean(axis=0),
+        mean_error=0.01,
+        coverage=0.9,
+        features=plan.features,
+    )
+    return replace(found, **changes)
+
+
+def written(plan, centers, **changes):
+    return result_document(result_of(plan, centers, **changes))
 
 
 def test_large_schemas_and_many_groups_are_bounded():
     features = [Number(f"n{i}", 0, 1) for i in range(200)] + [Category("c", [str(i) for i in range(100)])]
     plan = Plan.design(features=features, clusters=40, epsilon=1.0, expected_users=10**6)
     rng = np.random.default_rng(0)
-    centers = rng.normal(0, 0.05, (40, plan.dimension))
-    result = {
-        "centers": centers.tolist(),
-        "weights": [1 / 40] * 40,
-        "errors": [0.01] * 40,
-        "coverage": 0.9,
-        "notes": [],
-        "count": 10**6,
-    }
-    found = groups.Found.of(plan, json.dumps(result).encode())
-    page = groups.render(found)
-    assert len(found.told) == 40
+    page, headline = groups.render(plan, written(plan, rng.normal(0, 0.05, (40, plan.dimension))))
+    assert headline == "40 groups among 1,000,000 people"
     assert page.count('class="card group') == 27  # 26 and everybody
     assert "And 14 smaller groups" in page
     assert len(page) < 2_000_000
@@ -254,11 +345,14 @@ def test_large_schemas_and_many_groups_are_bounded():
         epsilon=1.0,
         expected_users=10**4,
     )
-    data = {**result, "centers": rng.normal(0, 0.1, (2, embedded.dimension)).tolist()}
-    data |= {"weights": [0.5, 0.5], "errors": [0.001] * 2, "count": 10}
-    shown = groups.render(groups.Found.of(embedded, json.dumps(data).encode()))
-    assert "and 94 more" in shown
-    assert "vector: agreement" in shown
+    unstated = {"coverage": None, "weight_errors": np.full(2, np.nan), "explained": Interval(*[np.nan] * 3)}
+    shown = groups.render(
+        embedded, written(embedded, rng.normal(0, 0.1, (2, embedded.dimension)), **unstated)
+    )
+    assert "and 94 more" in shown[0]
+    assert "vector: agreement" in shown[0]
+    assert "nan" not in shown[0]
+    assert "explain" not in shown[0]
 
 
 def test_the_window_and_the_forecast_are_told():

@@ -15,7 +15,7 @@ import io
 import math
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final, Self
 
@@ -119,6 +119,9 @@ class Aggregate:
         return f"<Aggregate of {self.count} reports, plan {self.plan.id[:12]}…>"
 
     # ------------------------------------------------------------ files
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Aggregate], tuple[bytes]]:
+        return Aggregate.from_bytes, (self.to_bytes(),)  # pickled as its file, and checked as one
 
     def to_bytes(self) -> bytes:
         """Return the file format's bytes; equal aggregates have equal bytes."""

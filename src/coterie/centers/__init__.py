@@ -1,15 +1,23 @@
 """From a table to k centers: denoising, weighted k-means, one decoder a protocol.
 
-All of it is post-processing of private reports and costs no privacy.
+All of it is post-processing of private reports and costs no privacy. What only the paper's protocols need is
+loaded when it is asked for.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from coterie.centers.decode import decode
-from coterie.centers.k_means_decoder import NetTreeOutcome, Solver, k_means_decoder
-from coterie.centers.local_search import LocalSearch
-from coterie.centers.lsh_tree import LshTreeOutcome
-from coterie.centers.result import Population, Result
+from coterie.centers.result import Choice, Interval, Population, Result
+
+if TYPE_CHECKING:
+    from coterie.centers.k_means_decoder import NetTreeOutcome, Solver, k_means_decoder
+    from coterie.centers.local_search import LocalSearch
+    from coterie.centers.lsh_tree import LshTreeOutcome
 
 __all__ = [
+    "Choice",
+    "Interval",
     "LocalSearch",
     "LshTreeOutcome",
     "NetTreeOutcome",
@@ -19,3 +27,17 @@ __all__ = [
     "decode",
     "k_means_decoder",
 ]
+
+_LATER = {
+    "LocalSearch": "local_search",
+    "LshTreeOutcome": "lsh_tree",
+    "NetTreeOutcome": "k_means_decoder",
+    "Solver": "k_means_decoder",
+    "k_means_decoder": "k_means_decoder",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -44,8 +44,11 @@ _LEAST_FARTHEST: Final = 0.1  # squared: how far from the mean centers may lie w
 _LEAST_APART: Final = 0.01  # squared: how near to the mean they may be believed to lie
 _BETTER: Final = 20.0  # chi-square by which another arrangement must be better
 _POLISH_ROUNDS: Final = 8
+_MOVED_ROUNDS: Final = 10  # for a start that holds all groups but one
+_MOVED_UNSURE: Final = 0.35
 _POLISHED: Final = 8  # times at the most
 _TOLERANCE: Final = 1e-2
+_OF_DOUBT: Final = 0.73  # of the squared doubt about a coordinate ends up in the fitted spread: measured
 _MOST_STEPS: Final = 40  # of conjugate gradients
 
 _SLOPE: Final = math.sqrt(2 / math.pi)
@@ -63,6 +66,14 @@ class Blobs:
     unsure: NDArray[np.float64]  # (k,), what the rounds assumed of a coordinate
     apart: float  # squared distance of centers from the mean of everybody, as far as the rows tell
     chi: float  # chi-square less the number of numbers
+
+    def spread_without_doubt(self) -> NDArray[np.float64]:
+        """Return the groups' spread less what is not known of their centers: (k,)."""
+        squares = self.sigma**2
+        spread: NDArray[np.float64] = np.sqrt(
+            np.maximum(squares - _OF_DOUBT * self.unsure**2, 0.01 * squares)
+        )
+        return spread
 
     def atoms(
         self, each: int, rng: np.random.Generator, basis: NDArray[np.float64] | None = None
@@ -178,6 +189,28 @@ class BlobFit:
             probes=probes,
             own_spreads=True,
         )
+
+    def one_more(self, blobs: Blobs, center: NDArray[np.float64]) -> Blobs:
+        """Fit with one group more, that starts at a center, (d,)."""
+        clusters = len(blobs.shares) + 1
+        return self.fit(
+            np.vstack([blobs.centers, center]),
+            np.append(blobs.shares * (1 - 1 / clusters), 1 / clusters),
+            rounds=_MOVED_ROUNDS,
+            unsure=_MOVED_UNSURE,
+            sigma=np.append(blobs.sigma, np.median(blobs.sigma)),
+            apart=blobs.apart,
+            probes=1,
+        )
+
+    def one_less(self, blobs: Blobs, first: int, second: int) -> Blobs:
+        """Fit with one group in place of two, the first of which has the lower number."""
+        pair, both = [first, second], float(blobs.shares[[first, second]].sum())
+        centers, shares = blobs.centers.copy(), blobs.shares.copy()
+        centers[first], shares[first] = blobs.shares[pair] @ blobs.centers[pair] / both, both
+        rest = np.delete(np.arange(len(shares)), second)
+        fewer = replace(blobs, centers=centers[rest], shares=shares[rest], sigma=blobs.sigma[rest])
+        return self.polish(fewer, fewer.centers)
 
     def chi(
         self,
@@ -321,7 +354,12 @@ def search(
         centers[moved] = population.inner[fit.residual(best, population.inner).argmax()]
         shares = np.maximum(best.shares, 0.3 / len(centers))
         other = fit.fit(
-            centers, shares / shares.sum(), rounds=10, unsure=0.35, sigma=best.sigma, apart=best.apart
+            centers,
+            shares / shares.sum(),
+            rounds=_MOVED_ROUNDS,
+            unsure=_MOVED_UNSURE,
+            sigma=best.sigma,
+            apart=best.apart,
         )
         if other.chi < best.chi - _BETTER:
             best, failed = other, []

@@ -4,47 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from types import UnionType
 
 import numpy as np
 
 from coterie.aggregate import Aggregate
 from coterie.aggregate.codeword import CodewordTable
-from coterie.centers.choose import choose_clusters, most_clusters
+from coterie.centers.cells import find_in_cells
 from coterie.centers.explain import explain
 from coterie.centers.population import FLAT
-from coterie.centers.repeats import COVERAGE
-from coterie.centers.scatter import scatter_of
 from coterie.centers.solution import Solution
-from coterie.centers.solve import solve
+from coterie.centers.subspace import signal_subspace
 from coterie.errors import DecodeError
-from coterie.oracles.leaf_sums import leaf_sums
-from coterie.oracles.rows import Lift, ViewRows, rows_of
+from coterie.oracles.rows import ViewRows, rows_of
 from coterie.oracles.second_moment import second_moment
 from coterie.oracles.suspicion import warning
 from coterie.plan.views import Halfspaces, Partition
 from coterie.wire.rows import Rows
 
 
-def decode_population(tables: Sequence[Aggregate], clusters: int, rng: np.random.Generator) -> Solution:
+def decode_population(
+    tables: Sequence[Aggregate], clusters: int, rng: np.random.Generator, *, choose: bool = False
+) -> Solution:
     """Find centers from the rows of one table, or of several answered by different people."""
-    views = _rows(tables)
-    solution = explain(views, clusters, rng)
-    flat = tables[-1].plan.dimension <= FLAT  # there the points themselves scatter
-    return replace(
-        solution,
-        notes=(*solution.notes, *_suspicions(tables)),
-        coverage=COVERAGE,
-        scatter=0.0 if flat else scatter_of(views, solution.points, solution.weights, rng),
-    )
+    return _decoded(tables, explain(rows_of_all(tables), clusters, rng, choose=choose))
 
 
-def decode_cells(tables: Sequence[Aggregate], clusters: int, rng: np.random.Generator) -> Solution:
+def decode_cells(
+    tables: Sequence[Aggregate], clusters: int, rng: np.random.Generator, *, choose: bool = False
+) -> Solution:
     """Find centers from the cells of one table alone: the design for tight groups among much noise."""
     (table,) = map(_codeword_table, tables)
-    lift = Lift.from_count_weight(table.parameters.count_weight, table.plan.dimension)
-    solution = solve(leaf_sums(table), second_moment(table), lift, clusters, rng)
-    return replace(solution, notes=(*solution.notes, *_suspicions(tables)))
+    cells = [view for view in rows_of(table) if not view.halfspaces]
+    moment = second_moment(table)
+    directions = None if moment is None else signal_subspace(moment, table.plan.dimension)
+    find = partial(find_in_cells, directions=directions)
+    return _decoded(tables, explain(cells, clusters, rng, choose=choose, find=find))
+
+
+def _decoded(tables: Sequence[Aggregate], solution: Solution) -> Solution:
+    suspicions = (warning(_codeword_table(each)) for each in tables)
+    return replace(solution, notes=(*(said for said in suspicions if said is not None), *solution.notes))
 
 
 def not_explained(tables: Sequence[Aggregate]) -> str | None:
@@ -60,24 +61,16 @@ def without_cells(tables: Sequence[Aggregate]) -> str | None:
     return None if _served(_codeword_table(tables[-1]), Partition) else "it needs reports about cells"
 
 
-def number_of_groups(aggregates: Sequence[Aggregate], rng: np.random.Generator) -> int | None:
-    """Return how many round groups the rows of `codeword` aggregates speak of; None if rows cannot tell."""
-    return choose_clusters(_rows(aggregates), most_clusters(aggregates[-1].plan.clusters), rng)
-
-
-def _rows(aggregates: Sequence[Aggregate]) -> list[ViewRows]:
+def rows_of_all(aggregates: Sequence[Aggregate]) -> list[ViewRows]:
+    """Return the rows of all tables, seen from the ball of the last."""
     frame = aggregates[-1].plan
     return [view for each in aggregates for view in rows_of(_codeword_table(each), frame)]
 
 
 def _served(table: CodewordTable, kind: type | UnionType) -> bool:
-    """Say whether anybody reported on a view of this kind."""
+    """Return whether anybody reported on a view of this kind."""
     parts = zip(table.parameters.views, Rows.of(table.parameters).parts, strict=True)
     return any(isinstance(view, kind) and bool(table.counts[rows].any()) for view, rows in parts)
-
-
-def _suspicions(tables: Sequence[Aggregate]) -> list[str]:
-    return [said for each in tables if (said := warning(_codeword_table(each))) is not None]
 
 
 def _codeword_table(aggregate: Aggregate) -> CodewordTable:

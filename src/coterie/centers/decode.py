@@ -8,32 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from coterie.aggregate import Aggregate
-from coterie.centers.codeword import (
-    decode_cells,
-    decode_population,
-    not_explained,
-    number_of_groups,
-    without_cells,
-)
 from coterie.centers.dress import dress
-from coterie.centers.k_means_decoder import Solver
-from coterie.centers.lsh_tree import decode_lsh_tree
-from coterie.centers.net_tree import decode_net_tree
 from coterie.centers.result import Result
-from coterie.centers.solution import Solution
-from coterie.centers.vector_sums import decode_vector_sums
 from coterie.errors import DecodeError
 from coterie.plain.canonical import shown
 from coterie.plain.checks import checked_options
 from coterie.plan import Plan
 from coterie.plan.public import MAX_CLUSTERS
 from coterie.plan.tree import DECODER_OPTIONS
+
+if TYPE_CHECKING:
+    from coterie.centers.k_means_decoder import Solver
+
+Where = str | Callable[..., Any]  # a function, or "module:function", loaded when it is needed
 
 AUTO: Final = "auto"  # as many clusters as the reports tell apart
 
@@ -42,29 +36,44 @@ AUTO: Final = "auto"  # as many clusters as the reports tell apart
 class Decoder:
     """One way from tables to a solution, and what it may be asked."""
 
-    find: Callable[..., Solution]  # (tables, clusters, Generator), and what it takes besides
-    unfit: Callable[[Sequence[Aggregate]], str | None] = lambda tables: None  # why it cannot read these
-    groups: Callable[[Sequence[Aggregate], np.random.Generator], int | None] | None = None  # for "auto"
+    find: Where  # of (tables, clusters, Generator) and what it takes besides: a `Solution`
+    unfit: Where | None = None  # of (tables): why it cannot read them, or None
+    chooses: bool = False  # takes `choose=True`: another number of clusters if that is better
     several: bool = False  # reads several tables together
     any_number: bool = True  # finds another number of clusters than the plan's, too
     takes_solver: bool = False  # clusters a private coreset
     options: tuple[str, ...] = ()  # names of what it can be told besides
 
 
-def _paper(find: Callable[..., Solution], options: tuple[str, ...]) -> dict[str, Decoder]:
+def _paper(find: Where, options: tuple[str, ...]) -> dict[str, Decoder]:
     return {"paper": Decoder(find, any_number=False, takes_solver=True, options=options)}
 
 
+_HERE: Final = "coterie.centers"
 DECODERS: Final[dict[str, dict[str, Decoder]]] = {
     "codeword": {
-        "population": Decoder(decode_population, not_explained, number_of_groups, several=True),
-        "cells": Decoder(decode_cells, without_cells, number_of_groups),
+        "population": Decoder(
+            f"{_HERE}.codeword:decode_population",
+            f"{_HERE}.codeword:not_explained",
+            chooses=True,
+            several=True,
+        ),
+        "cells": Decoder(f"{_HERE}.codeword:decode_cells", f"{_HERE}.codeword:without_cells", chooses=True),
     },
-    "net-tree": _paper(decode_net_tree, DECODER_OPTIONS),
-    "vector-sums": {"cells": Decoder(decode_vector_sums)},
-    "lsh-tree": _paper(decode_lsh_tree, ("threshold",)),
-    "net-tree-sums": _paper(decode_net_tree, DECODER_OPTIONS),
+    "net-tree": _paper(f"{_HERE}.net_tree:decode_net_tree", DECODER_OPTIONS),
+    "vector-sums": {"cells": Decoder(f"{_HERE}.vector_sums:decode_vector_sums", chooses=True)},
+    "lsh-tree": _paper(f"{_HERE}.lsh_tree:decode_lsh_tree", ("threshold",)),
+    "net-tree-sums": _paper(f"{_HERE}.net_tree:decode_net_tree", DECODER_OPTIONS),
 }
+
+
+def _loaded(where: Where) -> Callable[..., Any]:
+    """Return the function that is meant: a table's decoder loads no other's code."""
+    if not isinstance(where, str):
+        return where
+    module, _, name = where.partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), name)
+    return found
 
 
 def decoder_options(protocol: str) -> tuple[str, ...]:
@@ -98,13 +107,14 @@ def decode(
         (protocol "codeword"): a first plan and its follow-ups (`Plan.follow_up`), in that order. They are
         read together, in the ball of the last one.
     clusters : int, "auto" or None
-        How many centers to find. None is the plan's number; "auto" finds as many groups as the reports tell
-        apart: one more as long as it explains more than noise would, up to 2k + 2 for a plan of k clusters.
+        How many centers to find. None is the plan's number k; "auto" finds the fewest than which no larger
+        number, up to 2k + 2, explains more that noise does not, and whose groups can be told apart
+        (`Result.choices`).
     random_state : int, Generator or None
         Seed of the analyst's random choices. The same table and seed give the same result.
     decoder : str, optional
         Which of the protocol's decoders. For "codeword": "population", weighted points that explain all rows
-        (the default where there are halfspaces, or at most two dimensions), or "cells", for tight groups,
+        (the default where there are halfspaces, or at most twelve dimensions), or "cells", for tight groups,
         from the cells alone. For "vector-sums": "cells". For the tree protocols: "paper".
     solver : Solver, optional
         For the paper's decoders: what clusters the private coreset, a k-means solver in scikit-learn's manner
@@ -148,19 +158,11 @@ def decode(
         options["solver"] = solver
     rng = np.random.default_rng(random_state)
 
-    def found(number: int) -> Result:
-        return dress(chosen.find(tables, number, rng, **options), tables)
-
+    if wanted is None and chosen.chooses:
+        options["choose"] = True
     # The problems are small: with more threads than one they mostly wait for each other.
     with threadpool_limits(limits=1):
-        if wanted is not None:
-            return found(wanted)
-        told = None if chosen.groups is None else chosen.groups(tables, rng)
-        if told is not None:
-            return found(told)
-        planned = found(plan.clusters)
-        clear = max(planned.supported, 1)
-        return planned if clear == len(planned.centers) or not chosen.any_number else found(clear)
+        return dress(_loaded(chosen.find)(tables, wanted or plan.clusters, rng, **options), tables)
 
 
 def _chosen(tables: Sequence[Aggregate], name: str | None) -> Decoder:
@@ -171,7 +173,8 @@ def _chosen(tables: Sequence[Aggregate], name: str | None) -> Decoder:
         raise DecodeError(f"protocol {protocol} has no decoder {shown(name)}; known: {', '.join(decoders)}")
     refusals = []
     for each in decoders if name is None else [name]:
-        why = decoders[each].unfit(tables)
+        unfit = decoders[each].unfit
+        why = None if unfit is None else _loaded(unfit)(tables)
         if why is None and len(tables) > 1 and not decoders[each].several:
             why = "it reads one table, so decode these one by one"
         if why is None:

@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
+from coterie.centers.groups import letter, listed
 from coterie.centers.result import Population, Result
-from coterie.centers.solution import Solution
+from coterie.centers.solution import Interval, Solution
 from coterie.plan import Plan
 from coterie.privacy import Guarantee
 
+MOST_NOTES: Final = 5
 _FAR_FROM_PLANNED: Final = 0.5  # share of the expected users below which the result says so
 _ROUGH: Final = 0.5  # of the radius: errors from which on centers are rough directions
 
@@ -40,17 +42,23 @@ def dress(solution: Solution, tables: Sequence[Aggregate]) -> Result:
     >>> table = Aggregate(plan)
     >>> table.add(bytes(100 * plan.report_width))
     >>> result = dress(solution, [table])
-    >>> result.centers[0].tolist(), result.weights.tolist(), result.errors.tolist()
-    ([6.0, 0.0], [0.5, 0.0], [0.2, 2.0])
+    >>> result.centers[0].tolist(), result.supported, result.errors.tolist()
+    ([6.0, 0.0], 1, [0.2, 2.0])
     """
-    plan, clear = tables[-1].plan, solution.supported
+    plan = tables[-1].plan
     promises = [_promise(each.plan, each.count) for each in tables]
+    nan = float("nan")
+    mean = solution.shares @ solution.centers if solution.mean is None else solution.mean
     return Result(
         centers=_original(solution.centers, plan),
-        weights=np.where(clear, solution.shares, 0.0),
-        errors=np.where(clear, solution.errors, 1.0) * plan.radius,
-        supported=int(clear.sum()),
-        notes=_notes(solution, tables),
+        weights=solution.shares,
+        errors=_errors(solution) * plan.radius,
+        weight_errors=np.full(len(solution.shares), nan)
+        if solution.share_errors is None
+        else solution.share_errors,
+        clear=solution.supported,
+        explained=solution.explained or Interval(nan, nan, nan),
+        notes=_notes(solution, tables)[:MOST_NOTES],
         count=sum(each.count for each in tables),
         guarantee=max(promises, key=lambda promise: (promise.epsilon, promise.delta)),
         plan_id=plan.id,
@@ -61,10 +69,21 @@ def dress(solution: Solution, tables: Sequence[Aggregate]) -> Result:
             tuple(each.plan.id for each in tables),
             solution.scatter * plan.radius**2,
         ),
+        mean=_original(mean, plan),
+        mean_error=solution.mean_error * plan.radius,
         coverage=solution.coverage,
+        profile=solution.profile,
+        alternatives=solution.alternatives,
+        choices=solution.choices,
         tree=solution.tree,
         features=plan.features,
     )
+
+
+def _errors(solution: Solution) -> NDArray[np.float64]:
+    """Return the errors; where they are the noise alone, of a group that is noise the ball's radius: (k,)."""
+    stated = solution.coverage is not None
+    return solution.errors if stated else np.where(solution.supported, solution.errors, 1.0)
 
 
 def _original(points: NDArray[np.float64], plan: Plan) -> NDArray[np.float64]:
@@ -79,25 +98,36 @@ def _promise(plan: Plan, count: int) -> Guarantee:
 
 
 def _notes(solution: Solution, tables: Sequence[Aggregate]) -> tuple[str, ...]:
-    notes, clear = list(solution.notes), solution.supported
-    if not clear.all():
-        others = (
-            "the mean of everybody stands in for the others"
-            if solution.replaced
-            else "the others may be noise alone"
-        )
-        notes.append(
-            f"Only {int(clear.sum())} of {len(clear)} centers stand clear of the privacy noise; {others}. "
-            "Ask for fewer clusters, collect more reports, or allow a larger epsilon."
-        )
+    """Return what is doubtful, the worst first: the promise, the answer as a whole, then its parts."""
+    notes, clear = [], solution.supported
     for each in tables:
-        notes += _about_people(each.plan, each.count)
-    if clear.any() and float(np.median(solution.errors[clear])) > _ROUGH:
+        notes += _about_promise(each.plan, each.count)
+    rough = solution.explained is not None and float(np.median(solution.errors)) > _ROUGH
+    if rough and clear.any():
         notes.append(
             "The centers are uncertain by more than half the radius of the ball: treat them as rough "
             "directions."
         )
+    notes += solution.notes
+    if not clear.all() and not solution.one_group:
+        doubtful = listed([letter(int(number)) for number in np.flatnonzero(~clear)])
+        several = int((~clear).sum()) > 1
+        notes.append(
+            f"Group{'s' * several} {doubtful} {'do' if several else 'does'} not stand clear of the privacy "
+            "noise. Ask for fewer clusters, collect more reports, or allow a larger epsilon."
+        )
+    for each in tables:
+        notes += _about_people(each.plan, each.count)
     return tuple(notes)
+
+
+def _about_promise(plan: Plan, count: int) -> list[str]:
+    if count >= plan.minimum_batch:
+        return []
+    return [
+        f"The plan releases no batch of fewer than {plan.minimum_batch} people and {count} are in: the "
+        f"promise that holds is epsilon {_promise(plan, count).epsilon:.4g}, not {plan.epsilon:g}."
+    ]
 
 
 def _about_people(plan: Plan, count: int) -> list[str]:
@@ -107,10 +137,5 @@ def _about_people(plan: Plan, count: int) -> list[str]:
             f"The plan was designed for {plan.expected_users} reports and {count} came: "
             + ("privacy is as promised, " if count >= plan.minimum_batch else "")
             + "accuracy is lower than planned."
-        )
-    if count < plan.minimum_batch:
-        notes.append(
-            f"The plan releases no batch of fewer than {plan.minimum_batch} people and {count} are in: the "
-            f"promise that holds is epsilon {_promise(plan, count).epsilon:.4g}, not {plan.epsilon:g}."
         )
     return notes

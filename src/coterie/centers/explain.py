@@ -1,11 +1,10 @@
-"""From rows to k centers: two explanations of what was seen, and evidence that weighs them.
+"""From rows to k centers, and to what can be said of them.
 
-1. A *population* explains data of any shape (`population`).
-2. *Blobs* explain round groups, and those far better; they start from k-means on the population (`blobs`).
-3. *Evidence* says which of the two to trust, and how far (`evidence`).
-4. *Errors* by doing it again (`repeats`).
-
-With rows of cells only, there is no second explanation: the population is the answer.
+1. *Find*: explanations of what was seen, and evidence that weighs them. Several *populations* explain data
+   of any shape (`population`), *blobs* round groups, and those far better (`blobs`); rows left out say how
+   far to trust which (`evidence`). Where a plan has cells alone, `cells` finds.
+2. *Judge*: rows left out say whether the answer is better than one center; if not, the answer is that.
+3. *Repeat*: what can be said of the people nearest to each center, by doing it again (`repeats`).
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from coterie.centers import repeats as again
 from coterie.centers.answer import Answer, k_means
-from coterie.centers.blobs import search
+from coterie.centers.blobs import Blobs, search
+from coterie.centers.doubts import doubts
 from coterie.centers.evidence import (
     ATOMS_EACH,
     PEAK,
@@ -30,17 +31,37 @@ from coterie.centers.evidence import (
     combined,
     missing,
     one_too_many,
+    people,
     weigh,
 )
-from coterie.centers.population import fit_population, into_ball, shrunk_mean
-from coterie.centers.solution import Solution
-from coterie.oracles.rows import ViewRows, mean_square
+from coterie.centers.population import (
+    Cloud,
+    fit_population,
+    into_ball,
+    pooled,
+    shrunk_mean,
+    spread_beyond,
+)
+from coterie.centers.repeats import COVERAGE, Finder, Found, Told, Weighted
+from coterie.centers.solution import Interval, Solution, squared_distances
+from coterie.oracles.rows import ViewRows, everybody, mean_rest
+from coterie.wire.workers import on_all_cores
 
-_STARTS: Final = 2
+MEMBERS: Final = 4  # populations of fresh starts
+
+_STARTS: Final = 2  # of the blobs, from k-means on the population
+_HIDDEN: Final = 0.1  # of the edge of the noise, times √k: what groups' means have outside the subspace
+_HIDDEN_FREE: Final = 0.05  # of the edge: the same for each direction of groups that was not found
 
 
 def explain(
-    views: Sequence[ViewRows], clusters: int, rng: np.random.Generator, *, repeats: int | None = None
+    views: Sequence[ViewRows],
+    clusters: int,
+    rng: np.random.Generator,
+    *,
+    choose: bool = False,
+    find: Finder | None = None,
+    repeats: int | None = None,
 ) -> Solution:
     """Find `clusters` centers of the frame's unit ball from rows of any kind.
 
@@ -52,111 +73,244 @@ def explain(
         k.
     rng : numpy Generator
         The analyst's.
+    choose : bool
+        Find another number of centers if that is better: the fewest than which no larger number that can be
+        told apart explains more.
+    find : Finder, optional
+        How groups are found; by populations and blobs unless said (`find_groups`).
     repeats : int
-        How often the fits are repeated for the errors; 0 leaves the errors at the radius of the ball.
-        None is the default, `repeats.REPEATS`.
+        How often everything is done again for the errors, `repeats.REPEATS` times unless said; 0 leaves them
+        at the radius of the ball.
 
     Returns
     -------
     Solution
+        The largest group first.
+    """
+    find, often = find or find_groups, again.REPEATS if repeats is None else repeats
+    one = one_group(views, rng)
+    found = find(views, clusters, rng, MEMBERS)
+    if found is None:
+        return _alone(one, clusters, views)
+    clear = bool(stand_clear(views, found).any())
+    if not (found.sure or better_than_one(views, found.people, one.people, clear=clear)):
+        return _alone(one, clusters, views)
+    found = _largest_first(found)
+    most = most_choices(clusters)
+    told = again.repeated(_again(find, found), views, found, rng, often, most) if often else None
+    if choose and told is not None and told.best != clusters:
+        fitted = partial(find_groups, fitted=found.members) if found.members else find
+        found = _largest_first(fitted(views, told.best, rng, MEMBERS) or found)
+        told = again.repeated(_again(find, found), views, found, rng, often, most)
+    return _solution(found, told, views)
+
+
+def most_choices(clusters: int) -> int:
+    """Return up to which number of groups is told what they would explain.
+
+    Examples
+    --------
+    >>> most_choices(8)
+    18
+    """
+    return 2 * clusters + 2
+
+
+def find_groups(
+    views: Sequence[ViewRows],
+    clusters: int,
+    rng: np.random.Generator,
+    members: int,
+    fitted: tuple[Cloud, ...] = (),
+) -> Found | None:
+    """Find groups by populations and blobs; None if nothing stands clear of the noise.
+
+    The populations are fitted to the rows, unless they are given.
     """
     middle = shrunk_mean(views)
-    population = fit_population(views, rng)
-    if population is None:
-        return _nothing(clusters, middle, mean_square(views), rng)
-    answer = k_means(population.inner, population.weights, clusters, rng)
+    fits: Sequence[Cloud | None] = fitted
+    if not fits:
+        with on_all_cores() as map_all:
+            fits = list(map_all(lambda own: fit_population(views, own), rng.spawn(members)))
+    found = [one for one in fits if one is not None]
+    if not found:
+        return None
+    population = pooled(found)
     fit = blob_fit(views, middle)
-    peak = 0.0
+    parts, peak, spare = Parts(population, None, None), 0.0, None
+    if fit is not None:
+        starts = [
+            k_means(population.inner, population.weights, clusters, rng, starts=3) for _ in range(_STARTS)
+        ]
+        blobs = search(fit, found[0], [(start.centers, start.shares) for start in starts])
+        parts = Parts(population, blobs, weigh(population, blobs, fit, views, rng))
+        peak = missing(fit, replace(parts, population=found[0]))  # more places, and noise finds a higher peak
+        spare = one_too_many(fit, parts)
+    answer = combined(parts, clusters, rng)
+    if parts.blobs is not None and parts.evidence is not None and parts.evidence.sure:
+        return replace(_round(parts.blobs, answer, rng), peak=peak, spare=spare, members=tuple(found))
+    free = max(clusters - 1 - population.basis.shape[1], 0)
+    return Found(
+        answer=answer,
+        people=_as_long(people(parts, rng), views, rng),
+        basis=population.basis,
+        hidden=population.edge * (_HIDDEN * math.sqrt(clusters) + _HIDDEN_FREE * free),
+        scatter=population.scatter,
+        peak=peak,
+        spare=spare,
+        members=tuple(found),
+    )
+
+
+def _round(blobs: Blobs, answer: Answer, rng: np.random.Generator) -> Found:
+    """Return round groups that are found beyond doubt: wrong only by what is not known of each center."""
+    return Found(
+        answer=answer,
+        people=replace(blobs, sigma=blobs.spread_without_doubt(), errors=np.zeros_like(blobs.errors)).atoms(
+            ATOMS_EACH, rng
+        ),
+        basis=np.empty((blobs.centers.shape[1], 0)),
+        hidden=float(blobs.shares @ blobs.errors),
+        scatter=float(blobs.shares @ blobs.sigma**2) * blobs.centers.shape[1],
+        sure=True,
+        blobs=blobs,
+    )
+
+
+def _again(find: Finder, found: Found) -> Finder:
+    """Return how everything is done again: from where it is, if round groups were found beyond doubt."""
+    return find if found.blobs is None else partial(_find_near, blobs=found.blobs)
+
+
+def _find_near(
+    views: Sequence[ViewRows], clusters: int, rng: np.random.Generator, members: int, *, blobs: Blobs
+) -> Found | None:
+    """Fit round groups again, from a start that is as wrong as they may be."""
+    del clusters, members
+    fit = blob_fit(views, shrunk_mean(views))
     if fit is None:
-        parts: Parts = Parts(population, None, None)
-    else:
-        starts = [answer]
-        starts += [k_means(population.inner, population.weights, clusters, rng) for _ in range(_STARTS - 1)]
-        blobs = search(fit, population, [(start.centers, start.shares) for start in starts])
-        evidence = weigh(population, blobs, fit, [view for view in views if not view.halfspaces], rng)
-        parts = Parts(population, blobs, evidence)
-        answer = combined(parts, clusters, rng)
-        peak = missing(fit, blobs, population, evidence)
-    nothing = _nothing(clusters, middle, mean_square(views), rng)
-    if fit is not None and not better_than_one(fit, parts, views, nothing, rng):
-        return nothing
-    distances, near = again.distances_of(
-        views, fit, parts, answer, rng, again.REPEATS if repeats is None else repeats
-    )
-    solution = _solution(answer, distances, near, middle, peak)
-    extra = None if fit is None else one_too_many(fit, parts)
-    if extra is None or not solution.supported.any():  # that nothing is found is said already
-        return solution
-    return replace(solution, notes=_with_pair(solution.notes, extra))
+        return None
+    wrong = np.sqrt(blobs.errors / blobs.centers.shape[1])[:, None] * rng.standard_normal(blobs.centers.shape)
+    near = fit.polish(blobs, into_ball(blobs.centers + wrong))
+    points, weights = near.atoms(ATOMS_EACH, rng)
+    return _round(near, Answer(near.centers, near.shares, points, weights), rng)
 
 
-def _nothing(clusters: int, middle: NDArray[np.float64], square: float, rng: np.random.Generator) -> Solution:
-    """Return the mean of everybody; the population is as wide around it as people are long."""
-    wide = math.sqrt(max(square - float(middle @ middle), 0.0) / len(middle))
-    points = into_ball(middle + wide * rng.standard_normal((ATOMS_EACH, len(middle))))
-    return Solution(
-        centers=np.tile(middle, (clusters, 1)),
-        shares=np.full(clusters, 1 / clusters),
-        errors=np.ones(clusters),
-        supported=np.zeros(clusters, dtype=bool),
-        points=points,
-        weights=np.full(ATOMS_EACH, 1 / ATOMS_EACH),
-        notes=(),
-    )
+def _as_long(supposed: Weighted, views: Sequence[ViewRows], rng: np.random.Generator) -> Weighted:
+    """Scatter supposed people further, equally in all directions, until they are as long as the rows say."""
+    points, weights = supposed
+    lack = spread_beyond(points, weights, mean_rest(views), 1)
+    scatter = math.sqrt(lack / points.shape[1]) * rng.standard_normal(points.shape)
+    return into_ball(points + scatter), weights
 
 
-def _solution(
-    answer: Answer,
-    distances: NDArray[np.float64],
-    near: NDArray[np.float64],
-    middle: NDArray[np.float64],
-    peak: float,
-) -> Solution:
-    """State radii, find centers that noise alone may have moved off the middle, name what is doubtful."""
-    supported = np.ones(len(answer.centers), dtype=bool)
-    radii = np.ones(len(answer.centers))
-    if len(distances):
-        radii = again.radii_of(distances)
-        supported = np.linalg.norm(answer.centers - middle, axis=1) > again.radii_of(near)
-        supported |= len(radii) == 1
-    centers = np.where(supported[:, None], answer.centers, middle)
-    notes = []
-    if peak > PEAK:
-        notes.append(
-            "The reports speak of a group that none of the centers explains, or of two that one center "
-            f"stands for ({peak:.0f} deviations of the noise): ask for more clusters."
+def one_group(views: Sequence[ViewRows], rng: np.random.Generator) -> Found:
+    """Return everybody as one group: as wide around the mean as people are long."""
+    middle = shrunk_mean(views)
+    dimension = len(middle)
+    wide = max(1 - mean_rest(views) ** 2 - float(middle @ middle), 0.0)
+    points = into_ball(middle + math.sqrt(wide / dimension) * rng.standard_normal((ATOMS_EACH, dimension)))
+    weights = np.full(ATOMS_EACH, 1 / ATOMS_EACH)
+    answer = Answer(middle[None], np.ones(1), points, weights)
+    return Found(answer, (points, weights), np.eye(dimension), 0.0, 0.0)
+
+
+def stand_clear(views: Sequence[ViewRows], found: Found) -> NDArray[np.bool_]:
+    """Return which groups stand clear of the noise: what the rows would lose without them, (k,).
+
+    A group's people are moved to the next center; the rows then change by so many deviations of their noise.
+    """
+    if found.clear is not None:
+        return found.clear
+    points, weights = found.people
+    centers = found.answer.centers
+    if len(centers) == 1:
+        return np.ones(1, dtype=bool)
+    labels = squared_distances(points, centers).argmin(axis=1)
+    apart = squared_distances(centers, centers)
+    np.fill_diagonal(apart, np.inf)
+    worth = []
+    for number, center in enumerate(centers):
+        mine = labels == number
+        if not mine.any():
+            worth.append(0.0)
+            continue
+        here, share = points[mine], weights[mine]
+        there = into_ball(here + centers[apart[number].argmin()] - center)
+        gaps = (
+            (view.predicted(there, share) - view.predicted(here, share)) / view.deviations[:, None]
+            for view in views
         )
-    notes += _pairs(centers, radii, supported)
+        worth.append(math.sqrt(sum(float(np.vdot(gap, gap)) for gap in gaps)))
+    return np.array(worth) >= PEAK
+
+
+def _largest_first(found: Found) -> Found:
+    answer, order = found.answer, np.argsort(-found.answer.shares, kind="stable")
+    spare = found.spare
+    if spare is not None:
+        first, second = sorted(int(np.flatnonzero(order == place)[0]) for place in spare)
+        spare = (first, second)
+    ordered = replace(answer, centers=answer.centers[order], shares=answer.shares[order])
+    clear = None if found.clear is None else found.clear[order]
+    return replace(found, answer=ordered, spare=spare, clear=clear)
+
+
+def _alone(one: Found, clusters: int, views: Sequence[ViewRows]) -> Solution:
+    """Return everybody's mean as the whole answer."""
+    from scipy.stats import chi2
+
+    mean, deviation = everybody(views)
+    radius = min(deviation * math.sqrt(float(chi2.ppf(COVERAGE, len(mean)))), 1.0)
+    shares = np.zeros(clusters)
+    shares[0] = 1.0
     return Solution(
-        centers=centers,
+        centers=np.tile(one.answer.centers, (clusters, 1)),
+        shares=shares,
+        errors=np.full(clusters, radius),
+        supported=np.zeros(clusters, dtype=bool),
+        points=one.people[0],
+        weights=one.people[1],
+        notes=doubts(None),
+        coverage=COVERAGE,
+        share_errors=np.zeros(clusters),
+        profile=np.full(len(mean), deviation / max(radius, 1e-12)),
+        explained=Interval(0.0, 0.0, 0.0),
+        mean=mean,
+        mean_error=deviation,
+        one_group=True,
+    )
+
+
+def _solution(found: Found, told: Told | None, views: Sequence[ViewRows]) -> Solution:
+    answer = found.answer
+    clusters, dimension = answer.centers.shape
+    mean, deviation = everybody(views)
+    radii = told.radii if told is not None else np.ones(clusters)
+    return Solution(
+        centers=answer.centers,
         shares=answer.shares,
-        errors=np.where(supported, radii, 1.0),
-        supported=supported,
+        errors=radii,
+        supported=stand_clear(views, found),
         points=answer.points,
         weights=answer.weights,
-        notes=tuple(notes),
+        notes=doubts(found, None if told is None else radii),
+        coverage=COVERAGE,
+        scatter=found.scatter,
+        share_errors=told.share_errors if told is not None else np.ones(clusters),
+        profile=told.profile if told is not None else np.full(dimension, 1 / math.sqrt(dimension)),
+        explained=told.explained if told is not None else Interval(math.nan, 0.0, 1.0),
+        mean=mean,
+        mean_error=deviation,
+        alternatives=_alternatives(answer, radii),
+        choices=told.choices if told is not None else (),
     )
 
 
-def _with_pair(notes: tuple[str, ...], pair: tuple[int, int]) -> tuple[str, ...]:
-    """Return the notes with one that names the pair, unless one does already."""
-    start = f"Centers {pair[0]} and {pair[1]} may be one group"
-    if any(note.startswith(start) for note in notes):
-        return notes
-    return (*notes, f"{start}: one center would explain the reports as well.")
-
-
-def _pairs(
-    centers: NDArray[np.float64], radii: NDArray[np.float64], supported: NDArray[np.bool_]
-) -> list[str]:
-    """Name pairs of supported centers that may be one group."""
-    named = []
-    for first in np.flatnonzero(supported):
-        for second in np.flatnonzero(supported):
-            if first < second:
-                apart = float(np.linalg.norm(centers[first] - centers[second]))
-                if apart < math.hypot(radii[first], radii[second]):
-                    named.append(
-                        f"Centers {first} and {second} may be one group: noise alone can hold them apart."
-                    )
-    return named
+def _alternatives(answer: Answer, radii: NDArray[np.float64]) -> tuple[tuple[int, ...], ...]:
+    """Return, of each other answer that is as good, the groups of this one that it has no center near."""
+    cut = {
+        tuple(np.flatnonzero(squared_distances(answer.centers, other).min(axis=1) > radii**2).tolist())
+        for other in answer.others
+    }
+    return tuple(sorted(cut - {()}))

@@ -1,10 +1,10 @@
 """A result in words: each group's share and, feature by feature, what its center means, with intervals.
 
-A center's error is a radius r that holds it at the stated rate. Taken as the same in all directions, each
-coordinate has the variance r²/χ²(d), where χ²(d) is the quantile of that rate: the features turn it into
-intervals of their own figures. Where no rate is stated, r is the root mean square of the noise alone: each
-coordinate has the variance r²/d, and no intervals are given. A group is set apart by the features in which it
-lies farther from everybody's mean than noise would carry it, the farthest first.
+A group is the people nearest to a center. Its radius holds their mean at the stated rate, and the profile
+says what part of that is a deviation in each coordinate: the features turn those into intervals of their own
+figures. Where no rate is stated, the radius is the root mean square of the noise alone: each coordinate has
+the deviation radius/√d, and no intervals are given. A group is set apart by the features in which it lies
+farther from everybody's mean than noise would carry it, the farthest first.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,66 +23,144 @@ from scipy.special import gammaincinv
 from coterie.errors import MissingExtraError, SettingError
 from coterie.features import Estimate, Schema
 
+if TYPE_CHECKING:
+    from coterie.centers.result import Result
+
 LIBRARIES: Final = ("pandas", "polars", "pyarrow")
 APART: Final = 3  # features that are named, at most
 _ANY: Final = 0.9  # of intervals that are not given
-CLEAR: Final = 0.999  # rate at which noise alone stays below what sets a group apart
+_NOISE: Final = 0.999  # rate at which noise alone stays below what sets a group apart
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One center in words.
+    """The people nearest to one center, in words.
 
     Attributes
     ----------
     number : int
-        Its place among the centers, from 0.
+        Its place among the centers, from 0; the largest group comes first.
     share : float
-        Of the people; 0 for a center without support.
+        Of the people.
+    low, high : float
+        The interval of the share; NaN where no rate is stated.
+    clear : bool
+        Whether the group stands clear of the noise: the rows would lose much without it.
     estimates : tuple of Estimate
-        What the center means, in the order of the features. Low and high are NaN where no rate is stated.
+        What their mean is, in the order of the features; of coordinates where there are none. Low and high
+        are NaN where no rate is stated.
     apart : tuple of str
-        The features in which the group differs most from everybody, clear of the noise; at most three.
+        The features, or coordinates, in which the group differs most from everybody, clear of the noise; at
+        most three.
     """
 
     number: int
     share: float
+    low: float
+    high: float
+    clear: bool
     estimates: tuple[Estimate, ...]
     apart: tuple[str, ...]
 
+    @property
+    def name(self) -> str:
+        """How the group is called wherever it is shown: A, B, C and so on."""
+        return letter(self.number)
+
     def __str__(self) -> str:
-        if self.share == 0:
-            return f"group {self.number}: does not stand clear of the noise"
-        by = f", set apart by {', '.join(self.apart)}" if self.apart else ", not set apart from everybody"
+        if not self.share:
+            return f"group {self.name}: nobody"
+        held = "" if math.isnan(self.low) else f" [{self.low:.0%}, {self.high:.0%}]"
+        by = f", set apart by {', '.join(self.apart)}" if self.apart else ", much like everybody"
+        doubt = "" if self.clear else ", does not stand clear of the noise"
+        shown = [each for each in self.estimates if each.feature in self.apart] or self.estimates[:APART]
+        figures = self.estimates if len(self.estimates) <= _MOST_FIGURES else shown
         return "\n  ".join(
-            [f"group {self.number}: {self.share:.0%} of people{by}", *map(str, self.estimates)]
+            [f"group {self.name}: {self.share:.0%}{held} of people{by}{doubt}", *map(str, figures)]
         )
 
 
-def groups_of(
-    centers: NDArray[np.float64],
-    shares: NDArray[np.float64],
-    errors: NDArray[np.float64],
-    rate: float | None,
-    schema: Schema | None,
-) -> tuple[Group, ...]:
-    """Describe centers (k, d) with their shares and errors (k,), which hold at a rate, or are the noise."""
-    everybody = shares @ centers / shares.sum() if shares.sum() > 0 else centers.mean(axis=0)
+_MOST_FIGURES: Final = 40  # of a group in words; of more, what sets it apart
+
+
+def groups_of(result: Result) -> tuple[Group, ...]:
+    """Describe the groups of a result."""
     found = []
-    for number, center in enumerate(centers):
-        known = math.isfinite(errors[number])
-        parts = len(center) if rate is None else _quantile(rate, len(center))
-        variance = float(errors[number]) ** 2 / parts if known else 0.0
+    for number, (center, share) in enumerate(zip(result.centers, result.weights, strict=True)):
+        deviations = _deviations(result, number)
+        estimates = _estimates(result.features, center, deviations, result.coverage)
         apart: tuple[str, ...] = ()
-        if schema is None:
-            estimates = _coordinates(center, math.sqrt(variance * _quantile(rate or _ANY, 1)))
-        else:
-            estimates = schema.describe_point(center, variance, confidence=rate or _ANY)
-            apart = _apart(schema, center - everybody, variance) if known else ()
-        if not known or rate is None:
-            estimates = tuple(dataclasses.replace(each, low=math.nan, high=math.nan) for each in estimates)
-        found.append(Group(number, float(shares[number]), estimates, apart))
+        if np.isfinite(deviations).all():
+            away = center - result.mean
+            apart = _apart(result.features, away, np.hypot(deviations, np.nan_to_num(result.mean_error)))
+        half = float(result.weight_errors[number])
+        low, high = max(share - half, 0.0), min(share + half, 1.0)
+        clear = bool(result.clear[number])
+        found.append(Group(number, float(share), float(low), float(high), clear, estimates, apart))
     return tuple(found)
+
+
+def everybody_of(result: Result) -> tuple[Estimate, ...]:
+    """Describe the mean of all people, read off the reports and not off the groups."""
+    deviations = np.full(len(result.mean), result.mean_error)
+    return _estimates(result.features, result.mean, deviations, result.coverage)
+
+
+def _deviations(result: Result, number: int) -> NDArray[np.float64]:
+    """Return the deviation of each coordinate of a group's mean: (d,)."""
+    radius, dimension = float(result.errors[number]), result.centers.shape[1]
+    if result.profile is None:
+        return np.full(dimension, radius / math.sqrt(dimension))
+    return radius * result.profile
+
+
+def _estimates(
+    schema: Schema | None,
+    point: NDArray[np.float64],
+    deviations: NDArray[np.float64],
+    rate: float | None,
+) -> tuple[Estimate, ...]:
+    known = rate is not None and bool(np.isfinite(deviations).all())
+    confidence = rate or _ANY
+    if schema is None:
+        reach = NormalDist().inv_cdf((1 + confidence) / 2) * deviations
+        estimates = tuple(
+            Estimate(f"x{i}", "value", None, value, value - half, value + half)
+            for i, (value, half) in enumerate(zip(point.tolist(), reach.tolist(), strict=True))
+        )
+    else:
+        variances = deviations**2 if known else None
+        estimates = schema.describe_point(point, variances, confidence=confidence)
+    if known:
+        return estimates
+    return tuple(dataclasses.replace(each, low=math.nan, high=math.nan) for each in estimates)
+
+
+def letter(place: int) -> str:
+    """Name a group by its place, from 0, as columns of a sheet are named.
+
+    Examples
+    --------
+    >>> [letter(place) for place in (0, 25, 26, 701, 702)]
+    ['A', 'Z', 'AA', 'ZZ', 'AAA']
+    """
+    name = ""
+    place += 1
+    while place:
+        place, last = divmod(place - 1, 26)
+        name = chr(ord("A") + last) + name
+    return name
+
+
+def listed(words: Sequence[str]) -> str:
+    """Write several things as one says them.
+
+    Examples
+    --------
+    >>> listed(["one", "two", "three"])
+    'one, two and three'
+    """
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _quantile(rate: float, dimension: int) -> float:
@@ -89,19 +168,21 @@ def _quantile(rate: float, dimension: int) -> float:
     return 2.0 * float(gammaincinv(dimension / 2, rate))
 
 
-def _coordinates(center: NDArray[np.float64], reach: float) -> tuple[Estimate, ...]:
-    return tuple(
-        Estimate(f"x{i}", "value", None, value, value - reach, value + reach)
-        for i, value in enumerate(center.tolist())
+def _apart(
+    schema: Schema | None, away: NDArray[np.float64], deviations: NDArray[np.float64]
+) -> tuple[str, ...]:
+    """Return the features in which a group lies away from everybody, (d,), by more than noise would."""
+    blocks: list[tuple[str, slice]] = (
+        [(f"x{i}", slice(i, i + 1)) for i in range(len(away))]
+        if schema is None
+        else [(feature.name, block) for feature, block in schema.blocks()]
     )
-
-
-def _apart(schema: Schema, away: NDArray[np.float64], variance: float) -> tuple[str, ...]:
     distances = []
-    for feature, block in schema.blocks():
+    for name, block in blocks:
+        variance = float((deviations[block] ** 2).mean())
         distance = float(np.linalg.norm(away[block]))
-        if distance**2 > variance * _quantile(CLEAR, feature.coordinates):
-            distances.append((-distance, feature.name))
+        if distance**2 > variance * _quantile(_NOISE, len(away[block])):
+            distances.append((-distance, name))
     return tuple(name for _, name in sorted(distances)[:APART])
 
 
@@ -111,8 +192,11 @@ def frame_of(groups: Sequence[Group], library: Any) -> Any:
         raise SettingError(f"library must be one of {', '.join(LIBRARIES)}, got {library!r}")
     rows = [(group, estimate) for group in groups for estimate in group.estimates]
     columns: dict[str, list[Any]] = {
-        "group": [group.number for group, _ in rows],
-        "group_share": [group.share for group, _ in rows],
+        "group": [group.name for group, _ in rows],
+        **{
+            f"group_{name}": [getattr(group, name) for group, _ in rows]
+            for name in ("share", "low", "high", "clear")
+        },
         "feature": [estimate.feature for _, estimate in rows],
         "what": [estimate.what for _, estimate in rows],
         "label": [None if estimate.label is None else str(estimate.label) for _, estimate in rows],

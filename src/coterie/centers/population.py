@@ -11,14 +11,18 @@ subspace that stands clear of the noise (`spectrum`), with plain Gaussian scatte
 part of the rows is looked at: the rest would be noise.
 
 Where the atoms start: normal in the subspace (the law of largest entropy for a covariance), half of them near
-cells that stand clear by themselves; in few dimensions uniform in the ball.
+cells that stand clear by themselves; in few dimensions uniform in the ball. Several fits of fresh starts are
+pooled: where they differ the rows do not tell.
+
+How far people scatter outside the subspace is told by their lengths: the last coordinate of a lifted point is
+a·√(1 - |x|²), whatever the direction.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -27,11 +31,11 @@ from scipy.optimize import minimize
 from scipy.stats import chi2
 
 from coterie.centers.spectrum import spectrum
-from coterie.oracles.rows import ViewRows, everybody
+from coterie.oracles.rows import ViewRows, everybody, mean_rest
 from coterie.wire.workers import on_all_cores
 
 FLAT: Final = 12  # dimensions up to which the atoms fill the ball itself
-ATOMS: Final = 4000
+ATOMS: Final = 2000  # of one fit; measured: 1,500 to 4,000 are as good
 ENTROPY: Final = 100.0  # τ; measured: benchmarks/results/tuning.csv
 _JITTERS: Final = (0.4, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05)  # of the spread, turn by turn
 _STEPS: Final = 60
@@ -54,7 +58,24 @@ class Cloud:
     basis: NDArray[np.float64]  # (d, r)
     middle: NDArray[np.float64]  # (d,)
     floor: float  # variance of a coordinate outside the subspace
+    edge: float  # variance of a direction that noise can hide
     misfit: float  # chi-square per number; 1 is noise
+
+    @property
+    def scatter(self) -> float:
+        """Mean square distance of people from `inner`."""
+        return self.floor * float(len(self.basis) - self.basis.shape[1])
+
+
+def pooled(members: Sequence[Cloud]) -> Cloud:
+    """Return one population of several, in equal parts."""
+    return replace(
+        members[0],
+        atoms=np.concatenate([one.atoms for one in members]),
+        inner=np.concatenate([one.inner for one in members]),
+        weights=np.concatenate([one.weights for one in members]) / len(members),
+        floor=float(np.mean([one.floor for one in members])),
+    )
 
 
 def fit_population(views: Sequence[ViewRows], rng: np.random.Generator) -> Cloud | None:
@@ -63,15 +84,15 @@ def fit_population(views: Sequence[ViewRows], rng: np.random.Generator) -> Cloud
     halves = [view for view in views if view.halfspaces]
     fitted = halves or list(views)
     leaves, shares = clear_cells(views)
+    mean, rest = shrunk_mean(views), mean_rest(views)
     if dimension <= FLAT:
         start = _fill_ball(dimension, rng)
     else:
-        mean = shrunk_mean(views)
-        found = _span(halves, leaves, shares, mean)
+        found = _span(halves, leaves, shares, mean, rest)
         if found is None:
             return None
         start = _gaussian(*found, mean, leaves, shares, rng)
-    return _settle(start, fitted, rng)
+    return _settle(start, fitted, 1 - rest**2 - float(mean @ mean), rng)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +100,7 @@ class _Start:
     basis: NDArray[np.float64]  # (d, r)
     spread: NDArray[np.float64]  # (r,), deviations
     floor: float  # variance of a coordinate outside
+    edge: float
     middle: NDArray[np.float64]  # (d,)
     places: NDArray[np.float64]  # (N, r)
 
@@ -87,7 +109,7 @@ def _fill_ball(dimension: int, rng: np.random.Generator) -> _Start:
     places = rng.standard_normal((ATOMS, dimension))
     places *= (rng.random(ATOMS) ** (1 / dimension) / np.linalg.norm(places, axis=1))[:, None]
     spread = np.full(dimension, 1 / math.sqrt(dimension + 2))
-    return _Start(np.eye(dimension), spread, 0.0, np.zeros(dimension), places)
+    return _Start(np.eye(dimension), spread, 0.0, 0.0, np.zeros(dimension), places)
 
 
 def _span(
@@ -95,33 +117,38 @@ def _span(
     leaves: NDArray[np.float64],
     shares: NDArray[np.float64],
     mean: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float] | None:
-    """Return basis, variances and floor: what halfspaces see, the mean, and what cells see besides."""
+    rest: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float, float] | None:
+    """Return basis, variances, floor and edge: what halfspaces see, the mean, and what cells see besides."""
+    square = 1 - rest**2
     largest = max(halves, key=lambda view: view.people)
-    seen = spectrum(largest, mean)
+    seen = spectrum(largest, mean, square)
     basis, variances = seen.basis, seen.variances
     if not basis.shape[1] and not len(leaves):
         return None
-    rest = mean - basis @ (basis.T @ mean)
-    if (length := float(np.linalg.norm(rest))) > _MEAN_DIRECTION:
-        basis = np.column_stack([basis, rest / length])
-        variances = np.append(variances, seen.floor)
+    left = square - float(mean @ mean) - float(variances.sum())
+    floor = max(left / max(len(mean) - len(variances), 1), _LEAST_SPREAD**2)
+    away = mean - basis @ (basis.T @ mean)
+    if (length := float(np.linalg.norm(away))) > _MEAN_DIRECTION:
+        basis = np.column_stack([basis, away / length])
+        variances = np.append(variances, floor)
     if len(leaves):
-        rest = (leaves - leaves @ basis @ basis.T) * np.sqrt(shares)[:, None]
-        _, sizes, directions = np.linalg.svd(rest, full_matrices=False)
+        beyond = (leaves - leaves @ basis @ basis.T) * np.sqrt(shares)[:, None]
+        _, sizes, directions = np.linalg.svd(beyond, full_matrices=False)
         new = sizes**2 > _NEW_DIRECTION * float((shares[:, None] * leaves**2).sum())
         new[_MOST_NEW:] = False
         basis = np.column_stack([basis, directions[new].T])
         variances = np.concatenate([variances, sizes[new] ** 2])
     if not basis.shape[1]:
         return None
-    return np.linalg.qr(basis)[0], variances, seen.floor
+    return np.linalg.qr(basis)[0], variances, floor, seen.edge
 
 
 def _gaussian(
     basis: NDArray[np.float64],
     variances: NDArray[np.float64],
     floor: float,
+    edge: float,
     mean: NDArray[np.float64],
     leaves: NDArray[np.float64],
     shares: NDArray[np.float64],
@@ -135,26 +162,49 @@ def _gaussian(
         places[: ATOMS // 2] = (near - middle) @ basis + 0.1 * spread * rng.standard_normal(
             (ATOMS // 2, len(spread))
         )
-    return _Start(basis, spread, floor, middle, places)
+    return _Start(basis, spread, floor, edge, middle, places)
 
 
-def _settle(start: _Start, fitted: Sequence[ViewRows], rng: np.random.Generator) -> Cloud:
+def _settle(start: _Start, fitted: Sequence[ViewRows], spread: float, rng: np.random.Generator) -> Cloud:
+    """Fit atoms in turns; everybody's `spread`, E|x - mean|², is theirs and that of their scatter."""
     dimension, size = start.basis.shape
     full = np.column_stack([start.basis, rng.standard_normal((dimension, dimension - size))])
     outside = np.linalg.qr(full)[0][:, size:]
     seen = seen_parts(fitted, start.basis)
-    places = start.places
+    places, floor = start.places, start.floor
     for turn, jitter in enumerate(_JITTERS):
         inner = into_ball(start.middle + places @ start.basis.T)
-        scatter = math.sqrt(start.floor) * rng.standard_normal((len(places), dimension - size))
+        scatter = math.sqrt(floor) * rng.standard_normal((len(places), dimension - size))
         atoms = into_ball(inner + scatter @ outside.T)
         weights, misfit = reweight(atoms, fitted, seen, feature_blocks(atoms, fitted))
+        if size < dimension:
+            away = inner - weights @ inner
+            left = spread - float(weights @ np.einsum("ij,ij->i", away, away))
+            floor = max(left / (dimension - size), _LEAST_SPREAD**2)
         if turn == len(_JITTERS) - 1 or (misfit <= 1 and turn >= 2):
             break
         drawn = places[rng.choice(len(places), len(places), p=weights)]
         keep = 1.0 if size == dimension else math.sqrt(1 - jitter**2)
         places = keep * drawn + jitter * start.spread * rng.standard_normal(drawn.shape)
-    return Cloud(atoms, inner, weights, start.basis, start.middle, start.floor, misfit)
+    return Cloud(atoms, inner, weights, start.basis, start.middle, floor, start.edge, misfit)
+
+
+def spread_beyond(
+    inner: NDArray[np.float64], weights: NDArray[np.float64], rest: float, directions: int
+) -> float:
+    """Return the variance outside the subspace with which lengths are as the rows say: E√(1 - |x|²) = rest.
+
+    The left side falls with it, so halving finds it.
+    """
+    if not directions:
+        return 0.0
+    room = 1 - np.einsum("ij,ij->i", inner, inner)  # (N,)
+    low, high = 0.0, 1.0  # of the mean square distance
+    for _ in range(30):
+        tried = (low + high) / 2
+        told = float(weights @ np.sqrt(np.maximum(room - tried, 0.0)))
+        low, high = (tried, high) if told > rest else (low, tried)
+    return max(low / directions, _LEAST_SPREAD**2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.centers.solution import with_equal_points
+from coterie.centers.solution import squared_distances, with_equal_points
 
 OBJECTIVES: Final = ("means", "medians")
 
@@ -52,7 +52,7 @@ def fit_medians(
     centers = fit_means(points, weights, clusters, rng)
     width = float(np.ptp(points, axis=0).max()) or 1.0
     for _ in range(_ROUNDS):
-        labels, _ = nearest_center(points, centers)
+        labels = squared_distances(points, centers).argmin(axis=1)
         moved = centers.copy()
         for number in range(clusters):
             part = labels == number
@@ -63,14 +63,6 @@ def fit_medians(
         if still:
             break
     return centers
-
-
-def nearest_center(
-    points: NDArray[np.float64], centers: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return each point's nearest center and its squared distance: (n, d), (k, d) -> (n,), (n,)."""
-    squares = np.stack([((points - center) ** 2).sum(axis=1) for center in centers], axis=1)
-    return squares.argmin(axis=1), squares.min(axis=1)
 
 
 def _geometric_median(

@@ -2,46 +2,56 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.centers.atoms import Population
-from coterie.centers.groups import Group, frame_of, groups_of
-from coterie.centers.refit import OBJECTIVES, fit_means, fit_medians, nearest_center
+from coterie.centers.groups import Group, everybody_of, frame_of, groups_of
+from coterie.centers.refit import OBJECTIVES, fit_means, fit_medians
+from coterie.centers.solution import Choice, Interval, squared_distances
 from coterie.errors import DecodeError
-from coterie.features import Schema
+from coterie.features import Estimate, Schema
 from coterie.privacy import Guarantee
 
 if TYPE_CHECKING:
     from coterie.centers.k_means_decoder import NetTreeOutcome
     from coterie.centers.lsh_tree import LshTreeOutcome
 
-__all__ = ["Population", "Result"]
+__all__ = ["Choice", "Interval", "Population", "Result"]
+
+VERSION: Final = 2  # of `to_dict`: 1 had radii of another target, and no statement of what is explained
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
     """Private cluster centers. All of it is post-processing of private reports.
 
+    What is said has a truth: whoever had all the data could check it.
+
     Attributes
     ----------
     centers : ndarray of float64, shape (k, d)
-        In the original coordinates. Always k of them. The mean of everybody stands in for those without
-        support; the paper's decoders leave them where they were found.
+        In the original coordinates, the largest group first. Where the reports tell no groups apart, all of
+        them are the mean of everybody.
     weights : ndarray of float64, shape (k,)
-        Estimated share of the people at each center. One without support has none of its own: 0.
+        Estimated share of the people who are nearest to each center.
     errors : ndarray of float64, shape (k,)
-        In the original units: the radius around each center that holds the center which k-means would find
-        on the people's own points, in `coverage` of all studies. Where `coverage` is None, the root mean
-        square of the noise, and no more than a scale. A center without support has the ball's radius here;
-        NaN where the centers are a `refit`.
-    supported : int
-        How many centers stand clear of noise. Fewer than k: ask for fewer clusters or collect more reports.
+        In the original units: the radius around each center that holds the mean of the people nearest to it,
+        in `coverage` of all cases. Where `coverage` is None, the root mean square of the noise, and no more
+        than a scale. NaN where the centers are a `refit`.
+    weight_errors : ndarray of float64, shape (k,)
+        Half the width of the shares' intervals at `coverage`; NaN where that is None.
+    clear : ndarray of bool, shape (k,)
+        Which groups stand clear of the noise: the reports would be explained much worse without them.
+    explained : Interval
+        The share of people's spread that the centers explain, 1 - cost/(cost of the mean), with its
+        interval; NaN where nothing is stated.
     notes : tuple of str
-        Cautions in plain words; empty when there is nothing to say.
+        Cautions in plain words, the worst first, at most five; empty when there is nothing to say.
     count : int
         Reports used.
     guarantee : Guarantee
@@ -50,8 +60,18 @@ class Result:
         The plan that the reports answered; of several, the last.
     population : Population
         Weighted points that explain the reports: what the centers are the k-means of.
+    mean : ndarray of float64, shape (d,)
+        Of everybody, read off the reports.
+    mean_error : float
+        Deviation of each of its coordinates.
     coverage : float or None
-        The rate that `errors` states; None where they are the noise alone, or unknown.
+        The rate that errors and intervals state; None where they are the noise alone, or unknown.
+    profile : ndarray of float64, shape (d,), or None
+        Deviation of each coordinate of a group's mean as a part of its radius.
+    alternatives : tuple of tuple of int
+        Other answers that k-means finds as good: of each, the groups of this one that it cuts otherwise.
+    choices : tuple of Choice
+        What other numbers of groups would explain, by the same reports.
     features : Schema or None
         The features that the plan declares; None where people have points.
     tree : NetTreeOutcome, LshTreeOutcome or None
@@ -61,15 +81,27 @@ class Result:
     centers: NDArray[np.float64]
     weights: NDArray[np.float64]
     errors: NDArray[np.float64]
-    supported: int
+    weight_errors: NDArray[np.float64]
+    clear: NDArray[np.bool_]
+    explained: Interval
     notes: tuple[str, ...]
     count: int
     guarantee: Guarantee
     plan_id: str
     population: Population
+    mean: NDArray[np.float64]
+    mean_error: float = math.nan
     coverage: float | None = None
+    profile: NDArray[np.float64] | None = None
+    alternatives: tuple[tuple[int, ...], ...] = ()
+    choices: tuple[Choice, ...] = ()
     tree: NetTreeOutcome | LshTreeOutcome | None = None
     features: Schema | None = None
+
+    @property
+    def supported(self) -> int:
+        """How many groups stand clear of the noise. Fewer than k: ask for fewer, or collect more reports."""
+        return int(self.clear.sum())
 
     @property
     def plan_ids(self) -> tuple[str, ...]:
@@ -83,8 +115,13 @@ class Result:
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """Each center in words: its share, its figures with intervals, what sets it apart."""
-        return groups_of(self.centers, self.weights, self.errors, self.coverage, self.features)
+        """Each group in words: its share, its figures with intervals, what sets it apart."""
+        return groups_of(self)
+
+    @property
+    def everybody(self) -> tuple[Estimate, ...]:
+        """The mean of all people in words, with intervals: what groups are compared with."""
+        return everybody_of(self)
 
     def describe(self) -> str:
         """Say what was found, group by group, with the cautions first.
@@ -101,7 +138,11 @@ class Result:
         4,000 people, ...
         """
         clear = f"{self.supported} of {len(self.centers)} groups stand clear of the noise"
-        return "\n".join([f"{self.count:,} people, {clear}", *self.notes, *map(str, self.groups)])
+        if not math.isnan(self.explained.value):
+            value, low, high = self.explained
+            clear += f"; together they explain {value:.0%} [{low:.0%}, {high:.0%}] of people's spread"
+        told = [group for group in self.groups if group.share > 0]
+        return "\n".join([f"{self.count:,} people, {clear}", *self.notes, *map(str, told)])
 
     def to_frame(self, library: str = "pandas") -> Any:
         """Return the groups as a data frame, one row per figure, in a library that is installed.
@@ -114,7 +155,8 @@ class Result:
         Returns
         -------
         DataFrame or Table
-            Columns group, group_share, feature, what, label, value, low, high, unit; see `Estimate`.
+            Columns group, group_share, group_low, group_high, group_clear, feature, what, label, value, low,
+            high, unit; see `Group` and `Estimate`.
         """
         return frame_of(self.groups, library)
 
@@ -139,8 +181,9 @@ class Result:
         Returns
         -------
         Result
-            With the same guarantee, plans, count and population. Its errors are unknown: NaN, and a note says
-            so. `decode` with `clusters=k` states errors, and finds tight groups better.
+            With the same guarantee, plans, count, mean and population. Nothing is stated of the centers:
+            their errors are NaN, none counts as clear, and a note says so. `decode` with `clusters=k` states
+            it, and finds tight groups better.
 
         Examples
         --------
@@ -159,31 +202,48 @@ class Result:
             raise DecodeError(f"k must be an integer from 1 to {len(points)}, the points of the population")
         fit = fit_means if objective == "means" else fit_medians
         centers = fit(points, weights, k, np.random.default_rng(random_state))
-        labels, _ = nearest_center(points, centers)
+        labels = squared_distances(points, centers).argmin(axis=1)
         shares = np.bincount(labels, weights, minlength=len(centers))
         note = (
-            f"These {k} centers are {objective} of the population: their errors were not computed, and how "
-            "many of them stand clear of the noise is not known (`supported` counts no more than the fit's). "
-            f"Decode with clusters={k} to have errors stated."
+            f"These {k} centers are {objective} of the population: nothing is stated of their errors, shares "
+            f"and support. Decode with clusters={k} to have it stated."
         )
+        unknown = np.full(len(centers), np.nan)
         return replace(
             self,
             centers=centers,
             weights=shares / shares.sum(),
-            errors=np.full(len(centers), np.nan),
-            supported=min(k, self.supported),
+            errors=unknown,
+            weight_errors=unknown,
+            clear=np.zeros(len(centers), dtype=bool),
+            explained=Interval(math.nan, math.nan, math.nan),
             notes=(note,),
             coverage=None,
+            profile=None,
+            alternatives=(),
+            choices=(),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain lists and numbers, for JSON."""
         return {
+            "version": VERSION,
             "centers": self.centers.tolist(),
             "weights": self.weights.tolist(),
             "errors": self.errors.tolist(),
+            "weight_errors": self.weight_errors.tolist(),
+            "clear": self.clear.tolist(),
             "coverage": self.coverage,
             "supported": self.supported,
+            "explained": self.explained._asdict(),
+            "mean": self.mean.tolist(),
+            "mean_error": self.mean_error,
+            "profile": None if self.profile is None else self.profile.tolist(),
+            "alternatives": [list(cut) for cut in self.alternatives],
+            "choices": [
+                {"clusters": each.clusters, "explained": each.explained._asdict(), "apart": each.apart}
+                for each in self.choices
+            ],
             "notes": list(self.notes),
             "count": self.count,
             "epsilon": self.guarantee.epsilon,
@@ -192,5 +252,6 @@ class Result:
             "plan_id": self.plan_id,
             "plan_ids": list(self.plan_ids),
             "study_id": self.study_id,
-            **({} if self.features is None else {"groups": [asdict(group) for group in self.groups]}),
+            "groups": [asdict(group) for group in self.groups],
+            "everybody": [asdict(estimate) for estimate in self.everybody],
         }

@@ -6,10 +6,11 @@ A decoder returns a `Solution` and nothing else; `coterie.centers.dress` makes a
 from __future__ import annotations
 
 import contextlib
+import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +26,25 @@ _CLEAR: Final = 2.0  # standard deviations by which a part's weight must stand o
 _LITTLE: Final = 0.5  # of the radius: noise of the centers from which on the paper's protocols say little
 
 
+class Interval(NamedTuple):
+    """A figure, and the range that holds the true one at the result's rate; NaN where none is stated."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Choice(NamedTuple):
+    """What another number of groups would explain, by the same reports."""
+
+    clusters: int  # k
+    explained: Interval  # share of people's spread
+    apart: bool  # no two of the groups may be one by the noise
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """Centers of the unit ball and how far to trust them."""
+    """Centers of the unit ball, and what can be said of the people nearest to each."""
 
     centers: NDArray[np.float64]  # (k, d)
     shares: NDArray[np.float64]  # (k,), sum 1
@@ -35,11 +52,18 @@ class Solution:
     supported: NDArray[np.bool_]  # (k,), stands clear of noise
     points: NDArray[np.float64]  # (N, d), the population
     weights: NDArray[np.float64]  # (N,), its weights
-    notes: tuple[str, ...] = ()  # what is doubtful, in plain words
+    notes: tuple[str, ...] = ()  # what is doubtful, in plain words, the worst first
     coverage: float | None = None  # the rate at which `errors` hold; None: they are the noise alone
-    replaced: bool = True  # the mean of everybody stands in for centers without support
     scatter: float = 0.0  # mean square distance of people from the points in directions they do not show
     tree: NetTreeOutcome | LshTreeOutcome | None = None  # what the tree protocols built on the way
+    share_errors: NDArray[np.float64] | None = None  # (k,): half the width of the shares' intervals
+    profile: NDArray[np.float64] | None = None  # (d,): deviation of a coordinate of a mean over its radius
+    explained: Interval | None = None  # share of people's spread that the centers explain
+    mean: NDArray[np.float64] | None = None  # (d,), of everybody
+    mean_error: float = math.nan  # deviation of each of its coordinates
+    alternatives: tuple[tuple[int, ...], ...] = ()  # answers as good: the groups that each cuts otherwise
+    choices: tuple[Choice, ...] = ()
+    one_group: bool = False  # the reports tell no groups apart: all centers are everybody's mean
 
 
 def solution_of_parts(
@@ -82,7 +106,6 @@ def solution_of_parts(
         points=population[0],
         weights=population[1],
         notes=notes,
-        replaced=False,
         tree=tree,
     )
 
@@ -97,6 +120,15 @@ def weighted_kmeans(
     with with_equal_points():
         labels: NDArray[np.int64] = solver.fit(points, sample_weight=weights).labels_.astype(np.int64)
     return labels
+
+
+def squared_distances(
+    points: NDArray[np.float64], centers: NDArray[np.float64]
+) -> NDArray[np.float64]:  # (n, d), (k, d) -> (n, k)
+    """Return the squared distance of every point from every center."""
+    squares = np.einsum("ij,ij->i", points, points)[:, None] + np.einsum("ij,ij->i", centers, centers)
+    apart: NDArray[np.float64] = np.maximum(squares - 2 * points @ centers.T, 0.0)
+    return apart
 
 
 def into_ball(points: NDArray[np.float64]) -> NDArray[np.float64]:

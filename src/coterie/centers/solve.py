@@ -5,52 +5,55 @@
 3. Pool each cluster's leaves, let centers and leaves settle together, and move a center to where a leaf is
    badly explained if that explains more. `settle`, `factors`
 4. Shrink the centers, knowing the subspace they lie in. `subspace`
-5. Merge centers that are not worth keeping apart; say which stand clear of noise. `support`
 
-The same for every model that can sum vectors over cells: only the noise level differs.
+The same for every model that can sum vectors over cells: only the noise level differs. What can be said of
+the centers is for others to find out (`explain`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.centers.answer import Answer
 from coterie.centers.factors import amounts
 from coterie.centers.leaves import Leaves, significant_leaves
 from coterie.centers.settle import Problem
 from coterie.centers.shrinkage import shrink, shrink_factors
-from coterie.centers.solution import Solution, into_ball, weighted_kmeans
-from coterie.centers.subspace import error_in_blocks, shrink_in_blocks, signal_subspace
-from coterie.centers.support import groups_worth_keeping, mean_of_everybody, stands_clear
+from coterie.centers.solution import into_ball, weighted_kmeans
+from coterie.centers.subspace import shrink_in_blocks
 from coterie.centers.unmix import explaining, pure_directions, pure_looseness
 from coterie.oracles.leaf_sums import LeafSums
 from coterie.oracles.rows import Lift
-from coterie.oracles.second_moment import SecondMoment
+
+_FALSE_SUPPORT: Final = 0.01  # chance that noise makes a group that stands clear, over all cells
 
 
 def solve(
     views: Sequence[LeafSums],
-    moment: SecondMoment | None,
+    basis: NDArray[np.float64] | None,
     lift: Lift,
     clusters: int,
     rng: np.random.Generator,
     *,
     unmix: bool = False,
-) -> Solution:
+) -> tuple[Answer, NDArray[np.bool_]]:
     """Find `clusters` centers from the vector sums of the cells of one or more views.
 
-    With `unmix`, centers may also start from differences of leaves: for little noise and two views or more.
+    `basis`, (d, r), is the subspace that the centers lie in, as far as it is known. With `unmix`, centers may
+    also start from differences of leaves: for little noise and two views or more. Besides the answer, which
+    of its groups stand clear of the noise: (k,).
     """
     leaves = significant_leaves(views, lift, at_least=clusters)
     if unmix:
         leaves = replace(leaves, looseness=pure_looseness(leaves, lift))
-    basis = None if moment is None else signal_subspace(moment, lift.dimension)
     means, noise = _leaf_means(leaves, lift)
     kept = np.flatnonzero(leaves.kept)
-    target = _grand_mean(leaves, means, noise) if leaves.standing.any() else mean_of_everybody(views, lift)
+    target = _grand_mean(leaves, means, noise) if leaves.standing.any() else np.zeros(lift.dimension)
     points = into_ball(shrink_in_blocks(means[kept], noise[kept], target, basis))
     confidence = shrink_factors(means[kept] - target, noise[kept])
     shares = leaves.looseness * leaves.lengths[kept]
@@ -68,24 +71,28 @@ def solve(
             other = problem.swap(problem.settle(problem.state_of(start)), kept, points)
             state = min(state, other, key=problem.cost)
     held = np.maximum((state.holdings * leaves.people[:, None]).sum(axis=0), 1e-12)
-    groups = groups_worth_keeping(state.pooled, state.variances, held)
-    if len(np.unique(groups)) < clusters:
-        merged = np.zeros_like(state.holdings)
-        np.add.at(merged.T, groups, state.holdings.T)
-        state = problem.state_of(merged)
-        held = np.maximum((merged * leaves.people[:, None]).sum(axis=0), 1e-12)
+    answer = Answer(state.centers, held / held.sum(), points, shares * leaves.people[kept])
+    return answer, _stands_clear(state.energies, leaves, state.holdings)
 
-    supported = stands_clear(state.energies, leaves, state.holdings)
-    everybody = mean_of_everybody(views, lift)
-    errors = np.sqrt(np.minimum(error_in_blocks(state.pooled, state.variances, target, basis), 1.0))
-    return Solution(
-        centers=np.where(supported[:, None], state.centers, everybody),
-        shares=held / held.sum(),
-        errors=np.where(supported, errors, 1.0),
-        supported=supported,
-        points=points,
-        weights=shares * leaves.people[kept],
-    )
+
+def _stands_clear(
+    energies: NDArray[np.float64], leaves: Leaves, holdings: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Return of each center whether noise alone is an unlikely cause: (k,), Leaves, (cells, k) -> (k,).
+
+    Its energy, and that of one of its leaves, is more than noise alone would have had anywhere among all
+    cells (a chi-square of D degrees, chance 1 % in all); or two of its leaves stand above the noise by
+    themselves, for those rarely agree by chance.
+    """
+    from scipy.stats import chi2
+
+    cells, size = leaves.vectors.shape
+    unlikely = chi2.isf(_FALSE_SUPPORT / cells, size)
+    holds = holdings > 0
+    strongest = np.where(holds, leaves.energies[:, None], 0.0).max(axis=0)
+    witnesses = (holds & leaves.standing[:, None]).sum(axis=0)
+    clear: NDArray[np.bool_] = (energies + size > unlikely) & ((strongest > unlikely) | (witnesses >= 2))
+    return clear
 
 
 def _leaf_means(leaves: Leaves, lift: Lift) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.centers.shrinkage import shrink, shrink_factors
+from coterie.centers.shrinkage import shrink
 from coterie.oracles.second_moment import SecondMoment
 
 _BEYOND_THE_EDGE: Final = 1.05  # finite matrices reach a little past the semicircle
@@ -53,23 +53,3 @@ def shrink_in_blocks(
     # The outside block has d - r free coordinates; the others are zero and must not count as noise.
     free = (offsets.shape[1] - basis.shape[1]) / offsets.shape[1]
     return target + shrink(inside, variances) @ basis.T + shrink(outside, variances * free)
-
-
-def error_in_blocks(
-    estimates: NDArray[np.float64],
-    variances: NDArray[np.float64],
-    target: NDArray[np.float64],
-    basis: NDArray[np.float64] | None,
-) -> NDArray[np.float64]:
-    """Return the squared error that noise leaves in what `shrink_in_blocks` returns, about: (n,)."""
-    offsets = estimates - target
-    if basis is None or basis.shape[1] == 0:
-        plain: NDArray[np.float64] = offsets.shape[1] * variances * shrink_factors(offsets, variances)
-        return plain
-    inside = offsets @ basis
-    outside = offsets - inside @ basis.T
-    free = offsets.shape[1] - basis.shape[1]
-    kept_inside = basis.shape[1] * shrink_factors(inside, variances)
-    kept_outside = free * shrink_factors(outside, variances * free / offsets.shape[1])
-    error: NDArray[np.float64] = variances * (kept_inside + kept_outside)
-    return error

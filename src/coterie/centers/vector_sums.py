@@ -12,38 +12,69 @@ clusters instead, and pull the centers outwards.)
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
 from coterie.aggregate.vector_sums import VectorSumTable
+from coterie.centers.cells import find_in_cells
+from coterie.centers.explain import explain
 from coterie.centers.leaves import Leaves, significant_leaves
 from coterie.centers.shrinkage import shrink
 from coterie.centers.solution import Solution, into_ball, with_equal_points
-from coterie.centers.solve import solve
 from coterie.errors import DecodeError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import point_weight
-from coterie.oracles.mixed_sums import mixed_leaf_sums
-from coterie.oracles.rows import Lift
+from coterie.oracles.leaf_sums import LeafSums
+from coterie.oracles.mixed_sums import mixed_leaf_sums, people_by_row
+from coterie.oracles.rows import Lift, ViewRows, frame_of
+from coterie.plan.vector_sums import VectorSumParameters
+from coterie.wire.rows import Rows
 
 _RESTARTS = 20  # of k-means++ on the cells
 _SUPPORTED = 5.0  # deviations by which a cluster's count must stand above noise
 
 
-def decode_vector_sums(tables: Sequence[Aggregate], clusters: int, rng: np.random.Generator) -> Solution:
+def decode_vector_sums(
+    tables: Sequence[Aggregate], clusters: int, rng: np.random.Generator, *, choose: bool = False
+) -> Solution:
     """Find the centers of a `vector-sums` table."""
     table, plan = tables[-1].table, tables[-1].plan
     if not isinstance(table, VectorSumTable):
         raise DecodeError(f"this decoder needs a table of vector sums, got {type(table).__name__}")
     weight = table.parameters.count_weight
     lift = Lift(point_weight(weight), weight / SCALE, plan.dimension)
-    views = mixed_leaf_sums(table)
+    sums = mixed_leaf_sums(table)
     if table.parameters.layout == "column":
-        return solve(views, None, lift, clusters, rng, unmix=True)
-    leaves = significant_leaves(views, lift, at_least=clusters)
-    return pooled_centers(leaves, lift, clusters, rng)
+        find = partial(find_in_cells, unmix=True)
+        return explain(_rows(table, sums, lift), clusters, rng, choose=choose, find=find)
+    leaves = significant_leaves(sums, lift, at_least=clusters)
+    solution = pooled_centers(leaves, lift, clusters, rng)
+    clear = max(int(solution.supported.sum()), 1)
+    return pooled_centers(leaves, lift, clear, rng) if choose and clear < clusters else solution
+
+
+def _rows(table: VectorSumTable, sums: Sequence[LeafSums], lift: Lift) -> list[ViewRows]:
+    """Return the sums of each view as rows."""
+    plan, parameters = table.plan, table.parameters
+    if not isinstance(parameters, VectorSumParameters):
+        raise DecodeError(f"this decoder needs a plan of vector sums, got {plan.protocol}")
+    people = people_by_row(table)
+    served = [number for number, rows in enumerate(Rows.of(parameters).parts) if people[rows].any()]
+    return [
+        ViewRows(
+            vectors=one.vectors,
+            deviations=np.full(len(one.vectors), np.sqrt(one.variance)),
+            people=one.people,
+            geometry=parameters.views[number].geometry(plan.randomness_key, number, plan.dimension),
+            kept=np.arange(len(one.vectors)),
+            frame=frame_of(plan, plan),
+            lift=lift,
+        )
+        for number, one in zip(served, sums, strict=True)
+    ]
 
 
 def pooled_centers(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 import typer
 from rich.table import Table
 from rich.text import Text
@@ -29,6 +30,7 @@ from coterie.plan import Plan
 if TYPE_CHECKING:
     from coterie.aggregate import Aggregate
     from coterie.centers import Result
+    from coterie.centers.groups import Group
 
 _SHOWN_COORDINATES = 4
 
@@ -72,8 +74,9 @@ def run(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Turn a table into centers, their shares of people and the radii that hold them."""
+    """Turn a table into groups: their centers, their shares of people, and how sure both are."""
     from coterie.centers import decode
+    from coterie.show.told import Told
 
     inputs = [*tables, *([] if plan is None else [plan])]
     check_output(out, force, inputs)
@@ -95,10 +98,14 @@ def run(
     if result.features is None:
         screen.print(_result_table(result))
     else:
-        for group in result.groups:
+        for group in _shown(result):
             screen.print(Text(str(group)), soft_wrap=True)
+    told = Told.of(result.to_dict(), read[-1].plan.radius)
+    for words in (told.explaining, told.otherwise):
+        if words:
+            screen.print(Text(words), soft_wrap=True)
     say(
-        f"{result.supported} of {len(result.centers)} centers stand above the noise; "
+        f"{result.supported} of {len(result.centers)} groups stand clear of the noise; "
         f"{counted(result.count, 'report')}"
     )
     for note in result.notes:
@@ -128,13 +135,25 @@ def _wanted(clusters: str | None) -> int | str | None:
         raise DecodeError("--clusters must be a number or auto") from None
 
 
+def _shown(result: Result) -> tuple[Group, ...]:
+    """Return the groups; where the reports tell none apart, everybody as one."""
+    return result.groups if result.supported or np.ptp(result.centers, axis=0).any() else result.groups[:1]
+
+
 def _result_table(result: Result) -> Table:
-    radius = "noise" if result.coverage is None else f"{result.coverage:.0%} radius"
-    table = Table("center", "share of people", radius, "coordinates")
-    for number, center in enumerate(result.centers):
+    from coterie.show.words import percent
+
+    radius = "noise" if result.coverage is None else f"{result.coverage:.0%} radius of the mean"
+    table = Table("group", "share of people", radius, "center")
+    for group in _shown(result):
+        center = result.centers[group.number]
         shown = ", ".join(f"{x:.3g}" for x in center[:_SHOWN_COORDINATES])
         more = ", …" if len(center) > _SHOWN_COORDINATES else ""
+        doubt = "" if group.clear else ", not clear of the noise"
         table.add_row(
-            str(number), f"{result.weights[number]:.1%}", f"{result.errors[number]:.3g}", f"({shown}{more})"
+            group.name,
+            percent(group.share, group.low, group.high) + doubt,
+            f"{result.errors[group.number]:.3g}",
+            f"({shown}{more})",
         )
     return table

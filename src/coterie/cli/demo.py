@@ -48,8 +48,11 @@ def run(
         print_json(_facts(study, out))
         return
     screen.print(headline(study), style="bold")
-    if study.told():
+    told = study.told()
+    if told.told:
         screen.print(_groups(study))
+    if told.explaining:
+        screen.print(told.explaining)
     screen.print(_cost(study))
     for words in shortcomings(study):
         caution(words)
@@ -59,14 +62,15 @@ def run(
 def _groups(study: Study) -> Table:
     from coterie.cli.words import WORDING
     from coterie.show.people import HABITS
-    from coterie.show.told import letter
+    from coterie.show.words import percent
 
     found = study.found()
     table = Table("", "told by the reports", "share", "in the simulation")
-    for place, group in enumerate(study.told()):
+    for group in study.told().told:
         true = found.get(group.number)
         named = "none" if true is None else f"{HABITS[true].name}, {study.true_shares[true]:.0%}"
-        table.add_row(letter(place), WORDING.title(group), f"{group.share:.0%}", named)
+        share = percent(group.share, group.low, group.high)
+        table.add_row(group.name, WORDING.title(group), share, named)
     return table
 
 
@@ -101,10 +105,18 @@ def _facts(study: Study, out: Path) -> dict[str, Any]:
         "recovered": study.recovered,
         "groups_found": len(found),
         "supported": study.result.supported,
+        "explained": study.result.explained._asdict(),
+        "explained_in_truth": 1 - study.private / study.one_center,
         "groups": [
-            {"title": WORDING.title(group), "simulated_as": names.get(group.number), **asdict(group)}
-            for group in study.told()
+            {
+                "name": group.name,
+                "title": WORDING.title(group),
+                "simulated_as": names.get(group.number),
+                **asdict(group),
+            }
+            for group in study.told().told
         ],
+        "everybody": [asdict(estimate) for estimate in study.result.everybody],
         "bytes_per_person": study.plan.report_width,
         "seconds": study.seconds,
         "notes": list(study.result.notes),

@@ -8,13 +8,16 @@ from importlib.resources import files
 from string import Template
 
 from coterie import __version__
+from coterie.centers.groups import letter
 from coterie.cli.simulation import Study
 from coterie.cli.words import WORDING, headline, shortcomings
 from coterie.plan.codeword import CodewordParameters
 from coterie.show.cards import Truth, cards
+from coterie.show.choices import CAPTION, draw_choices
 from coterie.show.people import HABITS, SCHEMA
 from coterie.show.picture import Disk, Open, View, draw
-from coterie.show.told import everybody, letter, style
+from coterie.show.told import style
+from coterie.show.words import percent
 from coterie.wire.layout import ID_BYTES
 
 _WORK = ("encode", "aggregate", "decode")  # the stages that a real study has, too
@@ -24,7 +27,6 @@ def render(study: Study) -> str:
     """Return the page as text."""
     plan = study.plan
     view = View.of(study.true_centers)
-    told = study.told()
     template = Template(files("coterie.cli").joinpath("page.html").read_text(encoding="utf-8"))
     return template.substitute(
         style=style(),
@@ -44,7 +46,6 @@ def render(study: Study) -> str:
         shown=f"{len(study.some_points):,}",
         recovered=percent(study.recovered),
         found=len(study.found()),
-        told=len(told),
         total_seconds=f"{sum(study.seconds[stage] for stage in _WORK):.0f}",
         objectives=_objectives(study),
         reports=_reports(study),
@@ -57,17 +58,6 @@ def render(study: Study) -> str:
             for stage, seconds in study.seconds.items()
         ),
     )
-
-
-def percent(share: float) -> str:
-    """Write a share in whole percent; a dash for NaN.
-
-    Examples
-    --------
-    >>> percent(0.876), percent(math.nan)
-    ('88%', '–')
-    """
-    return "–" if math.isnan(share) else f"{share:.0%}"
 
 
 def _lead(study: Study) -> str:
@@ -85,32 +75,39 @@ def _shortcomings(study: Study) -> str:
 
 
 def _groups(study: Study) -> str:
-    if not study.told():
+    told, found = study.told(), study.found()
+    truths = {group.number: _truth(study, found.get(group.number)) for group in told.told}
+    shown = f'<div class="groups">{cards(told.told, told.everybody, WORDING, truths)}</div>'
+    if not told.told:
         return (
-            "<h2>No groups</h2><p>No center stands clear of the privacy noise closely enough to be told. "
-            "The remedies are more people or a larger ε: <code>coterie power</code> says how many, before a "
-            "study begins.</p>"
+            "<h2>One group: everybody</h2><p>No group stands clear of the privacy noise closely enough to be "
+            "told, so what the reports tell is everybody’s. The remedies are more people or a larger ε: "
+            f"<code>coterie power</code> says how many, before a study begins.</p>{shown}"
         )
-    rate = study.result.coverage
+    rate = told.coverage
     often = "" if rate is None else f" Ranges hold what was asked for in about {10 * rate:.0f} studies of 10."
     return (
-        "<h2>The groups, from the reports alone</h2>"
+        f"<h2>The groups, from the reports alone</h2>{_number(study)}"
         '<p class="key"><span><i class="mine"></i>the group</span><span><i class="range"></i>its range</span>'
         '<span><i class="all"></i>everybody</span>'
-        '<span><i class="truth"></i>truth of the simulation</span></p>'
-        f'<div class="groups">{_cards(study)}</div>'
+        f'<span><i class="truth"></i>truth of the simulation</span></p>{shown}'
         '<p class="caption">A curve is the bell that has the usual time and the agreement that were found.'
         f"{often}</p>"
     )
 
 
-def _cards(study: Study) -> str:
-    told, found = study.told(), study.found()
-    return cards(
-        told,
-        everybody(told, study.result.centers, SCHEMA),
-        WORDING,
-        {group.number: _truth(study, found.get(group.number)) for group in told},
+def _number(study: Study) -> str:
+    """Return what the groups explain, and what other numbers of groups would."""
+    told = study.told()
+    if not told.explaining:
+        return ""
+    picture = draw_choices(told.choices, len(told.centers))
+    drawn = f'<figure>{picture}<figcaption class="caption">{CAPTION}</figcaption></figure>' if picture else ""
+    true = percent(1 - study.private / study.one_center)
+    words = "".join(f"<p>{escape(each)}</p>" for each in (told.otherwise,) if each)
+    return (
+        f'<div class="number">{drawn}<div><p class="big">{percent(told.explained.value)}</p>'
+        f"<p>{escape(told.explaining)} In the simulation it is {true}.</p>{words}</div></div>"
     )
 
 
@@ -122,22 +119,21 @@ def _truth(study: Study, true: int | None) -> Truth:
 
 
 def _disks(study: Study) -> list[Disk]:
-    centers, errors, found = study.result.centers, study.result.errors, study.found()
+    told, found = study.told(), study.found()
     return [
         Disk(
-            letter(place),
-            centers[group.number],
-            float(errors[group.number]),
+            group.name,
+            told.centers[group.number],
+            float(told.errors[group.number]),
             group.share,
             f"g{found.get(group.number, 'x')}",
         )
-        for place, group in enumerate(study.told())
+        for group in told.told
     ]
 
 
 def _name(study: Study, habit: int) -> str:
-    letters = {group.number: letter(place) for place, group in enumerate(study.told())}
-    is_told = [letters[number] for number, true in study.found().items() if true == habit]
+    is_told = [letter(number) for number, true in study.found().items() if true == habit]
     told = f"found as {is_told[0]}" if is_told else "not found"
     dots = f'<path class="people g{habit}" d="M5 8h0M12 5h0M16 12h0M8 15h0M13 17h0"/>'
     return f'<span><svg viewBox="0 0 22 22">{dots}</svg>{escape(HABITS[habit].name)}, {told}</span>'
@@ -151,8 +147,8 @@ def _caption(study: Study, view: View) -> str:
     )
     return (
         f"{len(study.some_points):,} of the people in a flat view of {study.plan.dimension} dimensions, "
-        f"{plane}. Those who lie together here may lie apart in the others. A dashed ring is the stated "
-        "error of a center in all dimensions; a plane hides part of it."
+        f"{plane}. Those who lie together here may lie apart in the others. A dashed ring is the radius "
+        "stated for the mean of a group, in all dimensions; a plane hides part of it."
     )
 
 
@@ -217,9 +213,9 @@ def _setting(study: Study) -> str:
             else "The coins came from the operating system."
         )
         + f" The command: <code>{_command(study)}</code></p>"
-        "<p>A group is told if its center stands clear of the noise, is known within half the ball's radius "
-        "and differs from everybody in some feature. It is counted as found if it then lies nearer to a true "
-        "center than half way to the next.</p>"
+        "<p>A group is told if it stands clear of the noise and its mean is known within half the ball's "
+        "radius. It is counted as found if its center then lies nearer to a true one than half way to the "
+        "next.</p>"
     )
 
 

@@ -73,7 +73,7 @@ def to_json(value: Mapping[str, Any]) -> str:
 def _without_nan(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _without_nan(item) for name, item in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_without_nan(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 

@@ -22,12 +22,11 @@ from coterie.engines import Inline, Partition, play
 from coterie.metrics import normalized_objective, recovered
 from coterie.plan import Plan
 from coterie.show.people import HABITS, SCHEMA, draw_people
-from coterie.show.told import told_groups
+from coterie.show.told import Told
 
 if TYPE_CHECKING:
     from coterie.aggregate import Aggregate
     from coterie.centers import Result
-    from coterie.centers.groups import Group
 
 SHOWN_POINTS: Final = 2500
 SHOWN_REPORTS: Final = 5
@@ -62,9 +61,9 @@ class Study:
         """Share of what clustering can gain that the private centers gained."""
         return recovered(self.private, one_center=self.one_center, non_private=self.non_private)
 
-    def told(self) -> tuple[Group, ...]:
-        """Return the groups that the reports alone tell, the largest first. A real study says the same."""
-        return told_groups(self.result.groups, self.result.errors, self.plan.radius)
+    def told(self) -> Told:
+        """Return what the reports alone tell. A real study says the same."""
+        return Told.of(self.result.to_dict(), self.plan.radius)
 
     def found(self) -> dict[int, int]:
         """Return which true group (value) each told one (key, its number) is; told ones that are none lack.
@@ -74,7 +73,7 @@ class Study:
         """
         from scipy.optimize import linear_sum_assignment
 
-        numbers = [group.number for group in self.told()]
+        numbers = [group.number for group in self.told().told]
         apart = np.linalg.norm(self.result.centers[numbers][:, None] - self.true_centers, axis=2)
         between = np.linalg.norm(self.true_centers[:, None] - self.true_centers, axis=2)
         np.fill_diagonal(between, np.inf)

@@ -10,38 +10,55 @@ import typer
 from coterie.cli.screen import Json, caution, print_json, progress, say
 from coterie.plain.canonical import MAX_BYTES
 from coterie.plain.files import read_bounded
-from coterie.service.manifest import read_manifest, verify
+from coterie.service.verify import DIGITS, verify
 
 MOST_TABLE = 1 << 31
+MOST_RESULT = 1 << 28
 
 
 def run(
     manifest: Annotated[Path, typer.Argument(help="The signed manifest of a decoded study.")],
     table: Annotated[Path, typer.Option(help="Its table.")],
+    result: Annotated[
+        Path | None, typer.Option(help="Its published result: then words are checked as well as figures.")
+    ] = None,
     key: Annotated[
         str | None, typer.Option(help="The public key that must have signed it, 64 hex digits.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Check a manifest: its signature, the table's digest and count, and the centers, computed again."""
+    """Check a manifest: its signature, the digests, the counts, and the whole result, computed again."""
     data = read_bounded(manifest, MAX_BYTES, "a manifest")
+    published = None if result is None else read_bounded(result, MOST_RESULT, "a result")
     with progress("decoding", None):
-        away = verify(data, read_bounded(table, MOST_TABLE, "a table"), key)
-    found = read_manifest(data)
+        found = verify(data, read_bounded(table, MOST_TABLE, "a table"), key, result=published)
+    document = found.manifest
+    count, plan_id, public = document["counts"]["counted"], document["plan_id"], document["public_key"]
     if json:
         print_json(
             {
-                "plan_id": found["plan_id"],
-                "count": found["counts"]["counted"],
-                "difference": away,
-                "public_key": found["public_key"],
+                "plan_id": plan_id,
+                "count": count,
+                "version": document["version"],
+                "difference": found.away,
+                "to_the_digit": found.to_the_digit,
+                "words_checked": found.words,
+                "public_key": public,
                 "key_given": key is not None,
             }
         )
         return
     if key is None:
-        caution(f"signed by {found['public_key']}: that this is the collector's key, only --key checks")
-    say(
-        f"{len(found['centers'])} centers of {found['counts']['counted']:,} reports recomputed, "
-        f"within {away:.1g} radii of the ball; plan {found['plan_id']}"
-    )
+        caution(f"signed by {public}: that this is the collector's key, only --key checks")
+    if found.earlier:
+        caution("decoded by an earlier version: of its result the centers alone were judged")
+        say(f"centers of {count:,} reports lie within {found.away:.2g} radii of the ball; plan {plan_id}")
+        return
+    if not found.words:
+        caution("figures were checked, words were not: --result checks what was published, too")
+    if not found.to_the_digit:
+        caution(
+            "decoded with other libraries or on another processor: figures agree within what that may change"
+        )
+    how = f"to {DIGITS:g}" if found.to_the_digit else f"centers within {found.away:.1g} radii of the ball"
+    say(f"{count:,} reports decoded again, every figure agrees, {how}; plan {plan_id}")

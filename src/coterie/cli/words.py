@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from coterie.centers.groups import listed
 from coterie.show.people import HABITS, SCHEMA
-from coterie.show.words import Phrase, Wording, listed, number_word
+from coterie.show.words import Phrase, Wording, number_word
 
 if TYPE_CHECKING:
     from coterie.cli.simulation import Study
@@ -36,7 +37,7 @@ def headline(study: Study) -> str:
 
 def shortcomings(study: Study) -> list[str]:
     """Say what could not be found and what is wrong, in whole sentences; nothing where all is well."""
-    told, found = len(study.told()), study.found()
+    told, found = len(study.told().told), study.found()
     missed = [habit.name for i, habit in enumerate(HABITS) if i not in found.values()]
     words = []
     if missed:

@@ -4,7 +4,7 @@
 What comes out of the reports alone is private in the sense of the plan's guarantee; what is computed from the
 rows themselves is not:
 
-    private      cluster_centers_, result_          functions of the reports
+    private      cluster_centers_, result_, explained_, table_      functions of the reports
     not private  labels_, n_clipped_, score(X), and a ball taken from the data (radius=None)
 
 With declared features the rows are records; their points and the ball follow from the declaration alone, and
@@ -49,6 +49,7 @@ from coterie.errors import DecodeError, PlanError, PointError
 from coterie.estimators.caveats import (
     BALL_FROM_DATA,
     CLIPPED,
+    ONE_GROUP,
     SCALED_BY_DATA,
     SEEDED,
     UNREAD,
@@ -166,11 +167,14 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         }
         self.n_clipped_ = 0
         tables = self._tables(points, lambda rows: self._design(rows, ball, plan_seed), coins, asked)
+        self.tables_ = tuple(tables)
+        self.table_ = self.tables_[-1]
         self.plans_ = tuple(table.plan for table in tables)
         self.plan_ = self.plans_[-1]
         self.guarantee_ = dataclasses.replace(self.plan_.guarantee, exceptions=self._exceptions(X, points))
         number = AUTO if self.n_clusters == AUTO else None
         self.result_ = decode(tables, clusters=number, **asked)
+        self.explained_ = self.result_.explained
         self.cluster_centers_ = self.result_.centers
         self.labels_ = nearest(points, self.cluster_centers_)[0]
         self._warn_if_unusable(len(points))
@@ -219,8 +223,10 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def _warn_if_unusable(self, people: int) -> None:
         clusters = len(self.cluster_centers_)
         if self.result_.supported < clusters:
-            words = UNSUPPORTED.format(supported=self.result_.supported, clusters=clusters)
-            warnings.warn(words, UnsupportedCentersWarning, stacklevel=3)
+            one = clusters > 1 and not np.ptp(self.cluster_centers_, axis=0).any()
+            words = ONE_GROUP if one else UNSUPPORTED
+            told = words.format(supported=self.result_.supported, clusters=clusters)
+            warnings.warn(told, UnsupportedCentersWarning, stacklevel=3)
         if 2 * self.n_clipped_ > people:
             warnings.warn(CLIPPED, ClippedPointsWarning, stacklevel=3)
 

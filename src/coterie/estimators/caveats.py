@@ -25,8 +25,12 @@ SCALED_BY_DATA: Final = (
 )
 
 UNSUPPORTED: Final = (
-    "Only {supported} of {clusters} centers stand clear of the privacy noise; the mean of everybody stands "
-    "in for the others. Ask for fewer clusters, bring more rows, or allow a larger epsilon."
+    "Only {supported} of {clusters} groups stand clear of the privacy noise. Ask for fewer clusters, bring "
+    "more rows, or allow a larger epsilon."
+)
+ONE_GROUP: Final = (
+    "The reports tell no groups apart: all {clusters} centers are the mean of everybody, and all rows have "
+    "the same label. Bring more rows, allow a larger epsilon, or ask about fewer features."
 )
 CLIPPED: Final = (
     "More than half of the rows lie outside the ball and were drawn back to its surface: the centers are "

@@ -75,8 +75,15 @@ class LocalKMeans(PlayedKMeans):
     labels_ : ndarray of int32, shape (n_samples,)
         Nearest center of each row of the caller's own data. **Not private**: keep them where the data is.
     result_ : Result
-        What the decoder found: centers, shares, errors, how many centers are supported, cautions. Private.
+        What the decoder found: centers, shares, errors, which groups stand clear, cautions. Private.
         `result_.describe()` says it in words, feature by feature.
+    explained_ : Interval
+        Share of the rows' spread that the centers explain, with its interval. Private.
+    table_ : Aggregate
+        Everybody's reports, added up; with waves, those of the last one. Private. `coterie.decode` reads it
+        again, for another number of clusters say, at no cost in privacy.
+    tables_ : tuple of Aggregate
+        All of them, as `coterie.decode` takes them.
     guarantee_ : Guarantee
         The promise to each person, in numbers and in words; its `exceptions` say what of this fit it does not
         cover: a seed, a ball from the data, rows scaled by statistics of the data.

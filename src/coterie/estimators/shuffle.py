@@ -65,7 +65,8 @@ class ShuffleKMeans(PlayedKMeans):
     sums_drawn_ : bool
         Whether sums were drawn from their law instead of sent in shares: so from 2,000 people on, or where
         reports would be too long, where sending would take hours and say nothing else.
-    cluster_centers_, labels_, result_, plan_, plans_, n_clipped_, n_features_in_, feature_names_in_
+    cluster_centers_, labels_, result_, explained_, table_, tables_, plan_, plans_, n_clipped_,
+    n_features_in_, feature_names_in_
         As in `LocalKMeans`.
 
     Examples

@@ -55,13 +55,15 @@ class Estimate:
     unit: str = ""
 
     def __str__(self) -> str:
+        held = not math.isnan(self.low)  # an interval is stated
         if self.what == VALUE:
-            figures = f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}]"
+            figures = f"{self.value:.4g}" + (f" [{self.low:.4g}, {self.high:.4g}]" if held else "")
             label = "" if self.label is None else f" ({self.label})"
             return f"{self.feature}{label} {figures} {self.unit}".rstrip()
         of = "" if self.label is None else f" {self.label}"
         word = " concentration" if self.what == CONCENTRATION else ""
-        return f"{self.feature}{of}{word} {self.value:.0%} [{self.low:.0%}, {self.high:.0%}]"
+        interval = f" [{self.low:.0%}, {self.high:.0%}]" if held else ""
+        return f"{self.feature}{of}{word} {self.value:.0%}{interval}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -88,6 +88,11 @@ class ViewRows:
         """Whether the rows are halfspaces rather than cells."""
         return isinstance(self.geometry, HalfspaceSigns)
 
+    @property
+    def own_ball(self) -> bool:
+        """Whether the view's ball is the frame's."""
+        return self.frame.scale == 1 and not self.frame.shift.any()
+
     def features(self, points: NDArray[np.float64]) -> NDArray[np.float32]:
         """Return φ of every row for points of the frame: (n, d) -> (n, M)."""
         local = self.frame.local(points)
@@ -183,18 +188,15 @@ def everybody(views: Sequence[ViewRows]) -> tuple[NDArray[np.float64], float]:
     return total / trust, float(1 / np.sqrt(trust))
 
 
-def mean_square(views: Sequence[ViewRows]) -> float:
-    """Return about E|x|² in the frame, by the lifted vectors' last coordinate: at most 1.
+def mean_rest(views: Sequence[ViewRows]) -> float:
+    """Return E√(1 - |x|²) by the lifted vectors' last coordinate, 0 to 1, in the frame's own ball.
 
-    rest² = a² - a²·|x|², and the rows tell E[rest], so this errs upwards by the variance of rest.
+    Before looking |x|² may be anything from 0 to 1, so the root is 2/3 ± √(1/18).
     """
-    total, trust = 0.0, 0.0
+    total, trust = 18 * 2 / 3, 18.0
     for view in views:
         mean, variance = view.mean()
-        if np.isfinite(variance):
-            square = 1 - min(max(float(mean[-1]), 0.0) / view.lift.point, 1.0) ** 2
-            shift = float(view.frame.shift @ view.frame.shift)
-            along = 2 * view.frame.scale * float(view.frame.shift @ mean[:-2]) / view.lift.point
-            total += (shift + along + view.frame.scale**2 * square) / variance
-            trust += 1 / variance
-    return min(max(total / trust, 0.0), 1.0) if trust else 1.0
+        if np.isfinite(variance) and view.own_ball:
+            total += float(mean[-1]) * view.lift.point / variance
+            trust += view.lift.point**2 / variance
+    return min(max(total / trust, 0.0), 1.0)

@@ -60,12 +60,12 @@ def population_in(after: Any) -> Population | None:
 
 
 def surely_reached(after: Any) -> NDArray[np.float64]:
-    """Return supported centers of a result with their stated radii as a last column: (m, d + 1)."""
-    names = ("centers", "errors", "weights")
+    """Return centers of a result that stand clear, their stated radii as a last column: (m, d + 1)."""
+    names = ("centers", "errors", "clear")
     if not all(hasattr(after, name) for name in names):
         return np.empty((0, 0))
     told: NDArray[np.float64] = np.column_stack([after.centers, after.errors])
-    sure: NDArray[np.bool_] = (np.asarray(after.weights) > 0) & np.isfinite(told).all(axis=1)
+    sure: NDArray[np.bool_] = np.asarray(after.clear) & np.isfinite(told).all(axis=1)
     return told[sure]
 
 

@@ -193,7 +193,11 @@ class RemoteCollector:
 
     def result(self, plan_id: str) -> dict[str, Any]:
         """Return the result of a decoded study."""
-        return self._json("GET", f"/plans/{_part(plan_id)}/result")
+        return _parsed(self.result_bytes(plan_id))
+
+    def result_bytes(self, plan_id: str) -> bytes:
+        """Return the result of a decoded study as it was published, as `coterie verify --result` reads it."""
+        return self._ask("GET", f"/plans/{_part(plan_id)}/result")[1]
 
     def table(self, plan_id: str) -> bytes:
         """Return the table of a decoded study, as `Aggregate.from_bytes` reads it."""

@@ -88,8 +88,9 @@ def _feed(pipe: BinaryIO | Any, plan: Plan, chunks: Iterable[NDArray[np.uint8]])
 
 
 def result_document(result: Any) -> bytes:
-    """Return a result as JSON: `Result.to_dict()`, and each group in words."""
-    document = {**result.to_dict(), "words": [str(group) for group in result.groups]}
+    """Return a result as JSON: `Result.to_dict()`, and in words each group, or everybody as one."""
+    told = result.groups if result.supported else result.groups[:1]
+    document = {**result.to_dict(), "words": [str(group) for group in told]}
     return json.dumps(_finite(document), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 

@@ -21,7 +21,7 @@ from coterie.engines import engine
 from coterie.plan import Plan
 from coterie.plan.collection import Collection
 from coterie.remote import RemoteCollector
-from coterie.service.manifest import verify
+from coterie.service.verify import verify
 from coterie.show.people import HABITS, SCHEMA, draw_people
 
 PEOPLE = 50_000
@@ -78,12 +78,13 @@ def _play(server: subprocess.Popen[str], data: Path, people: int, once: bool) ->
         print(f"{sent:,} people encoded and sent in {seconds:.1f} s, every report on the disk", flush=True)
         collector.close(plan.id)
         result = collector.decode(plan.id)
-        away = verify(collector.manifest(plan.id), collector.table(plan.id))
+        published = collector.result_bytes(plan.id)
+        checked = verify(collector.manifest(plan.id), collector.table(plan.id), result=published)
         found = np.array(result["centers"])
         off = [float(np.linalg.norm(found - center, axis=1).min()) for center in centers]
         print(f"decoded: {result['supported']} of {len(HABITS)} groups stand clear of the noise")
         print(f"  each true center has one within {max(off):.3f}, in a ball of radius {plan.radius:.3f}")
-        print(f"  recomputed from table and manifest within {away:.1g}")
+        print(f"  recomputed from table and manifest within {checked.away:.1g}")
     print(f"look at the study: {url}/plans/{plan.id}/study", flush=True)
     if not once:
         print("Ctrl+C stops the collector", flush=True)

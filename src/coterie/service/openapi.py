@@ -12,6 +12,7 @@ _HEX: Final = "^[0-9a-f]{64}$"
 _SHUFFLED: Final = "application/vnd.coterie.shuffled"
 _REPORTS: Final = "application/vnd.coterie.reports"
 _COUNT: Final = {"type": "integer", "minimum": 0}
+_MAYBE_NUMBERS: Final = {"type": "array", "items": {"type": ["number", "null"]}}
 
 
 def _object(properties: dict[str, Any], *, more: bool = False) -> dict[str, Any]:
@@ -79,18 +80,56 @@ _SCHEMAS: Final[dict[str, Any]] = {
     ),
     "Result": {
         "type": "object",
+        "description": "`Result.to_dict()`, null for NaN; results of earlier versions have no `version`",
         "required": ["centers", "weights", "errors", "supported", "notes", "count", "plan_id", "words"],
         "properties": {
+            "version": {"type": "integer", "minimum": 2},
             "centers": {"type": "array", "items": {"type": "array", "items": {"type": "number"}}},
             "weights": {"type": "array", "items": {"type": "number"}},
-            "errors": {"type": "array", "items": {"type": ["number", "null"]}},
+            "errors": _MAYBE_NUMBERS,
+            "weight_errors": _MAYBE_NUMBERS,
+            "clear": {"type": "array", "items": {"type": "boolean"}},
+            "coverage": {"type": ["number", "null"]},
             "supported": _COUNT,
+            "explained": _ref("Interval"),
+            "mean": {"type": "array", "items": {"type": "number"}},
+            "mean_error": {"type": ["number", "null"]},
+            "alternatives": {"type": "array", "items": {"type": "array", "items": _COUNT}},
+            "choices": {
+                "type": "array",
+                "items": _object(
+                    {"clusters": _COUNT, "explained": _ref("Interval"), "apart": {"type": "boolean"}}
+                ),
+            },
+            "groups": {"type": "array", "items": _ref("Group")},
+            "everybody": {"type": "array", "items": _ref("Estimate")},
             "count": _COUNT,
             "notes": {"type": "array", "items": {"type": "string"}},
             "words": {"type": "array", "items": {"type": "string"}},
             "plan_id": {"type": "string", "pattern": _HEX},
         },
     },
+    "Interval": _object({name: {"type": ["number", "null"]} for name in ("value", "low", "high")}),
+    "Group": _object(
+        {
+            "number": _COUNT,
+            "share": {"type": "number"},
+            "low": {"type": ["number", "null"]},
+            "high": {"type": ["number", "null"]},
+            "clear": {"type": "boolean"},
+            "estimates": {"type": "array", "items": _ref("Estimate")},
+            "apart": {"type": "array", "items": {"type": "string"}},
+        }
+    ),
+    "Estimate": _object(
+        {
+            "feature": {"type": "string"},
+            "what": {"type": "string"},
+            "label": {"type": ["string", "number", "boolean", "null"]},
+            **{name: {"type": ["number", "null"]} for name in ("value", "low", "high")},
+            "unit": {"type": "string"},
+        }
+    ),
     "Release": _object(
         {
             "waiting": {"type": ["string", "null"], "pattern": _HEX},
@@ -101,7 +140,14 @@ _SCHEMAS: Final[dict[str, Any]] = {
     ),
     "Manifest": {
         "type": "object",
-        "required": ["format", "version", "plan_id", "table", "counts", "centers", "signature"],
+        "description": "Version 1 has `centers` instead of `stated`",
+        "required": ["format", "version", "plan_id", "table", "result", "counts", "decoding", "signature"],
+        "properties": {
+            "version": {"type": "integer", "enum": [1, 2]},
+            "stated": {"type": "object"},
+            "centers": {"type": "array"},
+            "decoding": {"type": "object", "required": ["random_state"]},
+        },
     },
 }
 

@@ -124,9 +124,8 @@ class Results:
         self._check_minimum(known, people)
         table = self._store.put_document(plan.id, TABLE, table)
         result = self._store.put_document(plan.id, RESULT, result)
-        centers: list[list[float]] = json.loads(result)["centers"]
         told: dict[str, Any] = {**asdict(counts), "counted": people}
-        manifest = make_manifest(plan, table, result, centers, told, closed, self._key)
+        manifest = make_manifest(plan, table, result, told, closed, self._key)
         return Outcome(table, result, self._store.put_document(plan.id, MANIFEST, manifest))
 
     def _check_minimum(self, known: Known, people: int) -> None:

@@ -1,9 +1,10 @@
 """Results in words and pictures, for people: what the demo's page and the collector's pages have in common.
 
-    told      which groups the reports tell
+    told      what a result tells, read off its document, and which of its groups
     words     a group's name, its figures and intervals, as one would say them
     cards     a group's card: curves of cycles, bars, strips of figures
     picture   groups in the plane
+    choices   what other numbers of groups would explain
     people    the simulated people of both demos
     style     the sheet of both pages: light, dark, paper, 360 pixels and wide
 

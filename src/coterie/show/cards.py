@@ -4,16 +4,17 @@ Everywhere the group is drawn against everybody, with its interval, and with the
 knows it. A cycle's figures are a usual time and an agreement R; the curve is the bell of a von Mises law that
 has both,
 
-    f(t) ∝ exp(κ·cos(2π·(t - usual)/period)),    I₁(κ)/I₀(κ) = R,
+    f(t) ∝ exp(κ·cos(2π·(t - usual)/period)),    I₁(κ)/I₀(κ) = R.
 
-and everybody's is the sum of the groups' by share.
+Everybody's figures are read off the reports and not off the groups: their bell is nearly flat where groups
+have different times.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 from typing import Final
 
@@ -22,7 +23,6 @@ from numpy.typing import NDArray
 
 from coterie.centers.groups import Group
 from coterie.features import Category, Cycle, Estimate, Number, Ordinal
-from coterie.show.told import letter
 from coterie.show.words import Wording, is_clock, names_of, of, rounded
 
 MOST_CARDS: Final = 26
@@ -58,15 +58,13 @@ def cards(
     told : sequence of Group
         The groups, the largest first.
     everybody : sequence of Estimate
-        What they are compared with.
+        What they are compared with, `Result.everybody`.
     wording : Wording
         How figures are told.
     truths : mapping, optional
         Of a simulation, by the groups' numbers.
     """
-    if not told:
-        return ""
-    drawer = _Drawer(told, everybody, wording)
+    drawer = _Drawer(everybody, wording)
     known = truths or {}
     shown = [
         drawer.card(place, group, known.get(group.number)) for place, group in enumerate(told[:MOST_CARDS])
@@ -76,7 +74,6 @@ def cards(
 
 @dataclass(frozen=True, slots=True)
 class _Drawer:
-    told: Sequence[Group]
     all_estimates: Sequence[Estimate]
     wording: Wording
 
@@ -86,28 +83,27 @@ class _Drawer:
         title = escape(self.wording.title(group))
         return (
             f'<article class="card group {color}">'
-            f'<h3><span class="letter">{letter(place)}</span><bdi>{title}</bdi></h3>'
+            f'<h3><span class="letter">{group.name}</span><bdi>{title}</bdi></h3>'
             f"<p><bdi>{escape(self.wording.sentence(group, self.all_estimates))}</bdi></p>"
-            f"{self._figures(group, None if truth is None else truth.estimates)}{named}</article>"
+            f"{self._figures(group.estimates, None if truth is None else truth.estimates)}{named}</article>"
         )
 
     def everybody(self) -> str:
-        """Return the card of everybody: the groups together."""
-        bare = tuple(replace(each, low=math.nan, high=math.nan) for each in self.all_estimates)
+        """Return the card of everybody."""
         return (
             '<article class="card group gx"><h3>Everybody</h3>'
-            "<p>The groups together, by their shares: what each of them is compared with.</p>"
-            f"{self._figures(Group(-1, 1.0, bare, ()), None)}</article>"
+            "<p>All people together, read off the reports and not off the groups.</p>"
+            f"{self._figures(self.all_estimates, None)}</article>"
         )
 
-    def _figures(self, group: Group, truth: Sequence[Estimate] | None) -> str:
+    def _figures(self, mine: Sequence[Estimate], truth: Sequence[Estimate] | None) -> str:
         cycles, strips = [], []
         for feature in self.wording.schema.features[:_MOST_FIGURES]:
             if isinstance(feature, Cycle):
                 draw = self._bars if _ticks(feature) else self._curve
-                cycles.append(draw(feature, group, truth))
+                cycles.append(draw(feature, mine, truth))
                 continue
-            strips += self._strips(feature.name, group, truth)
+            strips += self._strips(feature.name, mine, truth)
         more = len(self.wording.schema.features) - _MOST_FIGURES
         rest = f'<p class="more">and {more:,} more features</p>' if more > 0 else ""
         return "".join([*cycles, *strips]) + rest
@@ -115,19 +111,19 @@ class _Drawer:
     # ------------------------------------------------------------ cycles
 
     def _bells(
-        self, feature: Cycle, group: Group, truth: Sequence[Estimate] | None, times: NDArray[np.float64]
+        self,
+        feature: Cycle,
+        mine: Sequence[Estimate],
+        truth: Sequence[Estimate] | None,
+        times: NDArray[np.float64],
     ) -> list[NDArray[np.float64]]:
         """Return the bells of the group, of everybody and, if known, of the truth."""
-        name, period = feature.name, feature.period
-        all_bells = [each.share * bell(of(each.estimates, name), times, period) for each in self.told]
-        everybody = np.sum(all_bells, axis=0) / sum(each.share for each in self.told)
-        known = [] if truth is None else [bell(of(truth, name), times, period)]
-        mine = bell(of(group.estimates, name), times, period) if group in self.told else everybody
-        return [mine, everybody, *known]
+        drawn = [mine, self.all_estimates, *([] if truth is None else [truth])]
+        return [bell(of(each, feature.name), times, feature.period) for each in drawn]
 
-    def _curve(self, feature: Cycle, group: Group, truth: Sequence[Estimate] | None) -> str:
+    def _curve(self, feature: Cycle, mine: Sequence[Estimate], truth: Sequence[Estimate] | None) -> str:
         times = np.linspace(0, feature.period, _STEPS)
-        curves = self._bells(feature, group, truth, times)
+        curves = self._bells(feature, mine, truth, times)
         top = max(float(curve.max()) for curve in curves) * 1.05
         lines = [
             "L".join(
@@ -149,54 +145,54 @@ class _Drawer:
         )
         return self._figure(
             feature,
-            group,
+            mine,
             f'<svg viewBox="0 0 240 {_TALL}" preserveAspectRatio="none" role="img" '
             f'aria-label="{escape(feature.name)}: the group and everybody">{"".join(marks)}</svg>'
             f'<div class="axis">{labels}</div>',
         )
 
-    def _bars(self, feature: Cycle, group: Group, truth: Sequence[Estimate] | None) -> str:
+    def _bars(self, feature: Cycle, mine: Sequence[Estimate], truth: Sequence[Estimate] | None) -> str:
         count = round(feature.period)
-        bells = self._bells(feature, group, truth, np.arange(float(count)))
+        bells = self._bells(feature, mine, truth, np.arange(float(count)))
         top = max(float(each.max()) for each in bells)
         tall = [36 * each / top for each in bells]
         marks = []
         for place in range(count):
             x = 10 * place
-            mine, other = tall[0][place], tall[1][place]
+            here, other = tall[0][place], tall[1][place]
             marks += [
                 f'<rect class="all" x="{x + 0.6}" y="{36 - other:.1f}" width="8.8" height="{other:.1f}"/>',
-                f'<rect class="mine" x="{x + 2.2}" y="{36 - mine:.1f}" width="5.6" height="{mine:.1f}"/>',
+                f'<rect class="mine" x="{x + 2.2}" y="{36 - here:.1f}" width="5.6" height="{here:.1f}"/>',
                 *(f'<path class="truth" d="M{x + 0.6} {36 - each[place]:.1f}h8.8"/>' for each in tall[2:]),
             ]
         labels = "".join(f"<span>{name}</span>" for name in _ticks(feature))
         return self._figure(
             feature,
-            group,
+            mine,
             f'<svg class="week" viewBox="0 0 {10 * count} 36" preserveAspectRatio="none" role="img" '
             f'aria-label="{escape(feature.name)}: the group and everybody">{"".join(marks)}</svg>'
             f'<div class="axis days">{labels}</div>',
         )
 
-    def _figure(self, feature: Cycle, group: Group, drawing: str) -> str:
-        usual = of(group.estimates, feature.name)[0]
-        told = self.wording.interval(usual)  # everybody has no usual time, but several
+    def _figure(self, feature: Cycle, mine: Sequence[Estimate], drawing: str) -> str:
+        usual = of(mine, feature.name)[0]
+        told = "" if mine is self.all_estimates else self.wording.interval(usual)  # theirs are several
         words = f" <b>{self.wording.figure(usual)}</b> <small>{told}</small>" if told else ""
         return f'<div class="figure"><h4><bdi>{escape(feature.name)}</bdi>{words}</h4>{drawing}</div>'
 
     # ------------------------------------------------------------ numbers and shares
 
-    def _strips(self, name: str, group: Group, truth: Sequence[Estimate] | None) -> list[str]:
-        mine, same = of(group.estimates, name), of(self.all_estimates, name)
-        known = [None] * len(mine) if truth is None else of(truth, name)
-        rows = list(zip(mine, same, known, strict=True))
-        feature = self.wording.feature(mine[0])
+    def _strips(self, name: str, mine: Sequence[Estimate], truth: Sequence[Estimate] | None) -> list[str]:
+        own, same = of(mine, name), of(self.all_estimates, name)
+        known = [None] * len(own) if truth is None else of(truth, name)
+        rows = list(zip(own, same, known, strict=True))
+        feature = self.wording.feature(own[0])
         if isinstance(feature, Category):
             largest = sorted(rows, key=lambda row: -row[0].value)[:_MOST_SHARES]
             rows = [row for row in rows if row in largest] if len(rows) > _MOST_SHARES else rows
         strips = [self._strip(*row) for row in rows]
         if isinstance(feature, Category):
-            more = len(mine) - len(rows)
+            more = len(own) - len(rows)
             rest = [f'<p class="more">and {more:,} more</p>'] if more else []
             return [f'<h4 class="of"><bdi>{escape(name)}</bdi></h4>', *strips, *rest]
         return strips

@@ -1,52 +1,141 @@
-"""Which of a result's groups are worth telling, by the reports alone."""
+"""What a result tells, as every page shows it: read off the result's own document, nothing computed again."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.centers.groups import Group
-from coterie.features import Estimate, Schema
+from coterie.centers.groups import Group, letter, listed
+from coterie.centers.result import Choice, Interval
+from coterie.features import Estimate
+from coterie.show.words import number_word, percent
 
 ROUGH: Final = 0.5  # of the ball's radius: centers that are less certain are no more than directions
 
 
-def told_groups(
-    groups: Sequence[Group], errors: NDArray[np.float64], radius: float, *, apart: bool = True
-) -> tuple[Group, ...]:
-    """Return the groups that can be told, the largest first: errors (k,), in the radius's unit.
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A result, and which of its groups are worth telling, by the reports alone."""
 
-    Those that stand clear of the noise, are known within half the ball's radius and, where features say in
-    what (`apart`), differ from everybody. That needs no truth.
-    """
-    near = errors < ROUGH * radius  # false for NaN
-    known = [group for group in groups if group.share > 0 and near[group.number]]
-    return tuple(sorted((one for one in known if one.apart or not apart), key=lambda group: -group.share))
+    centers: NDArray[np.float64]  # (k, d)
+    errors: NDArray[np.float64]  # (k,)
+    told: tuple[Group, ...]  # the groups that stand clear and are known within half the ball's radius
+    everybody: tuple[Estimate, ...]  # read off the reports
+    explained: Interval
+    choices: tuple[Choice, ...]
+    alternatives: tuple[tuple[int, ...], ...]
+    notes: tuple[str, ...]
+    count: int
+    coverage: float | None
+    supported: int
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any], radius: float) -> Told:
+        """Read `Result.to_dict()`, version 2, or the JSON of it, of a study whose ball has this radius."""
+        errors = np.array([_number(each) for each in document["errors"]])
+        return cls(
+            centers=np.array(document["centers"], dtype=np.float64),
+            errors=errors,
+            told=tuple(
+                group
+                for group in map(_group, document["groups"])
+                if group.clear and errors[group.number] < ROUGH * radius  # false for NaN
+            ),
+            everybody=_estimates(document["everybody"]),
+            explained=_interval(document["explained"]),
+            choices=tuple(
+                Choice(each["clusters"], _interval(each["explained"]), each["apart"])
+                for each in document["choices"]
+            ),
+            alternatives=tuple(tuple(cut) for cut in document["alternatives"]),
+            notes=tuple(document["notes"]),
+            count=document["count"],
+            coverage=document["coverage"],
+            supported=document["supported"],
+        )
+
+    @property
+    def headline(self) -> str:
+        """The result in one line."""
+        people, told, asked = f"{self.count:,} people", len(self.told), len(self.centers)
+        if not self.supported:
+            return f"No groups can be told apart among {people}"
+        if told < asked:
+            return f"{number_word(told).capitalize()} of {number_word(asked)} groups told among {people}"
+        return f"{number_word(told).capitalize()} group{'s' * (told != 1)} among {people}"
+
+    @property
+    def shortcomings(self) -> list[str]:
+        """What is not told, and every caution of the decoder."""
+        lost = len(self.centers) - len(self.told)
+        if not lost or not self.supported:  # the decoder's own caution says that it is one group
+            return list(self.notes)
+        number, asked = number_word(lost).capitalize(), number_word(len(self.centers))
+        words = (
+            f"{number} of the {asked} groups that were looked for {'is' if lost == 1 else 'are'} not told: "
+            "hidden by the noise that protects everybody, or too roughly known."
+        )
+        return [words, *self.notes]
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether it is stated how much the groups explain."""
+        return bool(self.supported) and not math.isnan(self.explained.value)
+
+    @property
+    def explaining(self) -> str:
+        """The one figure for whoever decides; nothing where it is not stated."""
+        if not self.is_explained:
+            return ""
+        return f"The groups explain {percent(*self.explained)} of how people differ."
+
+    @property
+    def otherwise(self) -> str:
+        """Say which other answers are as good; nothing where there are none."""
+        number = len(self.alternatives)
+        if not number or not self.supported:
+            return ""
+        cut = sorted({group for each in self.alternatives for group in each})
+        several = number > 1
+        words = f"k-means finds {number_word(number)} other answer{'s' * several} as good"
+        if not cut:
+            return f"{words}; {'they cut' if several else 'it cuts'} no group otherwise."
+        names = listed([letter(group) for group in cut])
+        return (
+            f"{words}; {'they cut' if several else 'it cuts'} group{'s' * (len(cut) > 1)} {names} otherwise."
+        )
 
 
-def everybody(told: Sequence[Group], centers: NDArray[np.float64], schema: Schema) -> tuple[Estimate, ...]:
-    """Describe the told groups together, by their shares: what each of them is compared with."""
-    shares = np.array([group.share for group in told])
-    return schema.describe_point(shares @ centers[[group.number for group in told]] / shares.sum())
+def _group(fields: Mapping[str, Any]) -> Group:
+    return Group(
+        number=fields["number"],
+        share=fields["share"],
+        low=_number(fields["low"]),
+        high=_number(fields["high"]),
+        clear=fields["clear"],
+        estimates=_estimates(fields["estimates"]),
+        apart=tuple(fields["apart"]),
+    )
 
 
-def letter(place: int) -> str:
-    """Name a group by its place, from 0, as columns of a sheet are named.
+def _estimates(found: Sequence[Mapping[str, Any]]) -> tuple[Estimate, ...]:
+    return tuple(
+        Estimate(**{**fields, **{name: _number(fields[name]) for name in ("value", "low", "high")}})
+        for fields in found
+    )
 
-    Examples
-    --------
-    >>> [letter(place) for place in (0, 25, 26, 701, 702)]
-    ['A', 'Z', 'AA', 'ZZ', 'AAA']
-    """
-    name = ""
-    place += 1
-    while place:
-        place, last = divmod(place - 1, 26)
-        name = chr(ord("A") + last) + name
-    return name
+
+def _interval(fields: Mapping[str, Any]) -> Interval:
+    return Interval(*(_number(fields[name]) for name in Interval._fields))
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)  # JSON has no word for NaN
 
 
 def style() -> str:

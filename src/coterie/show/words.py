@@ -14,12 +14,10 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from coterie.centers.groups import Group, listed
 from coterie.features import Category, Cycle, Estimate, Feature, Flag, Number, Ordinal, Schema
-
-if TYPE_CHECKING:
-    from coterie.centers.groups import Group
 
 WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS: Final = (
@@ -95,15 +93,18 @@ def number_word(number: int) -> str:
     return _COUNTS[number] if number < len(_COUNTS) else f"{number:,}"
 
 
-def listed(words: Sequence[str]) -> str:
-    """Write several things as one says them.
+def percent(value: float, low: float = math.nan, high: float = math.nan) -> str:
+    """Write a share in whole percent, with its range where one is stated; a dash for NaN.
 
     Examples
     --------
-    >>> listed(["one", "two", "three"])
-    'one, two and three'
+    >>> percent(0.452, 0.391, 0.508), percent(0.876), percent(math.nan)
+    ('45% (39 to 51)', '88%', '–')
     """
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    if math.isnan(value):
+        return "–"
+    held = "" if math.isnan(low) else f" ({100 * low:.0f} to {100 * high:.0f})"
+    return f"{value:.0%}{held}"
 
 
 def of(estimates: Sequence[Estimate], name: str) -> list[Estimate]:
@@ -161,7 +162,7 @@ class Wording:
 
     def title(self, group: Group) -> str:
         """Name a group by what sets it apart."""
-        words = ", ".join(self._trait(of(group.estimates, name)) for name in group.apart)
+        words = ", ".join(self._trait(of(group.estimates, name)) for name in group.apart) or "much like all"
         return words[:1].upper() + words[1:]
 
     def sentence(self, group: Group, everybody: Sequence[Estimate]) -> str:
@@ -177,7 +178,7 @@ class Wording:
             beside = "; ".join(each for each in asides if each)
             parts.append(self._fill(main, self._phrase(main).said) + (f" ({beside})" if beside else ""))
         apart = f" What sets them apart: {listed(parts)}." if parts else ""
-        return f"About {group.share:.0%} of people.{apart}"
+        return f"{percent(group.share, group.low, group.high)} of people.{apart}"
 
     def _phrase(self, estimate: Estimate) -> Phrase:
         return self._phrases.get(estimate.feature) or phrase_of(self.feature(estimate))

@@ -1,6 +1,7 @@
 import dataclasses
 import hashlib
 import json
+import pickle
 import struct
 
 import numpy as np
@@ -28,6 +29,13 @@ def aggregate():
     aggregate = Aggregate(PLAN)
     aggregate.add(ROWS)
     return aggregate
+
+
+def test_survives_pickling(aggregate):
+    other = pickle.loads(pickle.dumps(aggregate))  # noqa: S301 - it was made here
+    assert other == aggregate
+    other.add(ROWS)
+    assert other.count == 100
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])

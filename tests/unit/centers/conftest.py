@@ -18,7 +18,7 @@ GAIN = 0.4  # κ at ε = 1
 
 @pytest.fixture
 def few_atoms(monkeypatch):
-    """A population of 1,000 atoms instead of 4,000, for speed."""
+    """A population of 1,000 atoms instead of 2,000, for speed."""
     monkeypatch.setattr(population, "ATOMS", 1000)
 
 

@@ -30,7 +30,7 @@ def start_near(centers, off, seed=0):
 
 def cloud_at(points):
     weights = np.full(len(points), 1 / len(points))
-    return Cloud(points, points, weights, np.eye(DIMENSION), MIDDLE, 1e-5, 1.0)
+    return Cloud(points, points, weights, np.eye(DIMENSION), MIDDLE, 1e-5, 0.0, 1.0)
 
 
 def test_predicted_rows_are_those_of_the_people(simulate, round_groups):

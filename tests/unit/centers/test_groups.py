@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas
@@ -10,7 +11,9 @@ import pytest
 
 from coterie.aggregate import Aggregate
 from coterie.centers import decode
+from coterie.centers.dress import dress
 from coterie.centers.groups import groups_of
+from coterie.centers.solution import Solution
 from coterie.coins import SimulationCoins
 from coterie.encode import Client
 from coterie.engines import drawn_table, play
@@ -45,7 +48,8 @@ def test_a_result_becomes_a_frame(result):
     frame = result.to_frame()
     assert isinstance(frame, pandas.DataFrame)
     assert list(frame.columns) == [
-        "group", "group_share", "feature", "what", "label", "value", "low", "high", "unit",
+        "group", "group_share", "group_low", "group_high", "group_clear",
+        "feature", "what", "label", "value", "low", "high", "unit",
     ]  # fmt: skip
     assert len(frame) == 2 * 4
     assert isinstance(result.to_frame("polars"), polars.DataFrame)
@@ -68,7 +72,7 @@ def test_noise_without_a_rate_states_no_intervals_but_sets_apart():
     centers = SCHEMA.points([{"age": 60, "plan": "free", "member": True}, {"age": 40, "plan": "paid"}])
 
     def first(error):
-        return groups_of(centers, np.full(2, 0.5), np.full(2, error), None, SCHEMA)[0]
+        return groups_of(told(centers, error, None))[0]
 
     assert first(0.01).apart == ("plan", "member", "age")
     assert first(0.6).apart == ()
@@ -92,21 +96,51 @@ def test_without_features_coordinates_are_named():
     table.add(Client(plan).encode_many(np.full((2000, 2), 0.5)))
     result = decode(table, random_state=0)
     assert result.features is None
-    assert "groups" not in result.to_dict()
+    assert result.to_dict()["groups"][0]["estimates"][1]["feature"] == "x1"
     assert [each.feature for each in result.groups[0].estimates] == ["x0", "x1"]
 
 
-def test_what_sets_apart_stands_clear_of_the_noise_and_unsupported_centers_are_said():
+def told(centers, error, rate):
+    """A result that states this error of two equal groups."""
+    found = np.full(2, 0.5)
+    solution = Solution(
+        centers, found, np.full(2, error), np.array([True, False]), centers, found, coverage=rate,
+        mean=centers.mean(axis=0), mean_error=0.0,
+    )  # fmt: skip
+    plan = Plan.design(features=SCHEMA, clusters=2, epsilon=1.0, expected_users=2)
+    table = Aggregate(plan)
+    table.add(bytes(2 * plan.report_width))
+    return dress(solution, [table])
+
+
+def test_what_sets_apart_stands_clear_of_the_noise_and_doubt_is_said_beside():
     centers = SCHEMA.points([{"age": 60, "plan": "free", "member": True}, {"age": 40, "plan": "paid"}])
-    centers = np.vstack([centers, [0.0, 0.0, 0.0]])
-
-    def described(error):
-        return groups_of(centers, np.array([0.5, 0.5, 0.0]), np.full(3, error), 0.9, SCHEMA)
-
-    near, far = described(0.01), described(0.6)
+    near, far = (groups_of(told(centers, error, 0.9)) for error in (0.01, 0.6))
     assert near[0].apart == ("plan", "member", "age")  # 0.5, 0.25 and 0.1 away from everybody
     assert far[0].apart == ()
-    assert str(near[2]) == "group 2: does not stand clear of the noise"
+    assert str(near[0]).startswith("group A: 50%")
+    assert "group B: 50% of people, set apart by" in str(near[1])
+    assert "does not stand clear of the noise" in str(near[1])
+
+
+def test_everybody_is_read_off_the_rows_and_not_off_the_groups(result):
+    age, *_, member = result.everybody
+    assert age.low <= 50 <= age.high
+    assert member.low <= 1.0 <= member.high + 0.05
+    assert result.mean_error > 0
+    other = replace(result, centers=result.centers + 0.3)
+    assert other.everybody == result.everybody
+
+
+def test_intervals_follow_the_profile(result):
+    """A coordinate that carries more of the error has the wider interval."""
+    profile = np.zeros(len(result.profile))
+    profile[0] = 1.0
+    wide, narrow = (
+        replace(result, profile=each).groups[0].estimates for each in (profile, profile[::-1].copy())
+    )
+    assert wide[0].high - wide[0].low > narrow[0].high - narrow[0].low
+    assert narrow[0].high == pytest.approx(narrow[0].low)
 
 
 def test_tables_of_other_features_are_not_decoded_together():

@@ -6,8 +6,8 @@ import pytest
 from coterie.centers.factors import amounts, directions_of, unexplained
 from coterie.centers.leaves import significant_leaves
 from coterie.centers.shrinkage import shrink, shrink_factors
+from coterie.centers.solve import _stands_clear
 from coterie.centers.subspace import shrink_in_blocks, signal_subspace
-from coterie.centers.support import groups_worth_keeping, mean_of_everybody, stands_clear
 from coterie.oracles.leaf_sums import LeafSums
 from coterie.oracles.rows import Lift
 from coterie.oracles.second_moment import SecondMoment
@@ -115,26 +115,10 @@ def test_a_cluster_that_no_cell_holds_has_no_direction():
     assert not directions[1].any()
 
 
-def test_centers_that_noise_alone_sets_apart_are_merged():
-    rng = np.random.default_rng(4)
-    places = random_points(2, 0.8)[[0, 0, 1]]
-    means = places + 0.05 * rng.normal(size=places.shape)
-    groups = groups_worth_keeping(means, np.full(3, 0.05**2), np.array([0.2, 0.3, 0.5]))
-    assert groups.tolist() == [0, 0, 2]
-    assert len(set(groups_worth_keeping(means, np.full(3, 0.005**2), np.full(3, 1 / 3)).tolist())) == 3
-
-
 def test_support_needs_a_clear_leaf_or_two_witnesses():
     places = random_points(1, 0.8)
     leaves = significant_leaves([view(places, [0.9], 64, [7], 0.01)], LIFT, at_least=3)
     found = np.zeros((64, 2))
     found[7, 0], found[8, 1] = 0.9, 0.1
-    assert stands_clear(np.array([8000.0, 8000.0]), leaves, found).tolist() == [True, False]
-    assert stands_clear(np.array([10.0, 10.0]), leaves, found).tolist() == [False, False]
-
-
-def test_the_mean_of_everybody_is_zero_unless_it_can_be_told_from_zero():
-    places = random_points(1, 0.8)
-    clear = mean_of_everybody([view(places, [1.0], 16, [3], 0.001)], LIFT)
-    np.testing.assert_allclose(clear, places[0], atol=0.02)
-    assert not mean_of_everybody([view(places, [0.0], 16, [3], 0.5)], LIFT).any()
+    assert _stands_clear(np.array([8000.0, 8000.0]), leaves, found).tolist() == [True, False]
+    assert _stands_clear(np.array([10.0, 10.0]), leaves, found).tolist() == [False, False]

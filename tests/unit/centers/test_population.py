@@ -4,9 +4,18 @@ import numpy as np
 import pytest
 
 from coterie.centers import population
-from coterie.centers.population import clear_cells, feature_blocks, fit_population, reweight, seen_parts
+from coterie.centers.population import (
+    clear_cells,
+    feature_blocks,
+    fit_population,
+    pooled,
+    reweight,
+    seen_parts,
+    spread_beyond,
+)
 from coterie.geometry.spread import spread_points
-from coterie.plan.views import Net
+from coterie.plan.codeword_design import spread_offsets
+from coterie.plan.views import CrossPolytope, Halfspaces, Net
 
 DIMENSION = 24
 EXPLAINED = 1.06  # chi-square per number up to which rows count as explained
@@ -43,7 +52,7 @@ def test_the_rows_are_explained_within_their_noise(simulate, round_groups):
     assert 0.9 < cloud.misfit < EXPLAINED
     assert cloud.weights.sum() == pytest.approx(1)
     apart = np.linalg.norm(cloud.inner[:, None] - centers, axis=2)
-    near = cloud.weights @ (apart.min(axis=1) < 0.35)
+    near = cloud.weights @ (apart.min(axis=1) < 0.45)  # people scatter by 0.3, in all directions
     assert near > 0.85
 
 
@@ -81,7 +90,8 @@ def test_a_direction_that_only_cells_see_joins_the_subspace(simulate):
     broad = 0.7 * rng.standard_normal((4000, 1)) @ np.eye(1, DIMENSION)
     points = population.into_ball(broad)
     points[:160] = 0.9 * np.eye(1, DIMENSION, 5)
-    views = simulate(points, 3 * 10**5)
+    seldom = (Halfspaces(512, spread_offsets(512, 128), 1), CrossPolytope(32, 7))
+    views = simulate(points, 10**5, views=seldom)
     with_cells = fit_population(views, np.random.default_rng(0)).basis
     without = fit_population(views[:1], np.random.default_rng(0)).basis
     assert np.linalg.norm(with_cells[5]) > 0.5
@@ -101,3 +111,19 @@ def test_in_few_dimensions_the_atoms_fill_the_ball(simulate):
     assert cloud.misfit < EXPLAINED
     assert np.linalg.norm(cloud.weights @ cloud.inner - places.mean(axis=0)) < 0.02
     assert cloud.weights @ (np.linalg.norm(cloud.inner - places.mean(axis=0), axis=1) < 0.15) > 0.9
+
+
+def test_what_is_missing_in_length_is_found_exactly():
+    points, weights = np.array([[0.6, 0.0], [0.0, 0.3]]), np.array([0.4, 0.6])
+    longer = np.sqrt(1 - (points**2).sum(axis=1) - 0.2)
+    assert spread_beyond(points, weights, float(weights @ longer), 4) == pytest.approx(0.2 / 4, abs=1e-6)
+    assert spread_beyond(points, weights, 1.0, 4) < 1e-6  # nobody is that short
+    assert spread_beyond(points, weights, 0.5, 0) == 0
+
+
+def test_a_pool_has_equal_parts_of_its_members(simulate, round_groups):
+    views = simulate(round_groups(3, DIMENSION)[0], 10**5)
+    members = [fit_population(views, np.random.default_rng(seed)) for seed in (0, 1)]
+    pool = pooled(members)
+    assert len(pool.inner) == sum(len(one.inner) for one in members)
+    assert pool.weights[: len(members[0].inner)].sum() == pytest.approx(0.5)

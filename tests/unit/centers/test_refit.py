@@ -38,7 +38,7 @@ def test_a_refit_promises_the_same_and_states_no_errors(result):
     assert four.population is result.population
     assert np.isnan(four.errors).all()
     assert four.supported <= result.supported
-    assert "errors were not computed" in four.notes[0]
+    assert "nothing is stated of their errors" in four.notes[0]
     assert "clusters=4" in four.notes[0]
 
 

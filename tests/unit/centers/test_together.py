@@ -142,10 +142,10 @@ def test_the_ball_holds_a_center_that_surely_lies_farther_out(first, found):
     far = np.zeros((2, 20))
     far[:, 3] = 5.0, 9.0
     told = replace(
-        found, centers=far, errors=np.array([0.5, 2.0]), weights=np.array([0.9, 0.1]), population=seen
+        found, centers=far, errors=np.array([0.5, 2.0]), clear=np.array([True, True]), population=seen
     )
     assert Plan.design(20, 2, 1.0, 100, after=told).radius == pytest.approx(7.0)
-    unsupported = replace(told, weights=np.array([1.0, 0.0]))
+    unsupported = replace(told, clear=np.array([True, False]))
     assert Plan.design(20, 2, 1.0, 100, after=unsupported).radius == pytest.approx(4.5)
     assert Plan.design(20, 2, 1.0, 100, after=seen).radius == pytest.approx(MARGIN)
 
@@ -154,7 +154,7 @@ def test_the_ball_holds_a_center_that_surely_lies_farther_out(first, found):
 def test_lengths_are_told_where_directions_are_not(off):
     """Round data in 60 dimensions: few directions stand clear, and still the ball of a follow-up fits."""
     rng = np.random.default_rng(5)
-    points = rng.standard_normal((30_000, 60)) * 0.3 / np.sqrt(60)
+    points = rng.standard_normal((200_000, 60)) * 0.3 / np.sqrt(60)
     points[:, 0] += off
     plan = Plan.design(60, 2, 2.0, len(points))
     found = decode(play(plan, points, SimulationCoins(0)), random_state=0)

@@ -47,6 +47,7 @@ def test_a_shared_cell_is_not_taken_for_a_loose_one(shared):
 
 def test_the_solver_with_both_finds_all_centers(shared):
     centers, views = shared
-    solution = solve(views, None, LIFT, 4, np.random.default_rng(0), unmix=True)
+    solution, clear = solve(views, None, LIFT, 4, np.random.default_rng(0), unmix=True)
+    assert clear.all()
     apart = np.linalg.norm(centers[:, None] - solution.centers, axis=2).min(axis=1)
     assert apart.max() < 0.1

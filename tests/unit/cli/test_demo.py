@@ -35,11 +35,9 @@ def bad():
 
 def without(study, *numbers):
     """Return the study with some centers lost in the noise."""
-    weights, errors = study.result.weights.copy(), study.result.errors.copy()
-    weights[list(numbers)], errors[list(numbers)] = 0, study.plan.radius
-    return dataclasses.replace(
-        study, result=dataclasses.replace(study.result, weights=weights, errors=errors)
-    )
+    clear = study.result.clear.copy()
+    clear[list(numbers)] = False
+    return dataclasses.replace(study, result=dataclasses.replace(study.result, clear=clear))
 
 
 # ---------------------------------------------------------------- people
@@ -74,6 +72,7 @@ def test_the_demo_prints_groups_and_writes_a_page(terminal):
     done = terminal.run("demo", *EASY, "--seed", 1, "--out", "page.html")
     for text in ("Five groups found among 30,000 people", "13, sent once", *(habit.name for habit in HABITS)):
         assert text in done.stdout
+    assert re.search(r"The groups explain \d+% \(\d+ to \d+\) of how people differ\.", done.stdout)
     assert "wrote page.html" in done.stderr
     terminal.run("demo", *FEW, "--out", "page.html")  # the demo's own page is replaced
 
@@ -91,6 +90,11 @@ def test_the_demo_for_programs(terminal):
     )
     assert first["recovered"] == pytest.approx(expected)
     assert first["groups"] == []
+    assert first["supported"] == 0
+    assert {each["feature"] for each in first["everybody"]} == {each.name for each in SCHEMA.features}
+    assert first["explained_in_truth"] == pytest.approx(
+        1 - first["objective_private"] / first["objective_one_center"]
+    )
     assert set(first["seconds"]) == {"make people", "encode", "aggregate", "decode", "compare"}
     fresh = terminal.json("demo", *FEW)
     assert not fresh["seeded_coins"]
@@ -116,14 +120,16 @@ def test_demos_that_cannot_be(terminal, change, code, message):
 def test_groups_are_found(study):
     assert study.recovered > 0.8
     assert sorted(study.found().values()) == [0, 1, 2, 3, 4]
-    shares = [group.share for group in study.told()]
+    shares = [group.share for group in study.told().told]
     assert shares == sorted(shares, reverse=True)
+    assert "".join(group.name for group in study.told().told) == "ABCDE"
+    assert abs(study.result.explained.value - (1 - study.private / study.one_center)) < 0.1
     assert words.headline(study) == "Five groups found among 30,000 people, from 13 private bytes each"
     assert words.shortcomings(study) == list(study.result.notes)
 
 
 def test_lost_groups_are_said_first(study):
-    lost = study.told()[0].number
+    lost = study.told().told[0].number
     partly = without(study, lost)
     assert len(partly.found()) == 4
     assert words.headline(partly).startswith("Only four of five groups found")
@@ -133,28 +139,32 @@ def test_lost_groups_are_said_first(study):
     assert page.index(f"were simulated: {name}.") < page.index("<figure>")
     assert f"{name}, not found" in page
     assert page.count('class="card group') == 5  # four and everybody
+    assert '<span class="letter">A</span>' not in page
+    assert '<span class="letter">E</span>' in page  # groups keep their names, whoever is not told
 
 
 def test_a_center_that_is_no_group_is_not_counted(study):
     centers = study.result.centers.copy()
-    wrong = study.told()[0].number
+    wrong = study.told().told[0].number
     centers[wrong] = -centers[wrong]
     astray = dataclasses.replace(study, result=dataclasses.replace(study.result, centers=centers))
-    assert len(astray.told()) == 5
+    assert len(astray.told().told) == 5
     assert len(astray.found()) == 4
     assert "None of the groups that were simulated." in render(astray)
     assert "One of the groups told below is none that was simulated." in words.shortcomings(astray)
 
 
 def test_too_few_people_and_the_headline_says_so(bad):
-    assert bad.result.supported > 0  # centers that the decoder keeps, but far too rough to be told
-    assert bad.told() == ()
+    assert bad.result.supported == 0
+    assert bad.told().told == ()
     assert words.headline(bad) == "Nothing was found among 3,000 people: too few for ε = 1"
     reader = Reader()
     reader.feed(render(bad))
     assert reader.open == []
     assert "Nothing was found among 3,000 people" in reader.text
-    assert "No groups" in reader.text
+    assert "One group: everybody" in reader.text
+    assert "The reports tell no groups apart" in reader.text
+    assert [attributes["class"] for tag, attributes in reader.seen if tag == "article"] == ["card group gx"]
     assert "found as" not in reader.text
     assert "nan" not in render(bad)
 
@@ -164,14 +174,13 @@ def test_too_few_people_and_the_headline_says_so(bad):
 
 def test_a_group_is_told_by_what_sets_it_apart(study):
     sofa = next(
-        group for group in study.told() if HABITS[study.found()[group.number]].name == "Sofa evenings"
+        group for group in study.told().told if HABITS[study.found()[group.number]].name == "Sofa evenings"
     )
     assert "device" in sofa.apart
     assert "on the tablet" in words.WORDING.title(sofa).lower()
-    everybody = SCHEMA.describe_point(study.true_centers.mean(axis=0))
-    told = words.WORDING.sentence(sofa, everybody)
+    told = words.WORDING.sentence(sofa, study.result.everybody)
     assert re.search(r"\d+% on the tablet \(\d+ to \d+%; everybody \d+%\)", told)
-    assert told.startswith(f"About {sofa.share:.0%} of people.")
+    assert told.startswith(f"{sofa.share:.0%} ({100 * sofa.low:.0f} to {100 * sofa.high:.0f}) of people.")
 
 
 @pytest.mark.parametrize(
@@ -218,9 +227,7 @@ class Reader(html.parser.HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         self.seen.append((tag, dict(attributes)))
-        if tag not in ("meta", "path", "circle", "rect") or (
-            tag == "circle" and dict(attributes)["class"].startswith("error")
-        ):
+        if tag not in ("meta", "path", "rect"):  # circles have titles, or come as the other event
             self.open.append(tag)
 
     def handle_startendtag(self, tag, attributes):
@@ -255,6 +262,9 @@ def test_the_page_tells_promise_reports_and_truth(study):
     assert "a simulation, not a release" in reader.text
     marks = [attributes.get("class") for tag, attributes in reader.seen if tag == "circle"]
     kinds = [mark.split()[0] for mark in marks]
+    assert kinds.count("chosen") == 1
+    assert "number of groups" in reader.text
+    assert f"In the simulation it is {1 - study.private / study.one_center:.0%}." in reader.text
     assert [kinds.count(kind) for kind in ("true", "found", "error")] == [6, 6, 6]  # 5 and the legend's
     people = [attributes["d"] for tag, attributes in reader.seen if "people" in attributes.get("class", "")]
     assert sum(dots.count("M") for dots in people) == len(study.some_points) + 5 * 5  # and the legend's

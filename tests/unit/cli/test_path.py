@@ -1,13 +1,14 @@
 """The whole path by commands: plan, encode, aggregate, decode, inspect."""
 
 import json
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from coterie import Aggregate, Plan, Population, __version__, decode
+from coterie import Aggregate, Client, Plan, Population, __version__, decode
 from coterie.wire.report_file import ReportFile, writing_reports
 
 
@@ -33,7 +34,35 @@ def test_words_for_people(study):
     assert "added 5,000 reports from 2 files; 5,000 repeats left out" in shown
     shown = study.run("decode", "--plan", "plan.json", "table", "--out", "centers.json").stdout
     assert "share of people" in shown
-    assert "90% radius" in shown
+    assert "90% radius of the mean" in shown
+    assert re.search(r"│ A +│ \d+% \(\d+ to \d+\) +│", shown)
+    assert re.search(r"The groups explain \d+% \(\d+ to \d+\) of how people differ\.", shown)
+
+
+def test_where_nothing_can_be_told_apart_one_group_is_shown(study):
+    plan = Plan.design(dimension=2, clusters=2, epsilon=0.1, expected_users=200)
+    table = Aggregate(plan)
+    table.add(Client(plan).encode_many(np.zeros((200, 2))))
+    table.save("few")
+    done = study.run("decode", "few")
+    assert re.search(r"│ A +│ 100% \(100 to 100\), not clear", done.stdout)
+    assert "│ B" not in done.stdout
+    assert "explain" not in done.stdout
+    assert "0 of 2 groups stand clear of the noise" in done.stderr
+    assert "The reports tell no groups apart" in done.stderr
+    assert study.json("decode", "few")["supported"] == 0
+
+
+def test_what_no_rate_is_stated_of_is_null_for_programs(study):
+    plan = Plan.design(2, 2, 4.0, 500, protocol="net-tree", levels=2)
+    table = Aggregate(plan)
+    table.add(Client(plan).encode_many(np.tile([[0.5, 0.5], [-0.5, 0.0]], (250, 1))))
+    table.save("tree")
+    found = study.json("decode", "tree")
+    assert found["coverage"] is None
+    assert found["groups"][0]["low"] is None
+    assert found["groups"][0]["estimates"][0]["low"] is None
+    assert "noise" in study.run("decode", "tree").stdout
 
 
 def test_conflicting_reports_are_said(study):
@@ -189,7 +218,8 @@ def test_merges_that_cannot_be(table):
 def test_decode_takes_another_number_of_clusters_or_chooses_it(table):
     decode_it = ("decode", "--plan", "plan.json", "table", "--random-state", 0)
     assert len(table.json(*decode_it, "--clusters", 3)["centers"]) == 3
-    assert len(table.json(*decode_it, "--clusters", "auto")["centers"]) == 2
+    chosen = decode(Aggregate.load("table", Plan.load("plan.json")), clusters="auto", random_state=0)
+    assert table.json(*decode_it, "--clusters", "auto")["centers"] == chosen.centers.tolist()
     assert "must be a number or auto" in table.fails(*decode_it, "--clusters", "many")
     assert "from 1 to 4096" in table.fails(*decode_it, "--clusters", 0)
 

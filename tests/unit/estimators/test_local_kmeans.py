@@ -146,12 +146,29 @@ def test_few_clipped_rows_are_no_cause_for_a_warning():
 
 @pytest.mark.parametrize("model", [LocalKMeans, ShuffleKMeans])
 def test_centers_without_support_are_warned_of(model):
-    one_group = np.tile([[0.3, -0.4, 0.2] + [0.0] * 20], (5000, 1))
-    with pytest.warns(UnsupportedCentersWarning, match=r"Only \d of 4 centers stand clear") as caught:
-        fitted = model(4, epsilon=1.0, radius=1.0, random_state=0).fit(one_group)
-    told = str(next(one.message for one in caught if one.category is UnsupportedCentersWarning))
-    assert f"Only {fitted.result_.supported} of 4 centers" in told
-    assert fitted.result_.supported < 4
+    few = X[:300]
+    with pytest.warns(UnsupportedCentersWarning, match="tell no groups apart: all 4 centers are the mean"):
+        fitted = model(4, epsilon=0.1, radius=1.0, random_state=0).fit(few)
+    assert fitted.result_.supported == 0
+    assert np.ptp(fitted.cluster_centers_, axis=0).max() == 0
+    assert set(fitted.labels_) == {0}  # one group has one label
+
+
+def test_some_centers_without_support_are_warned_of():
+    fitted = LocalKMeans(3, epsilon=4.0, radius=1.0, random_state=0).fit(X)
+    fitted.result_ = dataclasses.replace(fitted.result_, clear=np.array([True, False, True]))
+    with pytest.warns(UnsupportedCentersWarning, match="Only 2 of 3 groups stand clear"):
+        fitted._warn_if_unusable(len(X))
+
+
+def test_the_table_stays_and_can_be_decoded_again():
+    fitted = LocalKMeans(3, epsilon=4.0, radius=1.0, random_state=0).fit(X)
+    assert fitted.table_.count == len(X)
+    assert fitted.tables_ == (fitted.table_,)
+    assert fitted.table_.plan == fitted.plan_
+    assert len(decode(fitted.table_, clusters=2, random_state=0).centers) == 2
+    assert fitted.explained_ == fitted.result_.explained
+    assert 0 < fitted.explained_.low <= fitted.explained_.value <= 1
 
 
 def test_supported_centers_are_not_warned_of():

@@ -24,6 +24,8 @@ def model():
 def test_everybody_is_asked_once_and_the_later_ones_about_a_smaller_ball(model):
     first, second = model.plans_
     assert model.plan_ is second
+    assert [table.count for table in model.tables_] == [9000, 21_000]
+    assert model.table_ is model.tables_[1]
     assert (first.expected_users, second.expected_users) == (9000, 21_000)
     assert (first.radius, first.center) == (100.0, None)
     assert 12 < second.radius < 70
@@ -36,9 +38,7 @@ def test_everybody_is_asked_once_and_the_later_ones_about_a_smaller_ball(model):
     assert model.labels_.shape == (30_000,)
 
 
-@pytest.mark.filterwarnings(
-    "ignore:Only 2 of 3 centers"
-)  # whether the third stands clear is a matter of luck
+@pytest.mark.filterwarnings("ignore:Only 2 of 3 groups")  # whether the third stands clear is a matter of luck
 def test_one_round_is_the_default_and_one_plan():
     model = LocalKMeans(3, epsilon=4.0, radius=100.0, random_state=0).fit(X)
     assert model.plans_ == (model.plan_,)

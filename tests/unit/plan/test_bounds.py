@@ -173,9 +173,9 @@ def test_a_ball_reaches_what_surely_lies_out_there():
     assert ball_after(population, told) == ([0.0, 0.0], 3.0)
     assert ball_after(population, told[:, [0, 1, 1]]) == ([0.0, 0.0], 1.0)  # as wrong as they are far
     result = SimpleNamespace(
-        centers=told[:, :2], errors=np.array([2.0, np.inf]), weights=np.array([1.0, 1.0])
+        centers=told[:, :2], errors=np.array([2.0, np.inf]), clear=np.array([True, True])
     )
     assert surely_reached(result).tolist() == [[0.0, 5.0, 2.0]]
-    result.weights = np.array([0.0, 1.0])
+    result.clear = np.array([False, True])
     assert len(surely_reached(result)) == 0
     assert surely_reached(("no", "result")).size == 0

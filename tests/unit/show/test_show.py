@@ -1,14 +1,19 @@
-import dataclasses
+import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from coterie.centers.groups import Group, groups_of
+from coterie.centers.groups import Group
+from coterie.centers.result import Choice, Interval, Population, Result
 from coterie.features import Category, Cycle, Embedding, Estimate, Flag, Number, Ordinal, Schema
+from coterie.privacy import Guarantee
+from coterie.service.decoder import result_document
 from coterie.show.cards import cards
+from coterie.show.choices import draw_choices
 from coterie.show.picture import Disk, View, draw
-from coterie.show.told import everybody, letter, told_groups
+from coterie.show.told import Told
 from coterie.show.words import Wording, is_clock, names_of, phrase_of, rounded
 
 SCHEMA = Schema(
@@ -42,10 +47,34 @@ OTHER = at(
 )
 
 
-@pytest.fixture
-def groups():
-    centers = np.stack([PHONE, OTHER])
-    return centers, groups_of(centers, np.array([0.4, 0.6]), np.array([0.05, 0.05]), 0.9, SCHEMA)
+def document(errors=(0.05, 0.05), **changes):
+    """The document of a result of two groups, as it is written."""
+    found = replace(
+        Result(
+            centers=np.stack([OTHER, PHONE]),
+            weights=np.array([0.6, 0.4]),
+            errors=np.array(errors),
+            weight_errors=np.array([0.03, 0.02]),
+            clear=np.array([True, True]),
+            explained=Interval(0.452, 0.391, 0.508),
+            notes=(),
+            count=1000,
+            guarantee=Guarantee(1.0, 0.0, 1.0, "local"),
+            plan_id="0" * 64,
+            population=Population(np.stack([PHONE]), np.ones(1), "0" * 64, ("0" * 64,), 0.0),
+            mean=(OTHER + PHONE) / 2,
+            mean_error=0.01,
+            coverage=0.9,
+            features=SCHEMA,
+            choices=tuple(Choice(k, Interval(1 - 1 / k, 0.9 - 1 / k, 1.0), k < 3) for k in (1, 2, 3)),
+        ),
+        **changes,
+    )
+    return json.loads(result_document(found))
+
+
+def told(errors=(0.05, 0.05), **changes):
+    return Told.of(document(errors, **changes), 1.0)
 
 
 @pytest.mark.parametrize(
@@ -63,24 +92,24 @@ def groups():
         ("text", "Text in a direction of its own"),
     ],
 )
-def test_every_kind_of_feature_has_words(groups, apart, words):
-    centers, (first, _) = groups
-    one = dataclasses.replace(first, apart=(apart,))
+def test_every_kind_of_feature_has_words(apart, words):
+    found = told()
+    one = replace(found.told[1], apart=(apart,))
     assert WORDING.title(one) == words
-    sentence = WORDING.sentence(one, everybody([one], centers, SCHEMA))
-    assert sentence.startswith("About 40% of people. What sets them apart: ")
+    sentence = WORDING.sentence(one, found.everybody)
+    assert sentence.startswith("40% (38 to 42) of people. What sets them apart: ")
     beside = not isinstance(WORDING.feature(one.estimates[0]), Cycle)
     assert ("everybody" in sentence) == (beside and apart not in ("hour", "day", "month", "angle"))
     assert "None" not in sentence
     assert "nan" not in sentence
 
 
-def test_a_weekend_is_one_wherever_the_week_begins(groups):
-    _, (_, second) = groups
-    assert WORDING.title(dataclasses.replace(second, apart=("day",))) == "At the weekend"  # 6.4 from Sunday
+def test_a_weekend_is_one_wherever_the_week_begins():
+    first = told().told[0]
+    assert WORDING.title(replace(first, apart=("day",))) == "At the weekend"  # 6.4 from Sunday
     monday = Wording(Schema((Cycle("day", 7, description="0 is Monday"),)))
     saturday = Estimate("day", "value", None, 5.0, 4.8, 5.2)
-    assert monday.title(Group(0, 1.0, (saturday,), ("day",))) == "At the weekend"
+    assert monday.title(Group(0, 1.0, 1.0, 1.0, True, (saturday,), ("day",))) == "At the weekend"
 
 
 def test_names_need_their_period_and_their_words():
@@ -97,33 +126,85 @@ def test_names_of_features_are_no_patterns():
     evil = Wording(Schema((Category("{0} {label} {name.__class__}", ("{figure}", "%s")),)))
     feature = evil.schema.features[0]
     estimate = Estimate(feature.name, "share", "{figure}", 0.9, 0.8, 1.0)
-    assert evil.title(Group(0, 1.0, (estimate,), (feature.name,))) == "{0} {label} {name.__class__}: {figure}"
+    group = Group(0, 1.0, 1.0, 1.0, True, (estimate,), (feature.name,))
+    assert evil.title(group) == "{0} {label} {name.__class__}: {figure}"
     assert phrase_of(feature).trait == "{name}: {label}"
 
 
-def test_only_what_can_be_told_is_told(groups):
-    _, both = groups
-    errors = np.array([0.05, math.nan])
-    assert [group.number for group in told_groups(both, errors, 1.0)] == [0]
-    assert [group.number for group in told_groups(both, np.array([0.05, 0.05]), 1.0)] == [1, 0]  # the larger
-    assert told_groups(both, np.array([0.5, 0.6]), 1.0) == ()
-    same = [dataclasses.replace(group, apart=()) for group in both]
-    assert told_groups(same, np.array([0.05, 0.05]), 1.0) == ()
-    assert len(told_groups(same, np.array([0.05, 0.05]), 1.0, apart=False)) == 2
-    empty = [dataclasses.replace(group, share=0.0) for group in both]
-    assert told_groups(empty, np.array([0.05, 0.05]), 1.0) == ()
+def test_only_what_stands_clear_and_is_known_is_told():
+    def names(found):
+        return [group.name for group in found.told]
+
+    assert names(told()) == ["A", "B"]
+    assert names(told((0.05, math.nan))) == ["A"]
+    assert names(told((0.5, 0.49))) == ["B"]  # its name is its own, whoever else is told
+    assert names(told(clear=np.array([False, True]))) == ["B"]
+    assert told().headline == "Two groups among 1,000 people"
+    assert told((0.05, 0.6)).headline == "One of two groups told among 1,000 people"
+    lost = told((0.05, 0.6), notes=("A caution.",)).shortcomings
+    assert lost[0].startswith("One of the two groups that were looked for is not told")
+    assert lost[1:] == ["A caution."]
+    assert told().shortcomings == []
 
 
-def test_cards_draw_every_kind(groups):
-    centers, both = groups
-    told = told_groups(both, np.array([0.05, 0.05]), 1.0)
-    page = cards(told, everybody(told, centers, SCHEMA), WORDING)
+def test_groups_that_are_much_like_everybody_have_a_title():
+    found = told(mean=PHONE, centers=np.stack([OTHER, PHONE]))
+    assert found.told[1].apart == ()
+    assert WORDING.title(found.told[1]) == "Much like all"
+    assert WORDING.sentence(found.told[1], found.everybody) == "40% (38 to 42) of people."
+
+
+def test_what_is_explained_is_one_sentence():
+    assert told().explaining == "The groups explain 45% (39 to 51) of how people differ."
+    nothing = Interval(math.nan, math.nan, math.nan)
+    assert told(explained=nothing).explaining == ""
+    one = told(clear=np.zeros(2, dtype=bool), explained=Interval(0.0, 0.0, 0.0))
+    assert (one.explaining, one.told) == ("", ())
+    assert one.headline == "No groups can be told apart among 1,000 people"
+
+
+def test_other_answers_are_one_sentence():
+    assert told().otherwise == ""
+    both = told(alternatives=((0,), (0, 1)))
+    assert both.otherwise == "k-means finds two other answers as good; they cut groups A and B otherwise."
+    assert (
+        told(alternatives=((1,),)).otherwise
+        == "k-means finds one other answer as good; it cuts group B otherwise."
+    )
+
+
+def test_everybody_is_read_off_the_reports_and_not_off_the_groups():
+    age = 35.0
+    found = told((0.05, 0.9), mean=SCHEMA.point({"age": age}))
+    assert found.everybody[0].value == pytest.approx(age)
+    assert found.everybody[0].low < age < found.everybody[0].high
+    page = cards(found.told, found.everybody, WORDING)
+    assert "everybody 35" in WORDING.sentence(replace(found.told[0], apart=("age",)), found.everybody)
+    assert f"<b>{age:.0f}</b>" in page.partition("<h3>Everybody</h3>")[2]
+
+
+def test_cards_draw_every_kind():
+    found = told()
+    page = cards(found.told, found.everybody, WORDING)
     assert page.count("<article") == page.count("</article>") == 3
     assert "nan" not in page
     assert page.count('class="figure"') == 3 * 5  # cycles
     assert page.count('class="strip"') == 3 * (2 + 3 + 1 + 1 + 1)  # numbers, shares, flag, ordinal, vector
     assert "style=" not in page
-    assert cards((), (), WORDING) == ""
+    assert cards((), found.everybody, WORDING).count("<article") == 1
+
+
+def test_numbers_of_groups_are_drawn_with_their_bands():
+    found = told()
+    picture = draw_choices(found.choices, 2)
+    assert picture.count("<circle") == 3
+    assert 'class="chosen"' in picture
+    assert picture.count('class="hollow"') == 1
+    assert "<title>2 groups: 50% (40 to 100)</title>" in picture
+    assert "nan" not in picture
+    assert draw_choices(found.choices[:1], 1) == ""
+    many = [Choice(k, Interval(0.5, 0.4, 0.6), True) for k in range(1, 101)]
+    assert draw_choices(many, 7).count('<text class="wide') < 16
 
 
 def test_one_group_can_be_drawn():
@@ -131,10 +212,6 @@ def test_one_group_can_be_drawn():
     picture = draw(view, [Disk("A", np.array([0.3, 0.1, 0.0]), 0.1, 1.0, "g0")])
     assert "nan" not in picture
     assert picture.count("<circle") == 2
-
-
-def test_letters_never_run_out():
-    assert [letter(place) for place in (0, 25, 26, 4095)] == ["A", "Z", "AA", "FAN"]
 
 
 @pytest.mark.parametrize(

@@ -48,8 +48,7 @@ async def study_page(request: Request) -> Response:
 
 @lru_cache(maxsize=32)  # a result never changes
 def _told(plan: str, result: bytes) -> tuple[str, str]:
-    found = groups.Found.of(Plan.from_json(plan), result)
-    return groups.render(found), found.headline
+    return groups.render(Plan.from_json(plan), result)
 
 
 async def static_file(request: Request) -> Response:

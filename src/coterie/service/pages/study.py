@@ -8,11 +8,11 @@ from __future__ import annotations
 from html import escape
 from typing import Any, Final
 
+from coterie.centers.groups import listed
 from coterie.plan import Plan
 from coterie.plan.collection import Collection, written_duration, written_time
 from coterie.service.pages.assets import template
 from coterie.service.pages.shell import conditions, page, promise
-from coterie.show.words import listed
 
 REASONS: Final = {
     "malformed": "not of the plan’s form",
@@ -178,11 +178,11 @@ def forecast_words(found: dict[str, Any] | None) -> tuple[str, str]:
 
 _CHECK: Final = """<section>
 <h2>Check it</h2>
-<p>Whoever has the table can compute the centers again:
-<code>coterie verify manifest.json --table table.bin</code>.</p>
+<p>Whoever has the table can compute the whole result again:
+<code>coterie verify manifest.json --table table.bin --result result.json</code>.</p>
 <ul>
-<li><a href="result">result</a>: centers, shares, errors and cautions, as JSON</li>
-<li><a href="table" download="table.bin">table</a>: the sums of all reports, from which centers follow</li>
-<li><a href="manifest" download="manifest.json">manifest</a>: counts and digests of both, signed</li>
+<li><a href="result" download="result.json">result</a>: centers, shares, errors and cautions, as JSON</li>
+<li><a href="table" download="table.bin">table</a>: sums of all reports; from them the result follows</li>
+<li><a href="manifest" download="manifest.json">manifest</a>: figures, counts and digests, signed</li>
 </ul>
 </section>"""
