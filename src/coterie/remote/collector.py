@@ -333,6 +333,9 @@ class RemoteCollector:
         data = answer.read(MOST_ANSWER + 1)
         if len(data) > MOST_ANSWER:
             raise http.client.HTTPException("the answer is too large")
+        told = answer.headers.get("Content-Length", "")
+        if told.isascii() and told.isdigit() and len(data) < int(told):  # cut short: it is asked again
+            raise http.client.IncompleteRead(data, int(told) - len(data))
         after = answer.headers.get("Retry-After", "")
         return answer.status, data, float(after) if after.isascii() and after.isdigit() else None
 
