@@ -114,7 +114,7 @@ def true_groups(
 
     Those are the people nearest to its center; where no groups are told apart, the first is everybody.
     """
-    if result.supported:
+    if np.ptp(result.centers, axis=0).any():  # not everybody's mean over and over
         return own_means((points, np.ones(len(points))), result.centers)
     return np.tile(points.mean(axis=0), (len(result.centers), 1)), np.eye(len(result.centers))[0]
 

@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 from scipy.special import erf
 
-from coterie.centers.population import Cloud, into_ball
+from coterie.centers.population import Cloud
+from coterie.centers.solution import into_ball
 from coterie.centers.spreads import Spreads
 from coterie.oracles.rows import ViewRows
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from coterie.centers.answer import Answer, k_means
 from coterie.centers.blobs import BlobFit, Blobs
 from coterie.centers.population import Cloud, seen_parts
+from coterie.centers.solution import Weighted
 from coterie.oracles.rows import ViewRows
 
 ATOMS_EACH: Final = 400  # of a blob
@@ -41,8 +42,6 @@ _SPARE: Final = 2.0  # chi-square per number that one center of two wins; a spar
 _CLEARLY: Final = 5.0  # chi-square per fitted number of the subspace by which sure blobs beat the population
 _WITHIN: Final = 2.0  # deviations of chi-square by which sure blobs may miss the rows
 _KNOWN: Final = 0.09  # of the squared distance of centers from the mean: what sure blobs may be wrong
-
-Weighted = tuple[NDArray[np.float64], NDArray[np.float64]]  # points, (N, d), and their weights, (N,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,13 +37,12 @@ from coterie.centers.evidence import (
 from coterie.centers.population import (
     Cloud,
     fit_population,
-    into_ball,
     pooled,
     shrunk_mean,
     spread_beyond,
 )
-from coterie.centers.repeats import COVERAGE, Finder, Found, Told, Weighted
-from coterie.centers.solution import Interval, Solution, squared_distances
+from coterie.centers.repeats import COVERAGE, Finder, Found, Told
+from coterie.centers.solution import Interval, Solution, Weighted, into_ball, squared_distances
 from coterie.oracles.rows import ViewRows, everybody, mean_rest
 from coterie.wire.workers import on_all_cores
 

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.stats import chi2
 
+from coterie.centers.solution import into_ball
 from coterie.centers.spectrum import spectrum
 from coterie.oracles.rows import ViewRows, everybody, mean_rest
 from coterie.wire.workers import on_all_cores
@@ -325,13 +326,6 @@ def shrunk_mean(views: Sequence[ViewRows]) -> NDArray[np.float64]:
     factor = max(0.0, 1 - len(mean) * deviation**2 / max(float(mean @ mean), 1e-12))
     shrunk: NDArray[np.float64] = into_ball((factor * mean)[None])[0]
     return shrunk
-
-
-def into_ball(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Move points outside the unit ball to its surface: (n, d) -> (n, d)."""
-    lengths = np.sqrt(np.einsum("ij,ij->i", points, points))
-    inside: NDArray[np.float64] = points / np.maximum(1.0, lengths)[:, None]
-    return inside
 
 
 def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:

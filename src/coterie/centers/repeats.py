@@ -25,8 +25,15 @@ from numpy.typing import NDArray
 
 from coterie.centers.answer import Answer, k_means
 from coterie.centers.blobs import Blobs
-from coterie.centers.population import Cloud, into_ball
-from coterie.centers.solution import Choice, Interval, squared_distances, with_equal_points
+from coterie.centers.population import Cloud
+from coterie.centers.solution import (
+    Choice,
+    Interval,
+    Weighted,
+    into_ball,
+    squared_distances,
+    with_equal_points,
+)
 from coterie.oracles.rows import ViewRows
 from coterie.wire.workers import on_all_cores
 
@@ -45,8 +52,6 @@ _LITTLE: Final = 0.02  # of people's spread: less is not worth a group
 _LEAST_SHARE: Final = 0.01  # of a group, where it scales an error
 _CHOICE_STARTS: Final = 3  # of k-means for each other number of groups
 
-Weighted = tuple[NDArray[np.float64], NDArray[np.float64]]  # points, (N, d), and their weights, (N,)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
@@ -57,7 +62,7 @@ class Found:
     basis: NDArray[np.float64]  # (d, r): the subspace that stands clear of the noise
     hidden: float  # mean square distance of a group's mean from its center that noise can hide outside it
     scatter: float  # mean square distance of people from the answer's points
-    sure: bool = False  # beyond doubt better than one group
+    sure: bool = False  # beyond doubt round, or cells half of which stand clear: rows left out are not asked
     peak: float = 0.0  # deviations by which the rows ask for one more group
     spare: tuple[int, int] | None = None  # two groups that one would explain as well
     blobs: Blobs | None = None  # round groups that were found beyond doubt

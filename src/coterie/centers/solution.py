@@ -26,6 +26,9 @@ _CLEAR: Final = 2.0  # standard deviations by which a part's weight must stand o
 _LITTLE: Final = 0.5  # of the radius: noise of the centers from which on the paper's protocols say little
 
 
+Weighted = tuple[NDArray[np.float64], NDArray[np.float64]]  # points, (N, d), and their weights, (N,)
+
+
 class Interval(NamedTuple):
     """A figure, and the range that holds the true one at the result's rate; NaN where none is stated."""
 

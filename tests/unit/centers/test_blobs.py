@@ -7,7 +7,8 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from coterie.centers.blobs import BlobFit, Blobs, _conjugate_gradients, search
-from coterie.centers.population import Cloud, into_ball
+from coterie.centers.population import Cloud
+from coterie.centers.solution import into_ball
 from coterie.centers.spreads import Spreads
 
 DIMENSION = 24

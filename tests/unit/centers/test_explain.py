@@ -14,8 +14,9 @@ from coterie.centers.blobs import BlobFit, search
 from coterie.centers.doubts import doubts
 from coterie.centers.evidence import Evidence, Parts, combined, weigh
 from coterie.centers.explain import _alternatives, explain, find_groups, one_group, stand_clear
-from coterie.centers.population import fit_population, into_ball
+from coterie.centers.population import fit_population
 from coterie.centers.repeats import Found, own_means, pairs_in_doubt
+from coterie.centers.solution import into_ball
 from coterie.geometry.spread import spread_points
 from coterie.plan.codeword_design import spread_offsets
 from coterie.plan.views import Halfspaces, Net
