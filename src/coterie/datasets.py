@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from coterie.errors import PointError
-from coterie.plain.checks import checked_integer, checked_real
-from coterie.plan.public import MAX_CLUSTERS, MAX_DIMENSION, MAX_USERS
+from coterie.plain.checks import MOST_PEOPLE, checked_integer, checked_real
+from coterie.plan.public import MAX_CLUSTERS, MAX_DIMENSION
 
 RandomState = int | np.random.Generator | None
 
@@ -68,7 +68,7 @@ def gaussian_mixture(
     """
     dimension = checked_integer("dimension", dimension, 1, MAX_DIMENSION)
     clusters = checked_integer("clusters", clusters, 1, MAX_CLUSTERS)
-    n = checked_integer("n", n, clusters, MAX_USERS)
+    n = checked_integer("n", n, clusters, MOST_PEOPLE)
     separation = checked_real("separation", separation, 1.0, 1e12)
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise PointError(f"dtype must be float32 or float64, got {np.dtype(dtype)}")
@@ -151,7 +151,7 @@ def resample_to_users(points: NDArray[Any], n: int, random_state: RandomState = 
     >>> resample_to_users(iris()[0], 1000, random_state=0).shape
     (1000, 4)
     """
-    n = checked_integer("n", n, 1, MAX_USERS)
+    n = checked_integer("n", n, 1, MOST_PEOPLE)
     if points.ndim != 2 or not len(points):
         raise PointError(f"points must have shape (m, d) with m >= 1, got shape {points.shape}")
     drawn: NDArray[Any] = points[np.random.default_rng(random_state).integers(len(points), size=n)]

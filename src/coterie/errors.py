@@ -12,10 +12,16 @@
     ├── SettingError       (ValueError)    a setting of a call or of the environment does not exist
     ├── PolicyError        (ValueError)    a plan asks for more than the owner of the device allows
     ├── LedgerError                        the device's memory of its answer is unusable
+    ├── StoreError                         a store cannot do what was asked of it, or is not whole
+    │   ├── UnknownPlanError  (KeyError)   it holds no plan of this id
+    │   ├── StudyClosedError               nothing more is taken in or withdrawn
+    │   ├── StoreFullError                 its disk is full
+    │   └── StoreUnavailableError          it cannot be reached, or its disk failed
+    ├── CollectorError                     a collector refused, or could not be reached
+    ├── RequestError                       a request to a service; `service.problems.Problem` is its answer
+    ├── ManifestError                      a manifest is not whole, not signed, or does not fit
+    ├── BrokenLawError                     an encoder does not draw or write what its plan says
     └── MissingExtraError  (ImportError)   an optional dependency is not installed
-
-Rooms above have errors of their own that hang on it, too: `store.StoreError`, `remote.CollectorError`, and of
-the service `ManifestError` and `Problem`, which is an HTTP answer.
 
 A message says what was wrong, where, what was expected and what to do. It never contains a person's value
 or anything computed from one: messages end up in logs, and logs are not private.
@@ -99,6 +105,57 @@ class PolicyError(CoterieError, ValueError):
 
 class LedgerError(CoterieError):
     """The device's memory of its answer is unusable; no second report was made."""
+
+
+class StoreError(CoterieError):
+    """A store cannot do what was asked of it, or is not whole."""
+
+
+class UnknownPlanError(StoreError, KeyError):
+    """The store holds no plan of this id."""
+
+    __str__ = Exception.__str__
+
+
+class StudyClosedError(StoreError):
+    """The study is closed: nothing more is taken in or withdrawn."""
+
+
+class StoreFullError(StoreError):
+    """The disk is full. Nothing that was accepted before is lost, nothing of this request was taken in."""
+
+
+class StoreUnavailableError(StoreError):
+    """The store cannot be reached, or its disk failed. What was acknowledged is kept; ask again later."""
+
+
+class CollectorError(CoterieError):
+    """A collector refused, or could not be reached.
+
+    Attributes
+    ----------
+    status : int or None
+        The HTTP status; None where there was no answer.
+    kind : str
+        What is wrong, as `unknown-plan`: the last part of the problem's type. Empty where none was given.
+    """
+
+    def __init__(self, words: str, status: int | None = None, kind: str = "") -> None:
+        super().__init__(words)
+        self.status = status
+        self.kind = kind
+
+
+class RequestError(CoterieError):
+    """A request to a service is not one that can be answered as it was asked."""
+
+
+class ManifestError(CoterieError):
+    """A manifest is not whole, not signed, or does not fit its table or its result."""
+
+
+class BrokenLawError(CoterieError):
+    """An encoder does not draw, or does not write, what its plan says."""
 
 
 class MissingExtraError(CoterieError, ImportError):

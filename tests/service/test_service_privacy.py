@@ -192,5 +192,13 @@ def test_the_token_is_compared_in_constant_time(monkeypatch):
     for given in ("", "x", TOKEN[:-1], TOKEN, TOKEN * 50):
         assert is_operator(TOKEN, f"Bearer {given}") == (given == TOKEN)
     assert compared == [(32, 32)] * 5  # digests: of one length, whatever was given
-    assert not is_operator(TOKEN, TOKEN)
     assert KEY
+
+
+@pytest.mark.parametrize(
+    "header", [TOKEN, f" {TOKEN}", f"Basic {TOKEN}", f"Bearer: {TOKEN}", f"Digest {TOKEN}"]
+)
+def test_the_token_is_taken_under_its_own_scheme_only(header):
+    """What a proxy or a browser sends under another scheme was not meant for the operator's routes."""
+    assert not is_operator(TOKEN, header)
+    assert is_operator(TOKEN, f"bearer  {TOKEN} ")

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.audit.result import Check
-from coterie.errors import CoterieError
+from coterie.errors import BrokenLawError
 from coterie.plan import Plan
 from coterie.plan.codeword import CodewordParameters
 from coterie.plan.lsh_tree import LshTreeParameters
@@ -37,10 +37,6 @@ from coterie.wire.layout import ID_BYTES
 COMBINATIONS: Final = 64  # random combinations of places that are tried besides
 
 Encode = Callable[[NDArray[np.float64], NDArray[np.uint8], Any], NDArray[np.uint8]]
-
-
-class BrokenLawError(CoterieError):
-    """An encoder does not draw, or does not write, what its plan says."""
 
 
 @dataclass(frozen=True, slots=True)

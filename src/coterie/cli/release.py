@@ -10,7 +10,8 @@ import typer
 
 from coterie.cli.invite import operator_token_of
 from coterie.cli.screen import Json, print_json, say
-from coterie.remote.collector import CollectorError, RemoteCollector
+from coterie.errors import CollectorError
+from coterie.remote.collector import RemoteCollector
 from coterie.service.keys import TOKEN_VARIABLE
 
 _LOOK_SECONDS = 0.25

@@ -21,10 +21,8 @@ from coterie.coins import SimulationCoins
 from coterie.engines.play import engine
 from coterie.errors import PlanError, PointError, SettingError
 from coterie.geometry.ball import as_points
-from coterie.plain.checks import checked_integer
+from coterie.plain.checks import MOST_PEOPLE, checked_integer
 from coterie.plan import Plan
-
-MOST_PEOPLE: Final = 1 << 40
 
 _PARTITION: Final = 1 << 18  # people encoded at a time; part of what a seed means, so it never changes
 _LAWS: Final = ("codeword",)  # protocols

@@ -37,15 +37,13 @@ from coterie.engines.base import Counted
 from coterie.engines.inline import Inline
 from coterie.engines.pieces import Piece, batches_of, pieces_of
 from coterie.errors import (
-    AggregateError,
     CoterieError,
-    FileError,
     MissingExtraError,
     ReportError,
     SettingError,
 )
 from coterie.plan import Plan
-from coterie.store import StoreError, StoreUnavailableError, Study, open_store
+from coterie.store import Study, open_store
 from coterie.wire.forms import report_form
 
 if TYPE_CHECKING:
@@ -59,12 +57,6 @@ PART_REPORTS: Final = 1 << 21  # that a part should have
 _ROWS_PER_BATCH: Final = 64  # of up to a mebibyte each, from the JVM to Python
 _SENT_BYTES: Final = 1 << 28  # of reports in memory that are sent to the cluster at a time
 _TROUBLE_LINE: Final = re.compile(r"coterie-trouble (\[.*\])")
-_KINDS: Final[dict[str, type[CoterieError]]] = {
-    kind.__name__: kind
-    for kind in (
-        *(AggregateError, FileError, MissingExtraError, ReportError, StoreError, StoreUnavailableError),
-    )
-}
 
 
 class Spark(Inline):
@@ -377,7 +369,8 @@ def _known(error: BaseException) -> CoterieError | None:
     found = _TROUBLE_LINE.search(str(error))
     if found is None:
         return None
-    with contextlib.suppress(ValueError, TypeError, KeyError):
-        kind, *words = json.loads(found[1])
-        return _KINDS[kind](*words)
+    with contextlib.suppress(ValueError, TypeError, AttributeError):
+        name, *words = json.loads(found[1])
+        kind = getattr(sys.modules[CoterieError.__module__], name)
+        return kind(*words) if issubclass(kind, CoterieError) else None
     return None

@@ -16,6 +16,7 @@ from coterie.plain.canonical import shown
 
 MIN_DELTA: Final = 1e-30
 MAX_DELTA: Final = 1e-2
+MOST_PEOPLE: Final = 1 << 40  # of a study, a batch or a simulation
 
 
 def checked_integer(where: str, value: object, low: int, high: int) -> int:

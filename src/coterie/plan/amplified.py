@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from coterie.errors import PlanError
-from coterie.plain.checks import checked_integer, checked_real
+from coterie.plain.checks import MOST_PEOPLE, checked_integer, checked_real
 from coterie.plan.base import Facts
 from coterie.plan.codeword import CodewordParameters
 from coterie.privacy import MAX_EPSILON, Guarantee
-from coterie.privacy.amplification import MAX_BATCH, amplified_delta, amplified_epsilon
+from coterie.privacy.amplification import amplified_delta, amplified_epsilon
 from coterie.privacy.guarantee import CONDITIONS, SHUFFLE_CONDITIONS
 
 KEPT_REPORT: Final = (
@@ -51,7 +51,7 @@ class AmplifiedParameters(CodewordParameters):
         CodewordParameters.__post_init__(self)
         self._set(
             local_epsilon=checked_real("local_epsilon", self.local_epsilon, 0.0, MAX_EPSILON),
-            minimum_batch=checked_integer("minimum_batch", self.minimum_batch, 1, MAX_BATCH),
+            minimum_batch=checked_integer("minimum_batch", self.minimum_batch, 1, MOST_PEOPLE),
         )
 
     @property

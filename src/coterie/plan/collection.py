@@ -18,11 +18,10 @@ from typing import Any, Final, Self
 
 from coterie.errors import PlanError
 from coterie.plain.canonical import shown
-from coterie.plain.checks import checked_fields, checked_integer
+from coterie.plain.checks import MOST_PEOPLE, checked_fields, checked_integer
 
 LATEST: Final = 253402300799  # the last second of the year 9999
 LONGEST: Final = 1 << 32  # seconds of a precision or a retention: 136 years
-MAX_USERS: Final = 1 << 40
 
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _DURATION: Final = re.compile(r"([0-9]{1,12})([smhdw]?)")
@@ -61,7 +60,7 @@ class Collection:
         precision = checked_integer("collection.time_precision", self.time_precision, 1, LONGEST)
         clean: dict[str, int | None] = {
             "time_precision": precision,
-            "minimum": checked_integer("collection.minimum", self.minimum, 1, MAX_USERS),
+            "minimum": checked_integer("collection.minimum", self.minimum, 1, MOST_PEOPLE),
             "retention": _checked_or_none("retention", self.retention, LONGEST),
         }
         for name in ("opens", "closes"):

@@ -36,10 +36,9 @@ from typing import Final
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import EXTRA_COORDINATES
-from coterie.plain.checks import checked_choice, checked_real
+from coterie.plain.checks import MOST_PEOPLE, checked_choice, checked_real
 from coterie.plan.base import Parameters
 from coterie.plan.codeword import CodewordParameters
-from coterie.plan.public import MAX_USERS
 from coterie.plan.vector_sums import VectorSumParameters
 from coterie.plan.views import Halfspaces
 from coterie.privacy import MAX_EPSILON
@@ -330,7 +329,7 @@ def _found_by_rows(channel: Channel, within: float, c: Constants) -> float:
 
 
 def people_needed(at: Callable[[int], Expectation], good: Callable[[Expectation], bool]) -> int | None:
-    """Return the fewest people for whom a forecast is good; None where `MAX_USERS` are too few.
+    """Return the fewest people for whom a forecast is good; None where `MOST_PEOPLE` are too few.
 
     Parameters
     ----------
@@ -347,9 +346,9 @@ def people_needed(at: Callable[[int], Expectation], good: Callable[[Expectation]
     >>> at(needed).recovered >= 0.9 > at(needed - 1).recovered
     True
     """
-    if not good(at(MAX_USERS)):
+    if not good(at(MOST_PEOPLE)):
         return None
-    low, high = 0, MAX_USERS
+    low, high = 0, MOST_PEOPLE
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if good(at(middle)) else (middle, high)

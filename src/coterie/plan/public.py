@@ -9,13 +9,12 @@ from typing import Any, Final
 
 from coterie.errors import PlanError
 from coterie.plain.canonical import SAFE_INTEGER, shown
-from coterie.plain.checks import checked_choice, checked_integer, checked_list, checked_real
+from coterie.plain.checks import MOST_PEOPLE, checked_choice, checked_integer, checked_list, checked_real
 from coterie.plan.protocols import protocols
 from coterie.privacy import MAX_EPSILON, MODELS
 
 MAX_DIMENSION: Final = 3000
 MAX_CLUSTERS: Final = 4096
-MAX_USERS: Final = 1 << 40
 IDS: Final = ("random", "token")  # drawn on the device, or following from a token that the collector issued
 MAX_AFTER: Final = 64  # plans whose results went into one
 
@@ -42,7 +41,7 @@ def checked_public_part(
 ) -> dict[str, Any]:
     """Return the fields that every protocol shares, clean, or raise PlanError."""
     dimension = checked_integer("dimension", dimension, 1, MAX_DIMENSION)
-    users = checked_integer("expected_users", expected_users, 1, MAX_USERS)
+    users = checked_integer("expected_users", expected_users, 1, MOST_PEOPLE)
     clusters = checked_integer("clusters", clusters, 1, MAX_CLUSTERS)
     if clusters > users:
         raise PlanError(f"clusters ({clusters}) must not exceed expected_users ({users})")

@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from coterie.plain.checks import checked_integer
+from coterie.plain.checks import MOST_PEOPLE, checked_integer
 from coterie.plan.base import TOKEN_BYTES, Facts, Parameters
-from coterie.plan.public import MAX_USERS
 from coterie.privacy import Guarantee, Spending
 from coterie.privacy.guarantee import DECLARED_FEATURES, FOLLOWED_BALL, PUBLIC_BALL, SAMPLED_FEATURES
 
@@ -68,7 +67,7 @@ class Questions:
         planned hide each other less: the planned promise must not be claimed for them. Several batches do
         not add up: people are hidden in their own.
         """
-        people = checked_integer("people", people, 1, 1 << 40)
+        people = checked_integer("people", people, 1, MOST_PEOPLE)
         return self._about_the_ball(self.parameters.guarantee(self.facts, people))
 
     def expected(self, n: int | None = None, kind: str | Kind = "separated") -> Expectation:
@@ -97,7 +96,7 @@ class Questions:
         from coterie.plan.forecast import channel_of, expect
 
         facts = self.facts
-        people = facts.expected_users if n is None else checked_integer("n", n, 1, MAX_USERS)
+        people = facts.expected_users if n is None else checked_integer("n", n, 1, MOST_PEOPLE)
         table = channel_of(
             self.parameters,
             protocol=self.protocol,

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE_SQUARED
-from coterie.plain.checks import checked_choice, checked_integer
+from coterie.plain.checks import MOST_PEOPLE, checked_choice, checked_integer
 from coterie.plan.base import Facts, Parameters
 from coterie.privacy import Guarantee
 from coterie.privacy.guarantee import CONDITIONS, SHUFFLE_CONDITIONS
@@ -125,8 +125,8 @@ class ShareParameters(Parameters):
             "coordinates": (1 + self.extra_coordinates, 1 << 12),
             "grid_bits": (1, MAX_GRID_BITS),
             "noise_parts": (1, SCALE_PARTS << 24),
-            "minimum_batch": (1, 1 << 40),
-            "group": (1, 1 << 40),
+            "minimum_batch": (1, MOST_PEOPLE),
+            "group": (1, MOST_PEOPLE),
             "modulus": (0, MAX_MODULUS),
             "shares": (0, 1 << 10),
         }

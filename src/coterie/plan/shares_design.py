@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Any, Final, TypeVar
 
 from coterie.errors import PlanError
-from coterie.plain.checks import checked_integer
+from coterie.plain.checks import MOST_PEOPLE, checked_integer
 from coterie.plan.base import Facts
 from coterie.plan.shares import SCALE_PARTS, SMALLEST_LOCAL_SCALE, ShareParameters
 from coterie.privacy.renyi import least_scale
@@ -37,7 +37,7 @@ def smallest_batch(facts: Facts, minimum_batch: int | None) -> int:
     """Return the fewest people to be released together, nine tenths of the expected ones where None."""
     if minimum_batch is None:
         return max(1, facts.expected_users - facts.expected_users // DROP_OUTS)
-    batch = checked_integer("minimum_batch", minimum_batch, 1, 1 << 40)
+    batch = checked_integer("minimum_batch", minimum_batch, 1, MOST_PEOPLE)
     if batch > facts.expected_users:
         raise PlanError(f"minimum_batch must be in [1, expected_users = {facts.expected_users}], got {batch}")
     return batch

@@ -23,16 +23,14 @@ that tells who sent them; each report enters one batch. People who collude with 
 from __future__ import annotations
 
 import math
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import PlanError, bringing
+from coterie.plain.checks import MOST_PEOPLE
 from coterie.privacy.clones import MARGIN, Tail, least_epsilon, mean_delta, window
 from coterie.privacy.odds import MAX_EPSILON
-
-MAX_BATCH: Final = 1 << 40
 
 
 def amplified_delta(epsilon: float, local_epsilon: float, users: int, *, target: float = 1e-9) -> float:
@@ -140,7 +138,7 @@ def least_users(epsilon: float, delta: float, local_epsilon: float) -> int:
     low, high = 0, 1
     while amplified_delta(epsilon, local_epsilon, high, target=delta) > delta:
         low, high = high, 2 * high
-        if high > MAX_BATCH:
+        if high > MOST_PEOPLE:
             raise PlanError(
                 f"no batch below 2^40 makes reports of local epsilon {local_epsilon:g} "
                 f"({epsilon:g}, {delta:g})-private"
@@ -175,7 +173,7 @@ def _binomial_tails(trials: int, chance: float) -> tuple[Tail, Tail]:
 def _check(local_epsilon: float, users: int) -> None:
     if not 0 < local_epsilon <= MAX_EPSILON:
         raise PlanError(f"local epsilon must be in (0, {MAX_EPSILON:g}], got {local_epsilon!r}")
-    if not 1 <= users <= MAX_BATCH:
+    if not 1 <= users <= MOST_PEOPLE:
         raise PlanError(f"a batch has 1 to 2^40 reports, got {users}")
 
 

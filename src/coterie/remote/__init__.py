@@ -3,7 +3,8 @@
 Needs nothing but Python's standard library beside the plan and the wire.
 """
 
-from coterie.remote.collector import CollectorError, Failure, RemoteCollector, Sent
+from coterie.errors import CollectorError
+from coterie.remote.collector import Failure, RemoteCollector, Sent
 from coterie.remote.receipt import Receipt
 
 __all__ = ["CollectorError", "Failure", "Receipt", "RemoteCollector", "Sent"]

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Final, Self
 
-from coterie.errors import CoterieError, PlanError
+from coterie.errors import CollectorError, PlanError
 from coterie.plain.canonical import shown
 from coterie.plan import Plan
 from coterie.remote.receipt import Receipt
@@ -36,23 +36,6 @@ _REPORTS: Final = "application/vnd.coterie.reports"
 _FIRST_PAUSE: Final = 0.25  # seconds
 _LONGEST_PAUSE: Final = 30.0
 _IN_ONE_HUNDREDTHS: Final = 100
-
-
-class CollectorError(CoterieError):
-    """A collector refused, or could not be reached.
-
-    Attributes
-    ----------
-    status : int or None
-        The HTTP status; None where there was no answer.
-    kind : str
-        What is wrong, as `unknown-plan`: the last part of the problem's type. Empty where none was given.
-    """
-
-    def __init__(self, words: str, status: int | None = None, kind: str = "") -> None:
-        super().__init__(words)
-        self.status = status
-        self.kind = kind
 
 
 @dataclass(frozen=True, slots=True)

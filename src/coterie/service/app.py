@@ -18,13 +18,13 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from coterie.errors import StoreError
 from coterie.service.collector import Collector
 from coterie.service.endpoints import NO_STORE, ROUTES
 from coterie.service.problems import MEDIA_TYPE as PROBLEM_TYPE
 from coterie.service.problems import Problem
 from coterie.service.shuffler import ROUTES as SHUFFLER_ROUTES
 from coterie.service.writer import problem_of
-from coterie.store import StoreError
 
 
 def create_app(collector: Collector, routes: Sequence[BaseRoute] = ()) -> ASGIApp:

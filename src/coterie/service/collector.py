@@ -14,7 +14,6 @@ from typing import Any, ClassVar, ParamSpec, TypeVar
 from starlette.requests import Request
 
 from coterie.plan import Plan
-from coterie.service.batches import Tally
 from coterie.service.keys import is_operator
 from coterie.service.metrics import Metrics
 from coterie.service.problems import Problem
@@ -78,7 +77,6 @@ class Collector:
         self.threads = ThreadPoolExecutor(4, "coterie-store")
         self.studies = Studies(store, self.threads, self.model)
         self.shufflers = tuple(shufflers)
-        self.tally = Tally(store)
         self.writer = Writer(
             store, self.metrics, most_waiting=most_waiting, most_reports=most_reports, clock=clock
         )
@@ -156,4 +154,4 @@ class Collector:
         study = self.store.study(plan_id)
         if study.plan.model == self.model:
             return study
-        return replace(study, counts=replace(study.counts, counted=self.tally.people(study)))
+        return replace(study, counts=replace(study.counts, counted=self.results.tally.people(study)))

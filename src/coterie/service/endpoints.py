@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from coterie.errors import PlanError
+from coterie.errors import PlanError, StoreError
 from coterie.plain.canonical import MAX_BYTES, parse_object
 from coterie.plain.checks import checked_fields, checked_integer
 from coterie.plan import Plan
@@ -29,7 +29,6 @@ from coterie.service.problems import Problem
 from coterie.service.results import Outcome
 from coterie.service.status import status_document
 from coterie.service.studies import Known
-from coterie.store import StoreError
 from coterie.wire.layout import TOKEN_BYTES
 from coterie.wire.shuffled_file import MEDIA_TYPE as BATCH_TYPE
 from coterie.wire.shuffled_file import is_put_by

@@ -21,7 +21,7 @@ from importlib.metadata import version
 from typing import Any, Final
 
 from coterie import __version__
-from coterie.errors import CoterieError
+from coterie.errors import ManifestError
 from coterie.plain.canonical import canonical_bytes, parse_object, shown
 from coterie.plain.checks import checked_fields
 from coterie.plan import Plan
@@ -38,10 +38,6 @@ _COMMON: Final = (
     *("public_key", "signature"),
 )
 _FIELDS: Final = {EARLIER: (*_COMMON, "centers"), VERSION: (*_COMMON, "stated")}
-
-
-class ManifestError(CoterieError):
-    """A manifest is not whole, not signed, or does not fit its table or its result."""
 
 
 def decoding_seed(plan: Plan) -> int:

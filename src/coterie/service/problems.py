@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from coterie.errors import CoterieError
+from coterie.errors import RequestError
 
 MEDIA_TYPE: Final = "application/problem+json"
 URN: Final = "urn:coterie:problem:"
@@ -46,7 +46,7 @@ KINDS: Final[dict[str, tuple[int, str]]] = {
 }
 
 
-class Problem(CoterieError):  # noqa: N818  # RFC 9457's word
+class Problem(RequestError):  # noqa: N818  # RFC 9457's word
     """What is wrong with a request, for its sender.
 
     Parameters

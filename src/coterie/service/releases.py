@@ -21,12 +21,12 @@ from functools import partial
 from typing import Any, Final
 
 from coterie.collect.shuffler import batch_bytes
-from coterie.errors import ReportError
+from coterie.errors import CollectorError, ReportError, StoreError
 from coterie.plan import Plan
-from coterie.remote.collector import CollectorError, RemoteCollector, pauses_between
+from coterie.remote.collector import RemoteCollector, pauses_between
 from coterie.service.metrics import Metrics
 from coterie.service.problems import Problem
-from coterie.store import Store, StoreError, StudyState
+from coterie.store import Store, StudyState
 
 log = logging.getLogger("coterie.service")
 

@@ -15,10 +15,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from coterie.aggregate import Aggregate
 from coterie.errors import DecodeError
 from coterie.plain.canonical import canonical_bytes
-from coterie.service.batches import messages
+from coterie.service.batches import Tally, messages
 from coterie.service.decoder import Decoder
 from coterie.service.manifest import make_manifest
 from coterie.service.problems import Problem
@@ -63,6 +62,7 @@ class Results:
         timeout: float,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        self.tally = Tally(store)
         self._store = store
         self._key = key
         self._timeout = timeout
@@ -114,26 +114,21 @@ class Results:
             raise Problem("deleted", "they were deleted, as the plan says, before the study was decoded")
         closed = self.close(known)  # again: where a crash came between closing and noting when
         counts = self._store.compact(plan.id)
-        if plan.model == "local":  # how many people batches are of, the table tells
-            self._check_minimum(known, counts.counted)
-        try:
-            result, table = self._decoder.run(plan, messages(self._store, plan), self._timeout)
-        except DecodeError as error:
-            raise Problem("undecodable", str(error)) from None
-        people = Aggregate.from_bytes(table, plan).count
-        self._check_minimum(known, people)
-        table = self._store.put_document(plan.id, TABLE, table)
-        result = self._store.put_document(plan.id, RESULT, result)
-        told: dict[str, Any] = {**asdict(counts), "counted": people}
-        manifest = make_manifest(plan, table, result, told, closed, self._key)
-        return Outcome(table, result, self._store.put_document(plan.id, MANIFEST, manifest))
-
-    def _check_minimum(self, known: Known, people: int) -> None:
+        people = counts.counted if plan.model == "local" else self.tally.people(study)
         if people < known.collection.minimum:
             raise Problem(
                 "too-few",
                 f"the plan wants {known.collection.minimum} people before it is decoded; fewer answered",
             )
+        try:
+            result, table = self._decoder.run(plan, messages(self._store, plan), self._timeout)
+        except DecodeError as error:
+            raise Problem("undecodable", str(error)) from None
+        table = self._store.put_document(plan.id, TABLE, table)
+        result = self._store.put_document(plan.id, RESULT, result)
+        told: dict[str, Any] = {**asdict(counts), "counted": people}
+        manifest = make_manifest(plan, table, result, told, closed, self._key)
+        return Outcome(table, result, self._store.put_document(plan.id, MANIFEST, manifest))
 
     def delete(self, known: Known) -> None:
         """Delete the reports of a closed study; a study that can be decoded is, first."""

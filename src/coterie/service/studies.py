@@ -9,10 +9,11 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Final
 
+from coterie.errors import UnknownPlanError
 from coterie.plan import Plan
 from coterie.plan.collection import Collection
 from coterie.service.problems import Problem
-from coterie.store import Store, Study, UnknownPlanError
+from coterie.store import Store, Study
 from coterie.wire.forms import Form, report_form
 from coterie.wire.layout import TOKEN_BYTES
 from coterie.wire.shuffled_file import MOST_BATCH, bytes_per_person

@@ -35,16 +35,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
+from coterie.errors import ManifestError
 from coterie.plain.canonical import shown
 from coterie.service.decoder import result_document
-from coterie.service.manifest import (
-    EARLIER,
-    IN_WORDS,
-    ManifestError,
-    decoding_seed,
-    environment,
-    read_manifest,
-)
+from coterie.service.manifest import EARLIER, IN_WORDS, decoding_seed, environment, read_manifest
 
 if TYPE_CHECKING:
     from coterie.centers import Result

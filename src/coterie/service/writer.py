@@ -18,10 +18,17 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.errors import (
+    StoreError,
+    StoreFullError,
+    StoreUnavailableError,
+    StudyClosedError,
+    UnknownPlanError,
+)
 from coterie.service.metrics import Metrics
 from coterie.service.problems import Problem, busy
 from coterie.service.studies import REASONS, Known
-from coterie.store import Store, StoreError, StudyClosedError
+from coterie.store import Store
 from coterie.wire.layout import ID_BYTES, TOKEN_BYTES, as_rows
 from coterie.wire.tokens import token_id, token_mark
 
@@ -251,8 +258,6 @@ class Writer:
 
 def problem_of(error: BaseException) -> Problem:
     """Return what a sender is told when the store did not take a request."""
-    from coterie.store import StoreFullError, StoreUnavailableError, UnknownPlanError
-
     if isinstance(error, Problem):
         return error
     if isinstance(error, StoreFullError):

@@ -5,18 +5,14 @@ chooses by the address. A store holds the public plans, people's reports, and wh
 bytes and ids; it cannot decode.
 """
 
-from coterie.store.base import (
-    Batch,
-    Counts,
-    Store,
+from coterie.errors import (
     StoreError,
     StoreFullError,
     StoreUnavailableError,
-    Study,
     StudyClosedError,
-    StudyState,
     UnknownPlanError,
 )
+from coterie.store.base import Batch, Counts, Store, Study, StudyState
 from coterie.store.open import open_store
 
 __all__ = [

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.errors import CoterieError
+from coterie.errors import StoreError
 from coterie.plan import Plan
 from coterie.wire.layout import ID_BYTES
 
@@ -43,28 +43,6 @@ MARK_BYTES: Final = 32  # of a token's mark
 MOST_BATCH_BYTES: Final = 1 << 32  # of the reports of one batch
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-
-
-class StoreError(CoterieError):
-    """A store cannot do what was asked of it, or is not whole."""
-
-
-class UnknownPlanError(StoreError, KeyError):
-    """The store holds no plan of this id."""
-
-    __str__ = Exception.__str__
-
-
-class StudyClosedError(StoreError):
-    """The study is closed: nothing more is taken in or withdrawn."""
-
-
-class StoreFullError(StoreError):
-    """The disk is full. Nothing that was accepted before is lost, nothing of this request was taken in."""
-
-
-class StoreUnavailableError(StoreError):
-    """The store cannot be reached, or its disk failed. What was acknowledged is kept; ask again later."""
 
 
 class StudyState(enum.StrEnum):

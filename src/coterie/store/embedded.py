@@ -33,18 +33,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.errors import FileError
+from coterie.errors import FileError, StoreError, StudyClosedError, UnknownPlanError
 from coterie.plain.files import sync_folder
 from coterie.plan import Plan
 from coterie.store.base import (
     Batch,
     Counts,
     Store,
-    StoreError,
     Study,
-    StudyClosedError,
     StudyState,
-    UnknownPlanError,
     check_deletable,
     check_digest,
     checked_ids,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from coterie.store.base import Store, StoreError
+from coterie.errors import StoreError
+from coterie.store.base import Store
 
 
 def open_store(address: str | os.PathLike[str], *, make: bool = True) -> Store:

@@ -19,9 +19,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.errors import MissingExtraError
+from coterie.errors import MissingExtraError, StoreUnavailableError
 from coterie.plan import Plan
-from coterie.store.base import StoreUnavailableError, Study
+from coterie.store.base import Study
 from coterie.store.parquet import SortedFile, read_sorted
 from coterie.wire.layout import as_rows
 

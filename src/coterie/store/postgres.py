@@ -27,18 +27,20 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.errors import MissingExtraError
+from coterie.errors import (
+    MissingExtraError,
+    StoreError,
+    StoreFullError,
+    StoreUnavailableError,
+    StudyClosedError,
+    UnknownPlanError,
+)
 from coterie.plan import Plan
 from coterie.store.base import (
     Batch,
     Counts,
     Store,
-    StoreError,
-    StoreFullError,
-    StoreUnavailableError,
     Study,
-    StudyClosedError,
-    UnknownPlanError,
     check_digest,
     checked_ids,
     checked_marks,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from coterie.store.base import StoreError
+from coterie.errors import StoreError
 
 if TYPE_CHECKING:
     from psycopg import Connection

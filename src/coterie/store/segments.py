@@ -24,9 +24,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from coterie.errors import FileError
+from coterie.errors import FileError, StoreFullError, StoreUnavailableError
 from coterie.plain.files import replacing, sync_folder
-from coterie.store.base import StoreFullError, StoreUnavailableError
 
 MAGIC: Final = b"COTERIE-SEGMENT\n"
 VERSION: Final = 1

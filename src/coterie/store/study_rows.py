@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.errors import StoreError, StudyClosedError
 from coterie.plan import Plan
 from coterie.store.base import (
     MARK_BYTES,
     Batch,
     Counts,
-    StoreError,
     Study,
-    StudyClosedError,
     StudyState,
     check_deletable,
     check_digest,
