@@ -14,7 +14,7 @@
 Every measurement has a process of its own (`benchmarks/scale_steps.py`, `benchmarks/peer_steps.py`): time,
 CPU time of all threads, peak memory. On a busy machine only CPU time means something. The file keeps what it
 has: each part can be run alone and replaces its own figures. Prints tables, fitted exponents and bars, and
-draws docs/images/scale.svg and .png.
+draws docs/images/scale.svg.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from benchmarks.reproduction.figures import pyplot, save_figure
 from coterie.wire.report_file import HEADER
 
 RESULTS = harness.RESULTS / "scale.json"
-PICTURE = Path(__file__).parents[1] / "docs" / "images" / "scale"
+PICTURE = Path(__file__).parents[1] / "docs" / "images" / "scale.svg"
 PARTS = ("sizes", "shapes", "fits", "hot", "peers")
 STREAMED = ("deduplicate", "partitions", "aggregate", "parallel")
 BILLION = 10**9
@@ -414,8 +414,8 @@ def _raised(n: int) -> str:
     return str(round(math.log10(n))).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
-def draw(document: Figures, stem: Path) -> list[Path]:
-    """Draw cost per report by n, and decoding by d and k with what is recovered; return the files."""
+def draw(document: Figures, path: Path) -> Path:
+    """Draw cost per report by n, and decoding by d and k with what is recovered; return the file."""
     plot = pyplot()
     figure, (left, right) = plot.subplots(1, 2, figsize=(10.5, 4.2), layout="constrained")
     found = document.get("sizes", [])
@@ -454,8 +454,8 @@ def draw(document: Figures, stem: Path) -> list[Path]:
     right.grid(alpha=0.3)
     if document.get("shapes"):
         right.legend(fontsize=8)
-    stem.parent.mkdir(parents=True, exist_ok=True)
-    return save_figure(plot, figure, stem)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return save_figure(plot, figure, path)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -474,7 +474,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--folder", type=Path, help="where streams are written (the system's place)")
     parser.add_argument("--peers", type=Path, default=default_folder() / ENVIRONMENT, help="environment")
     parser.add_argument("--out", type=Path, default=RESULTS)
-    parser.add_argument("--picture", type=Path, help="stem of the picture's files (docs/images/scale)")
+    parser.add_argument("--picture", type=Path, help="file of the picture (docs/images/scale.svg)")
     options = parser.parse_args(arguments)
     most = int(options.most)
     measuring: dict[str, Callable[[], Iterator[Figures]]] = {
@@ -505,5 +505,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
     text = tables(document)
     options.out.with_suffix(".md").write_text(f"{text}\n", encoding="utf-8")
     print(text)
-    for path in draw(document, options.picture or (PICTURE if options.out == RESULTS else options.out)):
-        print(f"drew {path}")
+    beside = PICTURE if options.out == RESULTS else options.out.with_suffix(".svg")
+    print(f"drew {draw(document, options.picture or beside)}")

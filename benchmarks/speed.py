@@ -50,6 +50,7 @@ KERNELS = ["numpy"] + ["numba"] * (importlib.util.find_spec("numba") is not None
 ROOT = Path(__file__).parents[1]
 RESULTS = harness.RESULTS / "speed.json"
 MEMORY_REPORTS = 10_000_000
+MEMORY_PEOPLE = 100_000  # whose table is decoded
 FIT_PEOPLE = 1_000_000
 LEAST_RATIO = "≥ 0.9"  # of the former design's rate
 PIECE = 16_384  # reports at a time for the floors
@@ -212,32 +213,30 @@ def measure_floors(plan: Plan, runs: int) -> Iterator[Measurement]:
             yield Measurement(f"floor of a report: {name}", kernels, 1e9 * seconds / PIECE, "ns")
 
 
-def measure_memory(quick: bool) -> Iterator[Measurement]:
-    """Yield the most memory that processes need to aggregate 10⁷ reports and to decode, imports included."""
-    if quick:
-        return
-    for name, option, bar in (
-        (f"memory for {MEMORY_REPORTS:,} reports", "--memory-of-adding", "< 350"),
-        ("memory for decoding", "--memory-of-decoding", "< 1,000"),
+def measure_memory(reports: int, people: int) -> Iterator[Measurement]:
+    """Yield the most memory that a process needs to add so many reports, and to decode; imports included."""
+    for name, option, count, bar in (
+        (f"memory for {reports:,} reports", "--memory-of-adding", reports, "< 350"),
+        ("memory for decoding", "--memory-of-decoding", people, "< 1,000"),
     ):
-        command = [sys.executable, "-m", "benchmarks", "speed", option]
+        command = [sys.executable, "-m", "benchmarks", "speed", option, str(count)]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT)  # noqa: S603
         yield Measurement(name, "auto", float(done.stdout.split()[-1]), "MB", bar)
 
 
-def aggregate_and_print_memory() -> None:
-    """Aggregate reports that arrive in batches, as from a file, and print the process's peak in MB."""
+def print_memory_of_adding(reports: int) -> None:
+    """Add reports that arrive in batches, as from a file, and print the process's peak in MB."""
     plan = the_plan()
     table = Aggregate(plan)
-    for seed in range(MEMORY_REPORTS // 500_000):
-        table.add(random_reports(plan, 500_000, seed))
+    for seed, start in enumerate(range(0, reports, 500_000)):
+        table.add(random_reports(plan, min(500_000, reports - start), seed))
     print(peak_megabytes())
 
 
-def decode_and_print_memory() -> None:
+def print_memory_of_decoding(people: int) -> None:
     """Decode a table, which has one size for any number of people, and print the process's peak in MB."""
     plan = the_plan()
-    points, _, _ = gaussian_mixture(100_000, plan.dimension, plan.clusters, 8, 0, dtype=np.float32)
+    points, _, _ = gaussian_mixture(people, plan.dimension, plan.clusters, 8, 0, dtype=np.float32)
     decode(play(plan, points, SimulationCoins(0)), random_state=0)
     print(peak_megabytes())
 
@@ -284,14 +283,14 @@ def main() -> None:
     parser.add_argument(
         "--out", type=Path, default=RESULTS, help="where the JSON goes (default: %(default)s)"
     )
-    parser.add_argument("--memory-of-adding", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--memory-of-decoding", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--memory-of-adding", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--memory-of-decoding", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.memory_of_adding:
-        aggregate_and_print_memory()
+        print_memory_of_adding(arguments.memory_of_adding)
         return
     if arguments.memory_of_decoding:
-        decode_and_print_memory()
+        print_memory_of_decoding(arguments.memory_of_decoding)
         return
 
     plan = the_plan()
@@ -304,7 +303,7 @@ def main() -> None:
         *measure_ratios(plan, people, reports, runs),
         *measure_decoding(plan, 20_000 if arguments.quick else FIT_PEOPLE, 1 if arguments.quick else 3),
         *measure_floors(plan, runs),
-        *measure_memory(arguments.quick),
+        *([] if arguments.quick else measure_memory(MEMORY_REPORTS, MEMORY_PEOPLE)),
     ]
     rows = [
         (m.name, m.kernels, f"{m.value:,.4g}" if m.value < 1000 else f"{m.value:,.0f}", m.unit, m.bar or "")

@@ -1,7 +1,9 @@
-"""The figures, each from its table alone: PNG and SVG. Needs matplotlib (`coterie[plot]`)."""
+"""The figures, each from its table alone, as small SVG. Needs matplotlib (`coterie[plot]`)."""
 
 from __future__ import annotations
 
+import io
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
@@ -58,8 +60,8 @@ _COLORS: Final = {
 }
 
 
-def draw_sweep(folder: Path, sweep: Sweep) -> list[Path]:
-    """Draw one sweep from `sweep-<name>.csv`; return the files written, none where the table is empty."""
+def draw_sweep(folder: Path, sweep: Sweep, pages: Path) -> list[Path]:
+    """Draw one sweep from `sweep-<name>.csv` into `pages`; return the files written, if any."""
     plot = pyplot()
     points = read_table(folder / f"sweep-{sweep.name}.csv")
     if not points:
@@ -101,7 +103,7 @@ def draw_sweep(folder: Path, sweep: Sweep) -> list[Path]:
     axes.grid(alpha=0.25)
     figure.legend(loc="outside right upper", fontsize=7, frameon=False)
     figure.supxlabel(bars_of(points), fontsize=7, color="#555555")
-    return save_figure(plot, figure, folder / f"figure-{sweep.name}")
+    return [save_figure(plot, figure, pages / f"figure-{sweep.name}.svg")]
 
 
 def label_of(method: str) -> str:
@@ -122,8 +124,8 @@ def bars_of(points: Iterable[Point]) -> str:
     return f"mean of {count} runs a point; bars: one standard deviation of a run"
 
 
-def draw_ablation(folder: Path, base: Setting) -> list[Path]:
-    """Draw the ablation from `ablation.csv`."""
+def draw_ablation(folder: Path, base: Setting, pages: Path) -> list[Path]:
+    """Draw the ablation from `ablation.csv` into `pages`."""
     plot = pyplot()
     points = read_table(folder / "ablation.csv")
     if not points:
@@ -152,16 +154,31 @@ def draw_ablation(folder: Path, base: Setting) -> list[Path]:
     axes.set_title(f"From the paper's algorithm to ours, one step at a time\n{facts}", fontsize=10)
     figure.supxlabel(bars_of(points), fontsize=7, color="#555555")
     axes.legend(fontsize=8, frameon=False)
-    return save_figure(plot, figure, folder / "figure-ablation")
+    return [save_figure(plot, figure, pages / "figure-ablation.svg")]
 
 
-def save_figure(plot: Any, figure: Any, stem: Path) -> list[Path]:
-    """Write a figure as PNG and SVG, the same bytes from the same table."""
-    paths = [stem.with_suffix(".png"), stem.with_suffix(".svg")]
-    figure.savefig(paths[0], dpi=130)
-    figure.savefig(paths[1], metadata={"Date": None})  # the same table gives the same bytes
+def save_figure(plot: Any, figure: Any, path: Path) -> Path:
+    """Write a figure as SVG, the same bytes from the same table, and return its path."""
+    drawn = io.StringIO()
+    figure.savefig(drawn, format="svg", metadata={"Date": None})
     plot.close(figure)
-    return paths
+    path.write_text(small_svg(drawn.getvalue()), encoding="utf-8")
+    return path
+
+
+def small_svg(drawing: str) -> str:
+    r"""Return matplotlib's SVG at less than half its size: four digits a number, one line a group.
+
+    Examples
+    --------
+    >>> small_svg('<svg><metadata>who</metadata> <g>\n  <path d="M 1.00004 3.0\nL -0.01 2.5"/></g></svg>')
+    '<svg>\n<g><path d="M 1 3 L -0.01 2.5"/></g></svg>\n'
+    """
+    drawing = drawing[drawing.index("<svg") :]
+    drawing = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", drawing, flags=re.DOTALL)
+    drawing = re.sub(r"-?\d+\.\d+", lambda found: f"{float(found[0]):.4g}", drawing)
+    drawing = re.sub(r"(?<=>)\s+(?=<)", "", drawing)
+    return re.sub(r"\s+", " ", drawing).strip().replace("<g", "\n<g") + "\n"
 
 
 def pyplot() -> Any:
@@ -172,6 +189,8 @@ def pyplot() -> Any:
         raise MissingExtraError("matplotlib", "plot") from None
     mpl.use("Agg")
     mpl.rcParams["svg.hashsalt"] = "coterie"
+    mpl.rcParams["font.sans-serif"] = ["DejaVu Sans"]  # one name in every text, and the viewer's own after it
+    mpl.rcParams["svg.fonttype"] = "none"  # text stays text: smaller, and can be searched
     import matplotlib.pyplot as plt
 
     return plt

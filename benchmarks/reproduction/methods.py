@@ -2,7 +2,7 @@
 
 `lsh-tree` and `codeword`, and all steps of the ablation, are played with real reports: every person through
 the encoder, the bytes through the table, the table through the decoder. Baselines are simulations of their
-own (`coterie.baselines`).
+own (`benchmarks.baselines`).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.baselines import central, in_the_open, interactive, noisy_points, sums
 from benchmarks.reproduction.simple_decoder import Shrinkage, decode_simply
 from benchmarks.reproduction.studies import PEERS, Setting
 from coterie.aggregate import Aggregate
 from coterie.aggregate.codeword import CodewordTable
-from coterie.baselines import central, in_the_open, interactive, noisy_points, sums
 from coterie.centers import decode
 from coterie.centers.decode import decoder_options
 from coterie.coins import SimulationCoins

@@ -28,20 +28,22 @@ def _mark(claim: Claim) -> str:
 
 
 def draw_all(
-    folder: Path, sweeps: Sequence[Sweep], base: Setting | None, command: str
+    folder: Path, sweeps: Sequence[Sweep], base: Setting | None, command: str, pages: Path
 ) -> tuple[list[Claim], list[Path]]:
     """Draw every figure and write the page, all from the tables in `folder`.
 
     Parameters
     ----------
     folder : Path
-        Where the tables are and the figures go.
+        Where the tables are, and where claims and `report.html` go.
     sweeps : sequence of Sweep
         What the tables are of.
     base : Setting or None
         The setting that all sweeps but one vary; None for a grid of one's own, without ablation and claims.
     command : str
         What made the tables, for the page.
+    pages : Path
+        Where the figures and the Markdown page go.
 
     Returns
     -------
@@ -52,10 +54,10 @@ def draw_all(
     """
     tables = {sweep.name: read_table(folder / f"sweep-{sweep.name}.csv") for sweep in sweeps}
     steps = read_table(folder / "ablation.csv") if base else []
-    paths = [path for sweep in sweeps for path in draw_sweep(folder, sweep)]
-    paths += draw_ablation(folder, base) if base else []
+    paths = [path for sweep in sweeps for path in draw_sweep(folder, sweep, pages)]
+    paths += draw_ablation(folder, base, pages) if base else []
     claims = check_claims(tables) if base else []
-    paths += [_write_claims(folder, claims), folder / "report.html", folder / "index.md"]
+    paths += [_write_claims(folder, claims), folder / "report.html", pages / "index.md"]
     grids = [
         (f"figure-{s.name}", f"Objective against {s.title}", sweep_grid(s, tables[s.name]))
         for s in sweeps
@@ -65,7 +67,7 @@ def draw_all(
         grids.append(("figure-ablation", "From the paper's algorithm to ours", ablation_grid(steps)))
     note = folder / NOTE
     words = note.read_text(encoding="utf-8").strip() if note.exists() else ""
-    paths[-2].write_text(_html(folder, claims, grids, command, words), encoding="utf-8")
+    paths[-2].write_text(_html(pages, claims, grids, command, words), encoding="utf-8")
     paths[-1].write_text(_markdown(claims, grids, command, words), encoding="utf-8")
     return claims, paths
 
@@ -115,7 +117,7 @@ def _write_claims(folder: Path, claims: Iterable[Claim]) -> Path:
 
 
 def _html(
-    folder: Path, claims: list[Claim], grids: list[tuple[str, str, list[list[str]]]], command: str, note: str
+    pages: Path, claims: list[Claim], grids: list[tuple[str, str, list[list[str]]]], command: str, note: str
 ) -> str:
     parts = [
         '<!doctype html><html lang="en"><meta charset="utf-8">',
@@ -131,7 +133,7 @@ def _html(
         "</ul>",
     ]
     for stem, title, rows in grids:
-        drawing = (folder / f"{stem}.svg").read_text(encoding="utf-8")
+        drawing = (pages / f"{stem}.svg").read_text(encoding="utf-8")
         parts.append(f"<h2>{escape(title)}</h2>{drawing[drawing.index('<svg') :]}<table>")
         for number, row in enumerate(rows):
             cell = "td" if number else "th"

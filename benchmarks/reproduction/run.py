@@ -6,8 +6,8 @@
 
 A protocol of one's own (docs/write-a-protocol.md) is a method of a grid once a module that registers it is
 imported. Runs are kept in runs.csv as they come: an interrupted command goes on where it stopped. Tables,
-figures and page go beside it. The full grid takes about an hour and a half on two cores, the quick one three
-minutes.
+figures and page go beside it; those of the stored runs (benchmarks/results/reproduction) go into
+docs/reproduction. The full grid takes about an hour and a half on two cores, the quick one three minutes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ from coterie.metrics import normalized_objective
 from coterie.plain.canonical import MAX_BYTES, parse_object
 from coterie.plain.files import read_bounded
 
-OUT = Path(__file__).parents[2] / "docs" / "reproduction" / "runs.csv"
+OUT = harness.RESULTS / "reproduction" / "runs.csv"
+PAGES = Path(__file__).parents[2] / "docs" / "reproduction"  # of the stored runs; of others: beside them
 
 
 def play(study: Study, seed: int, folder: Path, imports: Sequence[str] = ()) -> Figures:
@@ -105,7 +106,8 @@ class Reproduction:
     def draw(self, folder: Path) -> list[Claim]:
         """Draw all figures and write the page, from the tables alone."""
         command = f"python -m benchmarks reproduction{self.options}"
-        return draw_all(folder, self.sweeps, self.base, command)[0]
+        pages = PAGES if folder == OUT.parent else folder
+        return draw_all(folder, self.sweeps, self.base, command, pages)[0]
 
     def benchmark(self, studies: tuple[Study, ...], folder: Path, *, draw: bool = True) -> Benchmark:
         """Return what the harness plays, and what it does with the runs."""

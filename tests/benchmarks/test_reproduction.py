@@ -112,8 +112,8 @@ def test_computing_and_drawing_are_two_halves(tmp_path, monkeypatch, capsys):
     told = capsys.readouterr().out
     assert all(claim.name in page and claim.name in told for claim in check_claims({}))
     names = {path.name for path in out.parent.iterdir()}
-    assert names >= {"claims.csv", "index.md", "ablation.csv", "figure-users.png", "figure-ablation.svg"}
-    first = {path: path.read_bytes() for path in out.parent.iterdir() if path.suffix != ".png"}
+    assert names >= {"claims.csv", "index.md", "ablation.csv", "figure-users.svg", "figure-ablation.svg"}
+    first = {path: path.read_bytes() for path in out.parent.iterdir()}
     (out.parent / "note.txt").write_text("These runs are old.\n")
     replace(SMALL, options=" --quick").draw(out.parent)
     assert "\n\nThese runs are old.\n\n" in (out.parent / "index.md").read_text()

@@ -28,7 +28,7 @@ from coterie.audit.bounds import ALPHA, clopper_pearson
 from coterie.audit.reading import Law
 from coterie.audit.result import Check
 from coterie.encode.net_tree_sums import NetTreeSumEncoder
-from coterie.encode.vector_sums import MOST_BYTES, VectorSumEncoder
+from coterie.encode.vector_sums import VectorSumEncoder
 from coterie.plan import Plan
 from coterie.plan.shares import ShareParameters
 from coterie.privacy.renyi import exact_delta
@@ -187,16 +187,6 @@ def noise_chances(edges: NDArray[np.float64], scale: float) -> NDArray[np.float6
     steps = np.arange(-reach, reach + 1)
     law = np.exp(-(steps.astype(np.float64) ** 2) / (2 * scale**2))
     return np.asarray(np.bincount(np.searchsorted(edges, steps), law / law.sum(), minlength=len(edges) + 1))
-
-
-def sends_shares(plan: Plan) -> bool:
-    """Tell whether people of this plan send shares that can be looked at."""
-    parameters: object = plan.parameters
-    return (
-        isinstance(parameters, ShareParameters)
-        and parameters.noise != "curator"
-        and parameters.report_width <= MOST_BYTES
-    )
 
 
 def check_sums(plan: Plan, noise: NDArray[np.int64], label: str = "") -> Check:

@@ -15,7 +15,6 @@ from coterie.randomizers.codeword import CodewordRandomizer
 from coterie.randomizers.discrete_gaussian import DiscreteGaussian
 from coterie.randomizers.discrete_laplace import DiscreteLaplace
 from coterie.randomizers.exact import poisson
-from coterie.randomizers.privunit import PrivUnit, cap_share
 from coterie.randomizers.response import BinaryResponse
 from coterie.randomizers.split_and_mix import (
     SplitAndMix,
@@ -64,11 +63,6 @@ class Given:
         ),
         (lambda cap: CodewordRandomizer(9, cap, 2 * BASE_ODDS), 1, 0, "cap must be in"),
         (lambda cap: CodewordRandomizer(9, cap, 2 * BASE_ODDS), 8, 9, "cap must be in"),
-        (lambda dimension: PrivUnit(dimension, 0.5, 0.5), 2, 1, "at least 2 dimensions"),
-        (lambda cap: PrivUnit(3, cap, 0.5), 1e-12, 0.0, "strictly between 0 and 1"),
-        (lambda cap: PrivUnit(3, cap, 0.5), 1 - 1e-12, 1.0, "strictly between 0 and 1"),
-        (lambda keep: PrivUnit(3, 0.5, keep), 1e-12, 0.0, "strictly between 0 and 1"),
-        (lambda keep: PrivUnit(3, 0.5, keep), 1 - 1e-12, 1.0, "strictly between 0 and 1"),
         (BinaryResponse, BASE_ODDS + 1, BASE_ODDS, "odds must exceed"),
         (lambda modulus: SplitAndMix(modulus, 2), 2, 1, "must be a prime"),
         (
@@ -174,15 +168,3 @@ def test_fewer_people_have_fewer_dummies_in_the_estimate():
     assert blanket.estimate(np.array([0, 9]), 5).tolist() == [-3.0, 6.0]
     assert blanket.variance(5) == 3.0
     assert blanket.dummies == Fraction(12, 5)
-
-
-@pytest.mark.parametrize("dimension", [2, 3, 10])
-def test_caps_larger_than_half_the_sphere(dimension):
-    small, large = PrivUnit(dimension, 0.2, 0.5), PrivUnit(dimension, 0.8, 0.9)
-    assert small.threshold > 0
-    assert large.threshold == pytest.approx(-small.threshold)
-    assert PrivUnit(dimension, 0.5, 0.6).threshold == pytest.approx(0, abs=1e-9)
-    for each in (small, large):
-        assert cap_share(dimension, each.threshold) == pytest.approx(each.cap)
-    assert cap_share(dimension, 0.0) == pytest.approx(0.5)
-    assert PrivUnit.with_cap(dimension, 1.5, 0.3).epsilon == pytest.approx(1.5)

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.randomizers.privunit import PrivUnit
+from benchmarks.baselines.privunit import PrivUnit
 
 COUNT_SHARE: Final = 0.3  # b
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.baselines.sums import local_sums
+from benchmarks.baselines.sums import local_sums
 from coterie.metrics import nearest
 
 ROUNDS: Final = 5

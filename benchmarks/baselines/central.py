@@ -17,8 +17,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.baselines.calibration import gaussian_deviation
-from coterie.baselines.sums import COUNT_SHARE, true_sums
+from benchmarks.baselines.calibration import gaussian_deviation
+from benchmarks.baselines.sums import COUNT_SHARE, true_sums
 from coterie.centers.lsh_tree import leaves_of
 from coterie.centers.solution import weighted_kmeans
 from coterie.errors import MissingExtraError

@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from benchmarks.baselines import central, in_the_open, interactive, noisy_points, sums
+from benchmarks.baselines.calibration import gaussian_deviation
+from benchmarks.baselines.privunit import PrivUnit
 from benchmarks.reproduction.methods import available_methods
-from coterie.baselines import central, in_the_open, interactive, noisy_points, sums
-from coterie.baselines.calibration import gaussian_deviation
 from coterie.datasets import gaussian_mixture
 from coterie.errors import MissingExtraError
 from coterie.metrics import normalized_objective
-from coterie.randomizers.privunit import PrivUnit
 
 DEVIATIONS = 5.0
 

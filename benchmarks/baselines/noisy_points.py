@@ -18,10 +18,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.baselines.calibration import gaussian_deviation
-from coterie.baselines.in_the_open import lloyd
+from benchmarks.baselines.calibration import gaussian_deviation
+from benchmarks.baselines.in_the_open import lloyd
+from benchmarks.baselines.privunit import PrivUnit
 from coterie.centers.solution import into_ball
-from coterie.randomizers.privunit import PrivUnit
 
 DELTA: Final = 1e-6
 
