@@ -32,7 +32,7 @@ from benchmarks.populations import Source, non_private, one_center, source_of
 from benchmarks.protocol import Outcome, by_law, by_reports, seconds_without_radii
 from coterie import Plan
 from coterie.metrics import normalized_objective, recovered
-from coterie.plan.codeword import CodewordParameters
+from coterie.protocols.codeword.parameters import CodewordParameters
 
 WORST = 2.0  # no seed worse than so many medians
 POINTS = 30_000  # by law: people are like these

@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from coterie import Plan
 from coterie.centers.blobs import BlobFit
 from coterie.datasets import gaussian_mixture
-from coterie.oracles.rows import Frame, Lift, ViewRows
-from coterie.plan.codeword import CodewordParameters
 from coterie.plan.views import Halfspaces
+from coterie.protocols.codeword.oracles.rows import Frame, Lift, ViewRows
+from coterie.protocols.codeword.parameters import CodewordParameters
 
 DIMENSION, CLUSTERS, PEOPLE, EPSILON, SEPARATION = 100, 8, 10**6, 1.0, 100.0
 FIRST_GUESS, ROUNDS = 0.1, 12

@@ -42,8 +42,8 @@ from coterie.coins import SimulationCoins
 from coterie.engines import play as play_everybody
 from coterie.features import Embedding, Schema
 from coterie.metrics import normalized_objective, recovered
-from coterie.oracles.rows import Lift
-from coterie.plan.codeword import CodewordParameters
+from coterie.protocols.codeword.oracles.rows import Lift
+from coterie.protocols.codeword.parameters import CodewordParameters
 
 GROUPS = 8
 DIMENSIONS = (256, 384, 768, 1536)

@@ -28,9 +28,9 @@ from coterie.engines import simulate
 from coterie.geometry.ball import SCALE, quantize
 from coterie.geometry.lift import lift
 from coterie.metrics import normalized_objective
-from coterie.oracles.leaf_sums import embedding_matrix
 from coterie.plan import Approximation
-from coterie.plan.codeword import CodewordParameters
+from coterie.protocols.codeword.oracles.leaf_sums import embedding_matrix
+from coterie.protocols.codeword.parameters import CodewordParameters
 
 SUMS = {"protocol": "net-tree-sums", "model": "shuffle", "delta": 1e-6}
 PROTOCOLS: dict[str, dict[str, Any]] = {

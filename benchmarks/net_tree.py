@@ -34,18 +34,18 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from benchmarks.harness import tick
 from coterie.aggregate import Aggregate
 from coterie.centers import decode
-from coterie.centers.k_means_decoder import k_means_decoder
-from coterie.centers.net_tree import codeword_oracle, nets_of, oracles_of
 from coterie.coins import SimulationCoins, SystemCoins
 from coterie.datasets import gaussian_mixture
-from coterie.encode.net_tree import NetTreeEncoder
 from coterie.engines import play
 from coterie.errors import DecodeError, PlanError
 from coterie.metrics import normalized_objective, recovered
-from coterie.oracles.base import FrequencyOracle
-from coterie.oracles.codeword_levels import CodewordLevels
 from coterie.plan import Plan
-from coterie.tree.build import BuildParameters
+from coterie.protocols.paper.k_means import k_means_decoder
+from coterie.protocols.paper.net_tree.decode import codeword_oracle, nets_of, oracles_of
+from coterie.protocols.paper.net_tree.encode import NetTreeEncoder
+from coterie.protocols.paper.net_tree.oracles.codeword_levels import CodewordLevels
+from coterie.protocols.paper.tree.build import BuildParameters
+from coterie.protocols.paper.tree.oracle import FrequencyOracle
 
 RESULTS = Path(__file__).parent / "results" / "net_tree.json"
 PEOPLE = 200_000

@@ -25,16 +25,16 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from coterie import Plan
-from coterie.aggregate.codeword import CodewordTable
 from coterie.centers.explain import explain
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
-from coterie.encode.codeword import CodewordEncoder
 from coterie.geometry.lift import EXTRA_COORDINATES
-from coterie.oracles.leaf_sums import embedding_matrix
-from coterie.oracles.rows import rows_of
-from coterie.oracles.suspicion import suspicions
 from coterie.plain.files import replacing
+from coterie.protocols.codeword.encode import CodewordEncoder
+from coterie.protocols.codeword.oracles.leaf_sums import embedding_matrix
+from coterie.protocols.codeword.oracles.rows import rows_of
+from coterie.protocols.codeword.oracles.suspicion import suspicions
+from coterie.protocols.codeword.table import CodewordTable
 from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream, signs_of
 

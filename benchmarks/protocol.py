@@ -33,9 +33,9 @@ from coterie.engines import play
 from coterie.engines.simulate import simulate
 from coterie.errors import CoterieError
 from coterie.geometry.lift import EXTRA_COORDINATES
-from coterie.oracles.rows import Frame, Lift, ViewRows
-from coterie.plan.codeword import CodewordParameters
 from coterie.plan.views import Halfspaces
+from coterie.protocols.codeword.oracles.rows import Frame, Lift, ViewRows
+from coterie.protocols.codeword.parameters import CodewordParameters
 
 _PIECE = 8_000  # points predicted at a time
 
@@ -186,7 +186,7 @@ def _without_errors(
 def drawn_rows(
     plan: Plan, points: NDArray[Any], users: int, rng: np.random.Generator
 ) -> tuple[ViewRows, ...]:
-    """Return rows as `coterie.oracles.rows` reads them off a table of `users` people like these points."""
+    """Return rows as `codeword.oracles.rows` reads them off a table of `users` people like these points."""
     parameters = plan.parameters
     assert isinstance(parameters, CodewordParameters)
     assert plan.center is None, "points and plan share the unit ball"

@@ -22,7 +22,7 @@ from benchmarks.harness import RESULTS, Bar, Benchmark, Figures, Runs, Study
 from coterie import LocalKMeans, ShuffleKMeans
 from coterie.datasets import gaussian_mixture
 from coterie.metrics import normalized_objective
-from coterie.plan.shares import ShareParameters
+from coterie.protocols.shares.parameters import ShareParameters
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "local": {},

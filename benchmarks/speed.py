@@ -34,14 +34,14 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks import harness
 from coterie import Aggregate, Client, LocalKMeans, Plan, decode
-from coterie.aggregate.codeword import CodewordTable
 from coterie.centers.explain import explain
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
 from coterie.engines import play
-from coterie.oracles.rows import rows_of
-from coterie.plan.codeword import CodewordParameters
 from coterie.plan.views import CrossPolytope
+from coterie.protocols.codeword.oracles.rows import rows_of
+from coterie.protocols.codeword.parameters import CodewordParameters
+from coterie.protocols.codeword.table import CodewordTable
 from coterie.wire.kernels import VARIABLE
 from coterie.wire.rows import Rows
 from coterie.wire.stream import SignReader
@@ -194,7 +194,7 @@ def measure_floors(plan: Plan, runs: int) -> Iterator[Measurement]:
         ("VᵀV", "numpy"): lambda: signs.T @ signs,
     }
     if "numba" in KERNELS:
-        from coterie.aggregate import kernels_numba
+        from coterie.protocols.codeword import table_numba as kernels_numba
 
         layout = Rows.of(parameters)
         places = (layout.tickets, layout.masks, layout.firsts)

@@ -23,15 +23,15 @@ from numpy.typing import NDArray
 
 from benchmarks.harness import RESULTS, machine, tick, write_json
 from coterie.centers import decode
-from coterie.centers.net_tree import nets_of
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
-from coterie.encode.net_tree_sums import NetTreeSumEncoder
 from coterie.engines import Inline, drawn_table
 from coterie.metrics import normalized_objective
-from coterie.oracles.tree_sums import TreeSums
 from coterie.plan import Plan
-from coterie.plan.net_tree_sums import NetTreeSumParameters
+from coterie.protocols.paper.net_tree.decode import nets_of
+from coterie.protocols.paper.net_tree_sums.encode import NetTreeSumEncoder
+from coterie.protocols.paper.net_tree_sums.oracle import TreeSums
+from coterie.protocols.paper.net_tree_sums.parameters import NetTreeSumParameters
 
 PEOPLE = 200_000
 BARS = {(2, 4): 0.003, (100, 8): 0.002}  # (d, k): objective at most, of the worst seed

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from benchmarks.baselines.calibration import gaussian_deviation
 from benchmarks.baselines.sums import COUNT_SHARE, true_sums
-from coterie.centers.lsh_tree import leaves_of
 from coterie.centers.solution import weighted_kmeans
 from coterie.errors import MissingExtraError
 from coterie.geometry.ball import quantize
-from coterie.geometry.simhash import SimHash
-from coterie.oracles.lsh_levels import LevelSums
+from coterie.protocols.paper.lsh_tree.decode import leaves_of
+from coterie.protocols.paper.lsh_tree.oracle import LevelSums
+from coterie.protocols.paper.lsh_tree.simhash import SimHash
 
 DELTA: Final = 1e-6
 

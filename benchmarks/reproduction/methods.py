@@ -20,7 +20,6 @@ from benchmarks.baselines import central, in_the_open, interactive, noisy_points
 from benchmarks.reproduction.simple_decoder import Shrinkage, decode_simply
 from benchmarks.reproduction.studies import PEERS, Setting
 from coterie.aggregate import Aggregate
-from coterie.aggregate.codeword import CodewordTable
 from coterie.centers import decode
 from coterie.centers.decode import decoder_options
 from coterie.coins import SimulationCoins
@@ -29,9 +28,10 @@ from coterie.engines import play
 from coterie.errors import CoterieError, PlanError
 from coterie.plain.checks import read_value
 from coterie.plan import Plan, design_options, protocols
-from coterie.plan.codeword import CodewordParameters
-from coterie.plan.codeword_design import power_of_two_at_least
 from coterie.plan.views import CrossPolytope
+from coterie.protocols.codeword.design import power_of_two_at_least
+from coterie.protocols.codeword.parameters import CodewordParameters
+from coterie.protocols.codeword.table import CodewordTable
 
 
 @dataclass(eq=False)  # no slots: cached properties

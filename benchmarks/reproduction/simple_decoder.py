@@ -14,15 +14,15 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.aggregate.codeword import CodewordTable
 from coterie.centers.leaves import significant_leaves
 from coterie.centers.solution import into_ball, weighted_kmeans
 from coterie.centers.subspace import shrink_in_blocks, signal_subspace
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import point_weight
-from coterie.oracles.leaf_sums import leaf_sums
-from coterie.oracles.rows import Lift
-from coterie.oracles.second_moment import second_moment
+from coterie.protocols.codeword.oracles.leaf_sums import leaf_sums
+from coterie.protocols.codeword.oracles.rows import Lift
+from coterie.protocols.codeword.oracles.second_moment import second_moment
+from coterie.protocols.codeword.table import CodewordTable
 
 Shrinkage = Literal["none", "plain", "blocks"]
 

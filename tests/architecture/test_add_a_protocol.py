@@ -22,8 +22,8 @@ from coterie.encode.people import checked_people
 from coterie.errors import DecodeError, PlanError, ReportError
 from coterie.geometry.ball import quantize
 from coterie.plain.checks import checked_integer
-from coterie.plan.base import LocalParameters
 from coterie.privacy.odds import BASE_ODDS, largest_odds, odds_allowed, spent_epsilon
+from coterie.protocols.base import LocalParameters
 from coterie.wire.forms import Form
 from coterie.wire.report_file import writing_reports
 
@@ -127,7 +127,10 @@ def named_tables():
     """The tables of "To add a protocol", by name: the page says in which file each is."""
     page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").split("## To add a protocol")[1]
     rows = re.findall(r"^\| `([A-Z_]+)` \| `([a-z_/]+)\.py` \|", page, re.M)
-    return {name: vars(import_module("coterie." + file.replace("/", ".")))[name] for name, file in rows}
+    return {
+        name: vars(import_module(("coterie/" + file).removesuffix("/__init__").replace("/", ".")))[name]
+        for name, file in rows
+    }
 
 
 @pytest.fixture

@@ -60,7 +60,7 @@ def test_reading_a_plan_loads_its_protocol_alone(tmp_path):
     loaded = rooms_loaded_by(
         f"from coterie import Client, Plan; Client(Plan.load({path!r})).encode([0, 0, 0])"
     )
-    assert "coterie.encode.codeword" in loaded
+    assert "coterie.protocols.codeword.encode" in loaded
     others = ("net_tree", "lsh_tree", "vector_sums", "shares", "amplified")
     assert not [name for name in loaded if name.rpartition(".")[2].startswith(others)]
     assert not [name for name in loaded if name.endswith("_design")]

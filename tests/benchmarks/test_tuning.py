@@ -8,7 +8,7 @@ from benchmarks import tuning
 from benchmarks.harness import RESULTS, Study
 from benchmarks.tuning import BY_NAME, CONSTANTS, GRID
 from coterie import Plan
-from coterie.plan import codeword_design
+from coterie.protocols.codeword import design as codeword_design
 
 IN_THE_CODE = {constant.name: constant.now() for constant in CONSTANTS}  # not what tests decode with
 

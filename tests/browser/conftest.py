@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coterie.encode.codeword import CodewordEncoder
+from coterie.protocols.codeword.encode import CodewordEncoder
 
 ROOT = Path(__file__).parents[2]
 WEB = ROOT / "clients" / "web"

@@ -101,7 +101,7 @@ def test_tables_of_other_plans_do_not_merge():
 
 def test_a_hostile_report_moves_an_estimate_as_an_honest_one_does():
     # Whatever the bytes, one report changes a frequency by c and a vector sum by a vector of length ≤ B.
-    from coterie.centers.net_tree import oracles_of
+    from coterie.protocols.paper.net_tree.decode import oracles_of
     from coterie.randomizers.sphere import djw_norm
 
     generator = np.random.default_rng(0)

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from coterie.errors import PlanError
 from coterie.plan import Plan
-from coterie.plan.codeword import CodewordParameters
 from coterie.plan.collection import Collection
 from coterie.plan.views import CrossPolytope, Halfspaces, Net
 from coterie.privacy import BASE_ODDS, largest_odds
+from coterie.protocols.codeword.parameters import CodewordParameters
 
 positive = st.floats(min_value=1e-300, max_value=1e300)
 coordinates = st.integers(min_value=-(2**20), max_value=2**20)

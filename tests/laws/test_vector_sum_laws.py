@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from coterie.aggregate import Aggregate
 from coterie.coins import SimulationCoins
 from coterie.collect.shuffler import mixed
-from coterie.encode.vector_sums import VectorSumEncoder
 from coterie.plan import Plan
+from coterie.protocols.vector_sums.encode import VectorSumEncoder
 from coterie.randomizers.vector_sums import big_endian, from_big_endian
 
 PLAN = Plan.design(

@@ -7,18 +7,18 @@ import pytest
 from sklearn.cluster import KMeans, MiniBatchKMeans
 
 from coterie.centers import LocalSearch, decode
-from coterie.centers.k_means_decoder import k_means_decoder
 from coterie.coins import SimulationCoins
-from coterie.coreset import WeightedPointSet
-from coterie.coreset.cost import cost
 from coterie.engines import play
 from coterie.errors import DecodeError
-from coterie.geometry.nets import NetFamily
-from coterie.geometry.projection import Projection
 from coterie.plan import Plan
-from coterie.plan.approximation import approximation
-from coterie.plan.tree import TreeDecoding
-from coterie.tree.build import BuildParameters
+from coterie.protocols.paper.approximation import approximation
+from coterie.protocols.paper.coreset import WeightedPointSet
+from coterie.protocols.paper.coreset.cost import cost
+from coterie.protocols.paper.k_means import k_means_decoder
+from coterie.protocols.paper.nets.nets import NetFamily
+from coterie.protocols.paper.nets.projection import Projection
+from coterie.protocols.paper.tree.build import BuildParameters
+from coterie.protocols.paper.tree.parameters import TreeDecoding
 
 ALPHA = 0.1  # the decoder's centers may cost this much more than the best ones found
 

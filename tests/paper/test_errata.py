@@ -7,26 +7,26 @@ import numpy as np
 import pytest
 
 from coterie.coins import SimulationCoins
-from coterie.coreset import WeightedPointSet
-from coterie.coreset.cost import partition_cost
-from coterie.coreset.transport import transport_cost
 from coterie.datasets import gaussian_mixture
-from coterie.encode.vector_sums import VectorSumEncoder
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE, quantize
 from coterie.geometry.lift import lift
-from coterie.geometry.nets import NetFamily
-from coterie.geometry.projection import Projection
-from coterie.geometry.simhash import SimHash
-from coterie.oracles.explicit_hist import ExplicitHist
-from coterie.oracles.signs import PathMasks
 from coterie.plan import Plan, theory_constants
-from coterie.plan.tree_design import PRACTICAL_SHRINK
 from coterie.privacy.renyi import Influence, gaussian_curve, least_scale, renyi_epsilon
+from coterie.protocols.paper.coreset import WeightedPointSet
+from coterie.protocols.paper.coreset.cost import partition_cost
+from coterie.protocols.paper.coreset.transport import transport_cost
+from coterie.protocols.paper.lsh_tree.simhash import SimHash
+from coterie.protocols.paper.net_tree.oracles.explicit_hist import ExplicitHist
+from coterie.protocols.paper.net_tree.oracles.signs import PathMasks
+from coterie.protocols.paper.nets.nets import NetFamily
+from coterie.protocols.paper.nets.projection import Projection
+from coterie.protocols.paper.tree.build import BuildParameters, build_tree, compute_threshold
+from coterie.protocols.paper.tree.design import PRACTICAL_SHRINK
+from coterie.protocols.vector_sums.encode import VectorSumEncoder
 from coterie.randomizers.response import BinaryResponse
 from coterie.randomizers.sphere import djw_norm
 from coterie.randomizers.split_and_mix import SplitAndMix
-from coterie.tree.build import BuildParameters, build_tree, compute_threshold
 
 
 class Noisy:
@@ -206,7 +206,7 @@ def test_c2_logarithms_are_to_base_two():
 
 
 def test_c3_leaves_count_everybody_once_and_nodes_do_not():
-    from coterie.tree.lsh_tree import lsh_leaves
+    from coterie.protocols.paper.lsh_tree.tree import lsh_leaves
 
     levels = [np.array([9.0, 2.0]), np.array([8.0, 1.0, 2.0, 0.0])]
     leaves = lsh_leaves(levels, threshold=5.0)

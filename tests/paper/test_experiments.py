@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from coterie.centers.lsh_tree import THRESHOLD
 from coterie.datasets import gaussian_mixture
-from coterie.geometry.simhash import SimHash
 from coterie.plan import Plan
+from coterie.protocols.paper.lsh_tree.decode import THRESHOLD
+from coterie.protocols.paper.lsh_tree.simhash import SimHash
+from coterie.protocols.paper.lsh_tree.tree import lsh_leaves
 from coterie.randomizers.sphere import djw_norm
-from coterie.tree.lsh_tree import lsh_leaves
 
 DEVIATIONS = 5.0
 

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
-from coterie.coreset import WeightedPointSet
-from coterie.coreset.cost import coreset_excess, cost, nearest, partition_cost
-from coterie.coreset.representative import representative_point_set
-from coterie.coreset.transport import optimal_transport, transport_cost
-from coterie.geometry.nets import NetFamily
-from coterie.geometry.projection import Projection
 from coterie.plan import theory_constants
-from coterie.tree import NetTree, build_tree, compute_threshold
-from coterie.tree.build import BuildParameters
+from coterie.protocols.paper.coreset import WeightedPointSet
+from coterie.protocols.paper.coreset.cost import coreset_excess, cost, nearest, partition_cost
+from coterie.protocols.paper.coreset.representative import representative_point_set
+from coterie.protocols.paper.coreset.transport import optimal_transport, transport_cost
+from coterie.protocols.paper.nets.nets import NetFamily
+from coterie.protocols.paper.nets.projection import Projection
+from coterie.protocols.paper.tree import NetTree, build_tree, compute_threshold
+from coterie.protocols.paper.tree.build import BuildParameters
 
 seeds = st.integers(0, 2**32 - 1)
 

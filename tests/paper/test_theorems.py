@@ -13,10 +13,10 @@ from sklearn.cluster import KMeans
 
 from coterie.centers import LocalSearch, decode
 from coterie.coins import SimulationCoins
-from coterie.coreset import WeightedPointSet
-from coterie.coreset.cost import cost, partition_cost
 from coterie.engines import drawn_table, play
 from coterie.plan import Plan
+from coterie.protocols.paper.coreset import WeightedPointSet
+from coterie.protocols.paper.coreset.cost import cost, partition_cost
 
 THEORY = {"constants": "theory"}
 FAILURE = 1e-6  # β, so that a study that breaks its bound is no chance

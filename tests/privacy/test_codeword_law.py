@@ -14,11 +14,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from coterie.encode.codeword import CodewordEncoder
 from coterie.plan import Plan
-from coterie.plan.codeword import CodewordParameters
 from coterie.plan.views import CrossPolytope, Halfspaces
 from coterie.privacy.odds import BASE_ODDS, largest_odds
+from coterie.protocols.codeword.encode import CodewordEncoder
+from coterie.protocols.codeword.parameters import CodewordParameters
 from tests.reference.codeword_reference import Reference
 from tests.reference.coins import FixedCoins
 

@@ -11,9 +11,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from coterie.encode.lsh_tree import LshTreeEncoder
 from coterie.plan import Plan
 from coterie.privacy.odds import BASE_ODDS, product_allowed
+from coterie.protocols.paper.lsh_tree.encode import LshTreeEncoder
 
 
 class ScriptedCoins:

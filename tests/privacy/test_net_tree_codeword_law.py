@@ -7,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from coterie.encode.net_tree_codeword import CodewordTreeEncoder
 from coterie.errors import PlanError
 from coterie.plan import Plan
 from coterie.privacy.odds import BASE_ODDS, odds_allowed
+from coterie.protocols.paper.net_tree.encode_codeword import CodewordTreeEncoder
 
 
 class Draws:

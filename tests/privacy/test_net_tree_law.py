@@ -12,11 +12,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from coterie.encode.net_tree import NetTreeEncoder
 from coterie.errors import PlanError
 from coterie.plan import Plan
-from coterie.plan.net_tree import NetTreeParameters
 from coterie.privacy.odds import BASE_ODDS, largest_shared_odds, product_allowed, spent_by_product
+from coterie.protocols.paper.net_tree.encode import NetTreeEncoder
+from coterie.protocols.paper.net_tree.parameters import NetTreeParameters
 
 
 class ScriptedCoins:

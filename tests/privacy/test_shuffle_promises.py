@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from coterie.collect.shuffler import mixed
-from coterie.encode.vector_sums import VectorSumEncoder
 from coterie.errors import PlanError, ReportError
 from coterie.geometry.ball import SCALE
 from coterie.plan import Plan
 from coterie.privacy.amplification import largest_local_epsilon
 from coterie.privacy.odds import largest_odds
+from coterie.protocols.vector_sums.encode import VectorSumEncoder
 from coterie.randomizers.split_and_mix import security_of
 from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream

@@ -14,16 +14,16 @@ import pytest
 
 from benchmarks.guarantees import rotation_bias
 from coterie.coins import SimulationCoins
-from coterie.encode.codeword import CodewordEncoder
 from coterie.engines import play
 from coterie.geometry.ball import SCALE, quantize
 from coterie.geometry.cells import CrossPolytopeCells
 from coterie.geometry.lift import lift
 from coterie.geometry.rotation import Rotation
-from coterie.oracles.leaf_sums import direction_variance, embedding_matrix, leaf_sums
 from coterie.plan import Plan
 from coterie.plan.views import CrossPolytope
 from coterie.privacy.odds import BASE_ODDS, largest_odds
+from coterie.protocols.codeword.encode import CodewordEncoder
+from coterie.protocols.codeword.oracles.leaf_sums import direction_variance, embedding_matrix, leaf_sums
 from coterie.randomizers.codeword import CodewordRandomizer, best_cap
 from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream, signs_of

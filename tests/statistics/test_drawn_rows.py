@@ -8,7 +8,7 @@ from coterie import Plan
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
 from coterie.engines import play
-from coterie.oracles.rows import rows_of
+from coterie.protocols.codeword.oracles.rows import rows_of
 
 USERS, DIMENSION, GROUPS = 60_000, 4, 3
 # 1,088 rows of 6 coordinates: the mean square of as many normal deviates is 1 ± 0.0175, and 6.8 of these are

@@ -7,13 +7,13 @@ its law and outside that of noise 10 % larger or smaller (false alarms below 1e-
 import numpy as np
 import pytest
 
-from coterie.aggregate.lsh_tree import LshTreeTable
 from coterie.coins import SimulationCoins
-from coterie.encode.lsh_tree import LshTreeEncoder
 from coterie.geometry.ball import quantize
-from coterie.geometry.simhash import SimHash
-from coterie.oracles.lsh_levels import level_sums
 from coterie.plan import Plan
+from coterie.protocols.paper.lsh_tree.encode import LshTreeEncoder
+from coterie.protocols.paper.lsh_tree.oracle import level_sums
+from coterie.protocols.paper.lsh_tree.simhash import SimHash
+from coterie.protocols.paper.lsh_tree.table import LshTreeTable
 
 DEVIATIONS = 5.0
 PEOPLE = 400

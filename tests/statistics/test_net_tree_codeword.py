@@ -9,15 +9,15 @@ from benchmarks.net_tree import codeword_oracle_errors
 from coterie.centers import decode
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
-from coterie.encode.net_tree_codeword import CodewordTreeEncoder
 from coterie.engines import play
 from coterie.geometry.ball import quantize
 from coterie.geometry.hadamard import fwht
 from coterie.geometry.lift import lift
 from coterie.metrics import normalized_objective
 from coterie.plan import Plan
-from coterie.plan.net_tree import BIAS
-from coterie.wire.net_tree_codeword import CodewordTreeStream
+from coterie.protocols.paper.net_tree.encode_codeword import CodewordTreeEncoder
+from coterie.protocols.paper.net_tree.parameters import BIAS
+from coterie.protocols.paper.net_tree.report_codeword import CodewordTreeStream
 from coterie.wire.stream import signs_of
 
 SIGMAS = 6  # standard errors; a false alarm of 2e-9

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from benchmarks.baselines.privunit import PrivUnit, cap_share
-from coterie.oracles.explicit_hist import ExplicitHist
-from coterie.oracles.explicit_hist_vector import ExplicitHistVector
-from coterie.oracles.signs import PathMasks
+from coterie.protocols.paper.net_tree.oracles.explicit_hist import ExplicitHist
+from coterie.protocols.paper.net_tree.oracles.explicit_hist_vector import ExplicitHistVector
+from coterie.protocols.paper.net_tree.oracles.signs import PathMasks
 from coterie.randomizers.response import BinaryResponse
 from coterie.randomizers.sphere import (
     NORMAL_SCALE,

@@ -17,12 +17,12 @@ from benchmarks.theorem_2 import (
     wrong_entries,
 )
 from coterie.centers import decode
-from coterie.centers.net_tree import nets_of, tree_oracles
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
-from coterie.encode.net_tree_sums import NetTreeSumEncoder
 from coterie.engines import drawn_table
 from coterie.metrics import normalized_objective
+from coterie.protocols.paper.net_tree.decode import nets_of, tree_oracles
+from coterie.protocols.paper.net_tree_sums.encode import NetTreeSumEncoder
 
 FALSE_ALARM = 1e-7
 

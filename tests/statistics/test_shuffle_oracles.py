@@ -8,11 +8,11 @@ import pytest
 from scipy import stats
 
 from coterie.coins import SimulationCoins
-from coterie.encode.vector_sums import VectorSumEncoder
 from coterie.engines import Inline, drawn_table
-from coterie.oracles.mixed_sums import mixed_leaf_sums, people_by_row
-from coterie.oracles.shuffled_histogram import ShuffledHistogram
 from coterie.plan import Plan
+from coterie.protocols.paper.shuffled_histogram import ShuffledHistogram
+from coterie.protocols.vector_sums.encode import VectorSumEncoder
+from coterie.protocols.vector_sums.oracle import mixed_leaf_sums, people_by_row
 
 FALSE_ALARM = 1e-7
 FLAT = 0.20  # relative change of the error from the fewest to the most people

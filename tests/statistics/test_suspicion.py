@@ -14,10 +14,10 @@ from scipy.stats import chi2
 
 from coterie.aggregate import Aggregate
 from coterie.coins import SimulationCoins
-from coterie.encode.codeword import CodewordEncoder
-from coterie.oracles.seen import Seen
-from coterie.oracles.suspicion import FALSE_ALARM, suspicions, warning
 from coterie.plan import Plan
+from coterie.protocols.codeword.encode import CodewordEncoder
+from coterie.protocols.codeword.oracles.seen import Seen
+from coterie.protocols.codeword.oracles.suspicion import FALSE_ALARM, suspicions, warning
 from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream
 

@@ -8,11 +8,12 @@ import math
 import numpy as np
 import pytest
 
-from coterie.engines import law, simulate
+from coterie.engines import simulate
 from coterie.errors import PlanError, SettingError
-from coterie.oracles.leaf_sums import embedding_matrix
-from coterie.oracles.rows import Lift
 from coterie.plan import Plan
+from coterie.protocols.codeword import law
+from coterie.protocols.codeword.oracles.leaf_sums import embedding_matrix
+from coterie.protocols.codeword.oracles.rows import Lift
 from coterie.wire.rows import Rows
 
 DEVIATIONS = 5.5

@@ -9,11 +9,11 @@ import pytest
 
 from coterie.aggregate import Aggregate
 from coterie.encode import Client
-from coterie.encode.codeword import CodewordEncoder
 from coterie.errors import PlanError, PointError, ReportError
 from coterie.geometry.ball import quantize
 from coterie.geometry.lift import lift
 from coterie.plan import Plan
+from coterie.protocols.codeword.encode import CodewordEncoder
 from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream
 from coterie.wire.tokens import token_id, token_mark

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from coterie.aggregate import Aggregate
-from coterie.encode.lsh_tree import LshTreeEncoder
 from coterie.errors import ReportError
 from coterie.plan import Plan
+from coterie.protocols.paper.lsh_tree.encode import LshTreeEncoder
 
 FILE = Path(__file__).with_name("lsh_tree.json")
 STUDIES = [

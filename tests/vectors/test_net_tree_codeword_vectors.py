@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coterie.encode.net_tree_codeword import CodewordTreeEncoder
 from coterie.geometry.ball import SCALE, quantize
-from coterie.geometry.nets import NetFamily
-from coterie.geometry.projection import Projection
 from coterie.plan import Plan
+from coterie.protocols.paper.net_tree.encode_codeword import CodewordTreeEncoder
+from coterie.protocols.paper.nets.nets import NetFamily
+from coterie.protocols.paper.nets.projection import Projection
 
 FILE = Path(__file__).with_name("net_tree_codeword.json")
 _PLACE = Path(__file__).parents[1] / "reference" / "net_tree_codeword_reference.py"

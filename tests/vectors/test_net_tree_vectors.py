@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from coterie.aggregate import Aggregate
-from coterie.encode.net_tree import NetTreeEncoder
 from coterie.errors import ReportError
 from coterie.geometry.ball import quantize
 from coterie.plan import Plan
-from coterie.wire.net_tree import pack_reports
+from coterie.protocols.paper.net_tree.encode import NetTreeEncoder
+from coterie.protocols.paper.net_tree.report import pack_reports
 
 FILE = Path(__file__).with_name("net_tree.json")
 STUDIES = [

@@ -9,9 +9,9 @@ import pytest
 from coterie.aggregate import Aggregate
 from coterie.collect.intake import Batches
 from coterie.collect.shuffler import mixed, shuffle_files
-from coterie.encode.vector_sums import VectorSumEncoder
 from coterie.errors import FileError, PlanError, ReportError
 from coterie.plan import Plan
+from coterie.protocols.vector_sums.encode import VectorSumEncoder
 from coterie.randomizers.discrete_gaussian import DiscreteGaussian
 from coterie.randomizers.vector_sums import from_big_endian
 from coterie.wire.report_file import writing_reports

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coterie.encode.codeword import CodewordEncoder
 from coterie.geometry.ball import quantize
 from coterie.geometry.lift import lift
 from coterie.plan import Plan
+from coterie.protocols.codeword.encode import CodewordEncoder
 
 STUDIES = json.loads(Path(__file__).with_name("studies.json").read_text(encoding="utf-8"))["studies"]
 

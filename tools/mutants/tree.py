@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = "src/coterie"
-ROOMS = ("privacy", "randomizers", "encode", "plan", "collect", "aggregate")
+ROOMS = ("privacy", "randomizers", "encode", "plan", "protocols", "collect", "aggregate")
 STRICT = ("privacy", "randomizers", "encode")  # no unexplained survivor here; elsewhere fewer than 5 %
 # One thread: several runs stand side by side. Numpy's kernels: numba would compile for every mutant anew.
 ENVIRONMENT = {

@@ -8,11 +8,8 @@ from typing import Any, Final, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.aggregate.codeword import CodewordTable
-from coterie.aggregate.lsh_tree import LshTreeTable
-from coterie.aggregate.net_tree import NetTreeTable
-from coterie.aggregate.vector_sums import VectorSumTable
 from coterie.plan import Plan
+from coterie.protocols import Registry
 
 
 class Table(Protocol):
@@ -51,10 +48,12 @@ class Table(Protocol):
         ...
 
 
-TABLES: Final[dict[str, type[Any]]] = {
-    "codeword": CodewordTable,
-    "net-tree": NetTreeTable,
-    "vector-sums": VectorSumTable,
-    "lsh-tree": LshTreeTable,
-    "net-tree-sums": VectorSumTable,
-}
+TABLES: Final[Registry[str, type[Any]]] = Registry(
+    {
+        "codeword": "coterie.protocols.codeword.table:CodewordTable",
+        "net-tree": "coterie.protocols.paper.net_tree.table:NetTreeTable",
+        "vector-sums": "coterie.protocols.shares.table:VectorSumTable",
+        "lsh-tree": "coterie.protocols.paper.lsh_tree.table:LshTreeTable",
+        "net-tree-sums": "coterie.protocols.shares.table:VectorSumTable",
+    }
+)

@@ -26,14 +26,14 @@ from coterie.audit.result import Check
 from coterie.audit.sums import check_amplification
 from coterie.coins import SimulationCoins, SystemCoins
 from coterie.encode.base import ENCODERS
-from coterie.encode.codeword import CodewordEncoder
 from coterie.encode.ledger import Answer, Ledger
 from coterie.features import Category, Flag, Number
 from coterie.plan import Plan
-from coterie.plan.codeword import CodewordParameters
-from coterie.plan.vector_sums import VectorSumParameters
 from coterie.plan.views import CrossPolytope
 from coterie.privacy.odds import BASE_ODDS, largest_odds
+from coterie.protocols.codeword.encode import CodewordEncoder
+from coterie.protocols.codeword.parameters import CodewordParameters
+from coterie.protocols.vector_sums.parameters import VectorSumParameters
 from coterie.randomizers.vector_sums import VectorSums
 from coterie.wire.layout import ID_BYTES
 from coterie.wire.rows import HasViews

@@ -17,7 +17,7 @@ from coterie.audit.result import Check
 from coterie.audit.samples import CALL, REPORTS, SECONDS, Sample, Send, sample
 from coterie.audit.sums import ShareReading, check_sums
 from coterie.plan import Plan
-from coterie.plan.shares import ShareParameters
+from coterie.protocols.shares.parameters import ShareParameters
 
 
 def check_client(

@@ -14,9 +14,9 @@ from coterie import __version__
 from coterie.audit.bounds import ALPHA
 from coterie.audit.result import Check
 from coterie.coins import SimulationCoins, SystemCoins
-from coterie.encode.codeword import CodewordEncoder
 from coterie.errors import CoterieError
 from coterie.plan import Plan
+from coterie.protocols.codeword.encode import CodewordEncoder
 from coterie.wire.kernels import kernels_of
 
 _BYTES: Final = 1 << 20
@@ -58,7 +58,7 @@ def check_kernels(plan: Plan) -> Check | None:
     if plan.protocol != "codeword":
         return None
     try:
-        kernels_of("coterie.encode", "numba", 1)
+        kernels_of("coterie.protocols.codeword.encode", "numba", 1)
     except CoterieError:
         return Check("environment", "kernels", True, "numpy (numba is not installed)")
     generator = np.random.default_rng(3)

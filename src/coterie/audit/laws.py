@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from coterie.audit.result import Check
 from coterie.errors import BrokenLawError
 from coterie.plan import Plan
-from coterie.plan.codeword import CodewordParameters
-from coterie.plan.lsh_tree import LshTreeParameters
-from coterie.plan.net_tree import CodewordTreeParameters, NetTreeParameters
 from coterie.privacy.odds import BASE_ODDS, ratio_allowed
+from coterie.protocols.codeword.parameters import CodewordParameters
+from coterie.protocols.paper.lsh_tree.parameters import LshTreeParameters
+from coterie.protocols.paper.net_tree.parameters import CodewordTreeParameters, NetTreeParameters
 from coterie.randomizers.codeword import CODEWORDS
 from coterie.wire.layout import ID_BYTES
 

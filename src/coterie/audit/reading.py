@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from coterie.audit.laws import Part, ScriptedCoins, parts_of
 from coterie.encode.base import ENCODERS
-from coterie.encode.codeword import IndexEncoder
-from coterie.encode.kernels_numpy import Chooser
-from coterie.encode.lsh_tree import LshTreeEncoder
 from coterie.plan import Plan
 from coterie.privacy.odds import BASE_ODDS
+from coterie.protocols.codeword.encode import IndexEncoder
+from coterie.protocols.codeword.encode_numpy import Chooser
+from coterie.protocols.paper.lsh_tree.encode import LshTreeEncoder
+from coterie.protocols.paper.lsh_tree.report import LshTreeStream
 from coterie.wire.layout import ID_BYTES
-from coterie.wire.lsh_tree import LshTreeStream
 
 _BITS_AT_A_TIME: Final = 1 << 25  # of codewords
 _Wide = NDArray[np.int64]

@@ -17,11 +17,11 @@ from coterie.audit.result import Audit, Check
 from coterie.audit.samples import CALL, REPORTS, SECONDS, Send
 from coterie.encode import Client
 from coterie.encode.base import ENCODERS
-from coterie.encode.codeword import CodewordEncoder
-from coterie.encode.vector_sums import MOST_BYTES
 from coterie.errors import CoterieError, SettingError
 from coterie.plan import Plan
-from coterie.plan.shares import ShareParameters
+from coterie.protocols.codeword.encode import CodewordEncoder
+from coterie.protocols.shares.parameters import ShareParameters
+from coterie.protocols.vector_sums.encode import MOST_BYTES
 from coterie.wire.kernels import kernels_of
 
 _QUICK_REPORTS = 60_000
@@ -145,7 +145,7 @@ def _exact(plan: Plan, claim: float) -> Iterator[Check]:
         return
     for kernel in ("numpy", "numba"):
         try:
-            kernels_of("coterie.encode", kernel, 1)
+            kernels_of("coterie.protocols.codeword.encode", kernel, 1)
         except CoterieError:
             continue
         coded = CodewordEncoder(plan, kernels=kernel)

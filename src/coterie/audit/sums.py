@@ -27,11 +27,11 @@ from scipy import stats
 from coterie.audit.bounds import ALPHA, clopper_pearson
 from coterie.audit.reading import Law
 from coterie.audit.result import Check
-from coterie.encode.net_tree_sums import NetTreeSumEncoder
-from coterie.encode.vector_sums import VectorSumEncoder
 from coterie.plan import Plan
-from coterie.plan.shares import ShareParameters
 from coterie.privacy.renyi import exact_delta
+from coterie.protocols.paper.net_tree_sums.encode import NetTreeSumEncoder
+from coterie.protocols.shares.parameters import ShareParameters
+from coterie.protocols.vector_sums.encode import VectorSumEncoder
 from coterie.randomizers.split_and_mix import security_of
 from coterie.randomizers.vector_sums import from_big_endian
 from coterie.wire.layout import ID_BYTES

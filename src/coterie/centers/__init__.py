@@ -11,9 +11,9 @@ from coterie.centers.decode import decode
 from coterie.centers.result import Choice, Interval, Population, Result
 
 if TYPE_CHECKING:
-    from coterie.centers.k_means_decoder import NetTreeOutcome, Solver, k_means_decoder
-    from coterie.centers.local_search import LocalSearch
-    from coterie.centers.lsh_tree import LshTreeOutcome
+    from coterie.protocols.paper.k_means import NetTreeOutcome, Solver, k_means_decoder
+    from coterie.protocols.paper.local_search import LocalSearch
+    from coterie.protocols.paper.lsh_tree.decode import LshTreeOutcome
 
 __all__ = [
     "Choice",
@@ -29,15 +29,15 @@ __all__ = [
 ]
 
 _LATER = {
-    "LocalSearch": "local_search",
-    "LshTreeOutcome": "lsh_tree",
-    "NetTreeOutcome": "k_means_decoder",
-    "Solver": "k_means_decoder",
-    "k_means_decoder": "k_means_decoder",
+    "LocalSearch": "coterie.protocols.paper.local_search",
+    "LshTreeOutcome": "coterie.protocols.paper.lsh_tree.decode",
+    "NetTreeOutcome": "coterie.protocols.paper.k_means",
+    "Solver": "coterie.protocols.paper.k_means",
+    "k_means_decoder": "coterie.protocols.paper.k_means",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+    return getattr(import_module(_LATER[name]), name)

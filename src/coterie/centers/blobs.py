@@ -31,7 +31,7 @@ from scipy.special import erf
 from coterie.centers.population import Cloud
 from coterie.centers.solution import into_ball
 from coterie.centers.spreads import Spreads
-from coterie.oracles.rows import ViewRows
+from coterie.protocols.codeword.oracles.rows import ViewRows
 
 _STEP: Final = 0.7  # of a Gauss-Newton step
 _CALMER: Final = 0.75  # how fast the assumed uncertainty falls, a round

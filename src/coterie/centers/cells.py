@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from coterie.centers.population import spread_beyond
 from coterie.centers.repeats import Found
 from coterie.centers.solve import solve
-from coterie.oracles.leaf_sums import LeafSums
-from coterie.oracles.rows import ViewRows, mean_rest
+from coterie.protocols.codeword.oracles.leaf_sums import LeafSums
+from coterie.protocols.codeword.oracles.rows import ViewRows, mean_rest
 
 
 def find_in_cells(

@@ -10,17 +10,17 @@ from types import UnionType
 import numpy as np
 
 from coterie.aggregate import Aggregate
-from coterie.aggregate.codeword import CodewordTable
 from coterie.centers.cells import find_in_cells
 from coterie.centers.explain import explain
 from coterie.centers.population import FLAT
 from coterie.centers.solution import Solution
 from coterie.centers.subspace import signal_subspace
 from coterie.errors import DecodeError
-from coterie.oracles.rows import ViewRows, rows_of
-from coterie.oracles.second_moment import second_moment
-from coterie.oracles.suspicion import warning
 from coterie.plan.views import Halfspaces, Partition
+from coterie.protocols.codeword.oracles.rows import ViewRows, rows_of
+from coterie.protocols.codeword.oracles.second_moment import second_moment
+from coterie.protocols.codeword.oracles.suspicion import warning
+from coterie.protocols.codeword.table import CodewordTable
 from coterie.wire.rows import Rows
 
 

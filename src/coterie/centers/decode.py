@@ -22,10 +22,10 @@ from coterie.plain.canonical import shown
 from coterie.plain.checks import checked_options
 from coterie.plan import Plan
 from coterie.plan.public import MAX_CLUSTERS
-from coterie.plan.tree import DECODER_OPTIONS
+from coterie.protocols.paper.tree.parameters import DECODER_OPTIONS
 
 if TYPE_CHECKING:
-    from coterie.centers.k_means_decoder import Solver
+    from coterie.protocols.paper.k_means import Solver
 
 Where = str | Callable[..., Any]  # a function, or "module:function", loaded when it is needed
 
@@ -60,10 +60,12 @@ DECODERS: Final[dict[str, dict[str, Decoder]]] = {
         ),
         "cells": Decoder(f"{_HERE}.codeword:decode_cells", f"{_HERE}.codeword:without_cells", chooses=True),
     },
-    "net-tree": _paper(f"{_HERE}.net_tree:decode_net_tree", DECODER_OPTIONS),
-    "vector-sums": {"cells": Decoder(f"{_HERE}.vector_sums:decode_vector_sums", chooses=True)},
-    "lsh-tree": _paper(f"{_HERE}.lsh_tree:decode_lsh_tree", ("threshold",)),
-    "net-tree-sums": _paper(f"{_HERE}.net_tree:decode_net_tree", DECODER_OPTIONS),
+    "net-tree": _paper("coterie.protocols.paper.net_tree.decode:decode_net_tree", DECODER_OPTIONS),
+    "vector-sums": {
+        "cells": Decoder("coterie.protocols.vector_sums.decode:decode_vector_sums", chooses=True)
+    },
+    "lsh-tree": _paper("coterie.protocols.paper.lsh_tree.decode:decode_lsh_tree", ("threshold",)),
+    "net-tree-sums": _paper("coterie.protocols.paper.net_tree.decode:decode_net_tree", DECODER_OPTIONS),
 }
 
 
@@ -122,7 +124,7 @@ def decode(
     **options
         What the protocol's decoder takes besides. Net trees: `constants` ("practical", or "theory": the
         paper's decoder to the letter), `alpha`, `expansion`, `rounds`, `strays`
-        (`coterie.plan.tree.TreeDecoding`). "lsh-tree": `threshold`. An unknown name is refused with the list
+        (`TreeDecoding`). "lsh-tree": `threshold`. An unknown name is refused with the list
         of known ones.
 
     Returns

@@ -25,7 +25,7 @@ from coterie.centers.answer import Answer, k_means
 from coterie.centers.blobs import BlobFit, Blobs
 from coterie.centers.population import Cloud, seen_parts
 from coterie.centers.solution import Weighted
-from coterie.oracles.rows import ViewRows
+from coterie.protocols.codeword.oracles.rows import ViewRows
 
 ATOMS_EACH: Final = 400  # of a blob
 PEAK: Final = 6.0  # deviations by which a further group would have to explain more

@@ -43,7 +43,7 @@ from coterie.centers.population import (
 )
 from coterie.centers.repeats import COVERAGE, Finder, Found, Told
 from coterie.centers.solution import Interval, Solution, Weighted, into_ball, squared_distances
-from coterie.oracles.rows import ViewRows, everybody, mean_rest
+from coterie.protocols.codeword.oracles.rows import ViewRows, everybody, mean_rest
 from coterie.wire.workers import on_all_cores
 
 MEMBERS: Final = 4  # populations of fresh starts

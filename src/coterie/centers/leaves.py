@@ -17,8 +17,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.oracles.leaf_sums import LeafSums
-from coterie.oracles.rows import Lift
+from coterie.protocols.codeword.oracles.leaf_sums import LeafSums
+from coterie.protocols.codeword.oracles.rows import Lift
 
 _FALSE_LEAF: Final = 3e-4  # chance that an empty cell is kept
 _LOOSENESS_PRIOR: Final = 0.15  # looseness is 1 ± this before looking

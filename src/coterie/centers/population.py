@@ -32,7 +32,7 @@ from scipy.stats import chi2
 
 from coterie.centers.solution import into_ball
 from coterie.centers.spectrum import spectrum
-from coterie.oracles.rows import ViewRows, everybody, mean_rest
+from coterie.protocols.codeword.oracles.rows import ViewRows, everybody, mean_rest
 from coterie.wire.workers import on_all_cores
 
 FLAT: Final = 12  # dimensions up to which the atoms fill the ball itself

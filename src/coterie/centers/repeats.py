@@ -34,7 +34,7 @@ from coterie.centers.solution import (
     squared_distances,
     with_equal_points,
 )
-from coterie.oracles.rows import ViewRows
+from coterie.protocols.codeword.oracles.rows import ViewRows
 from coterie.wire.workers import on_all_cores
 
 COVERAGE: Final = 0.9  # of everything that is stated

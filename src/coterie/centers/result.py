@@ -18,8 +18,8 @@ from coterie.features import Estimate, Schema
 from coterie.privacy import Guarantee
 
 if TYPE_CHECKING:
-    from coterie.centers.k_means_decoder import NetTreeOutcome
-    from coterie.centers.lsh_tree import LshTreeOutcome
+    from coterie.protocols.paper.k_means import NetTreeOutcome
+    from coterie.protocols.paper.lsh_tree.decode import LshTreeOutcome
 
 __all__ = ["Choice", "Interval", "Population", "Result"]
 

@@ -16,7 +16,7 @@ from coterie.centers.factors import CLEAR, amounts, directions_of, unexplained
 from coterie.centers.leaves import Leaves
 from coterie.centers.solution import into_ball
 from coterie.centers.subspace import shrink_in_blocks
-from coterie.oracles.rows import Lift
+from coterie.protocols.codeword.oracles.rows import Lift
 
 _ROUNDS: Final = 8  # of alternating least squares
 _SWAPS: Final = 4

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from coterie.wire.workers import is_helper
 
 if TYPE_CHECKING:
-    from coterie.centers.k_means_decoder import NetTreeOutcome
-    from coterie.centers.lsh_tree import LshTreeOutcome
+    from coterie.protocols.paper.k_means import NetTreeOutcome
+    from coterie.protocols.paper.lsh_tree.decode import LshTreeOutcome
 
 _RESTARTS: Final = 12  # of k-means++ on the leaves
 _CLEAR: Final = 2.0  # standard deviations by which a part's weight must stand out to be supported

@@ -27,8 +27,8 @@ from coterie.centers.shrinkage import shrink, shrink_factors
 from coterie.centers.solution import into_ball, weighted_kmeans
 from coterie.centers.subspace import shrink_in_blocks
 from coterie.centers.unmix import explaining, pure_directions, pure_looseness
-from coterie.oracles.leaf_sums import LeafSums
-from coterie.oracles.rows import Lift
+from coterie.protocols.codeword.oracles.leaf_sums import LeafSums
+from coterie.protocols.codeword.oracles.rows import Lift
 
 _FALSE_SUPPORT: Final = 0.01  # chance that noise makes a group that stands clear, over all cells
 

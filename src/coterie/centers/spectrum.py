@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.geometry.halfspaces import mean_coordinate
-from coterie.oracles.rows import ViewRows
+from coterie.protocols.codeword.oracles.rows import ViewRows
 
 _CLEAR: Final = 1.05  # times the edge of the noise, 2·s·√d
 _LEAST_LENGTH: Final = 0.1  # of a person, where it is lost in noise

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.centers.shrinkage import shrink
-from coterie.oracles.second_moment import SecondMoment
+from coterie.protocols.codeword.oracles.second_moment import SecondMoment
 
 _BEYOND_THE_EDGE: Final = 1.05  # finite matrices reach a little past the semicircle
 

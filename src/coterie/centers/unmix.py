@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from coterie.centers.factors import amounts, unexplained
 from coterie.centers.leaves import Leaves
-from coterie.oracles.rows import Lift
+from coterie.protocols.codeword.oracles.rows import Lift
 
 _MOST_LEAVES: Final = 64  # kept leaves above which pairs are too many; then there is too little noise to care
 _PURE: Final = (0.88, 1.14)  # length over count of a tight cluster, its noise included

@@ -12,7 +12,7 @@ from coterie.errors import PlanError
 from coterie.features.schema import DECLARED, Schema
 from coterie.plan import Plan
 from coterie.plan.forecast import Expectation
-from coterie.plan.shares import ShareParameters
+from coterie.protocols.shares.parameters import ShareParameters
 
 _SHOWN_COORDINATES = 4
 

@@ -11,7 +11,7 @@ from coterie import __version__
 from coterie.centers.groups import letter
 from coterie.cli.simulation import Study
 from coterie.cli.words import WORDING, headline, shortcomings
-from coterie.plan.codeword import CodewordParameters
+from coterie.protocols.codeword.parameters import CodewordParameters
 from coterie.show.cards import Truth, cards
 from coterie.show.choices import CAPTION, draw_choices
 from coterie.show.people import HABITS, SCHEMA

@@ -101,7 +101,7 @@ class Partitions:
         self._runs: list[_Run] = []
         self._written = 0  # reports in the temporary file
         self._bits = 0
-        self._kernels: ModuleType = kernels_of("coterie.collect", None, 0)
+        self._kernels: ModuleType = kernels_of("coterie.collect.kernels", None, 0)
         self._skips = Skips()
         self._files = self._read = self._duplicates = self._conflicting = 0
 
@@ -126,7 +126,7 @@ class Partitions:
         files = [ReportFile.open(path, self._plan) for path in paths]
         total = sum(file.count for file in files)
         self._bits = min(MOST_BITS, max(0, (total + self._beside - 1) // self._part_reports).bit_length())
-        self._kernels = kernels_of("coterie.collect", None, total)
+        self._kernels = kernels_of("coterie.collect.kernels", None, total)
         stretch = max(1, STRETCH_BYTES // self._plan.report_width)
         for file in files:
             with contextlib.closing(file.reading()) as reading:

@@ -33,9 +33,9 @@ from coterie.collect.released import open_released
 from coterie.collect.skips import Skipped
 from coterie.errors import PlanError, ReportError
 from coterie.plan import Plan
-from coterie.plan.shares import ShareParameters
-from coterie.plan.vector_sums import VectorSumParameters
 from coterie.privacy import Guarantee
+from coterie.protocols.shares.parameters import ShareParameters
+from coterie.protocols.vector_sums.parameters import VectorSumParameters
 from coterie.randomizers.vector_sums import VectorSums, from_big_endian
 from coterie.wire.layout import ID_BYTES
 from coterie.wire.report_file import ReportWriter, writing_reports

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import Coins
 from coterie.plan import Plan
-from coterie.plan.protocols import Registry
+from coterie.protocols import Registry
 
 
 class Encoder(ABC):
@@ -53,10 +53,10 @@ class Encoder(ABC):
 # Loaded when a plan asks for it: a device answers plans of few protocols.
 ENCODERS: Final[Registry[str, Callable[[Plan], Encoder]]] = Registry(
     {
-        "codeword": "coterie.encode.codeword:CodewordEncoder",
-        "net-tree": "coterie.encode.net_tree:encoder_of",
-        "vector-sums": "coterie.encode.vector_sums:VectorSumEncoder",
-        "lsh-tree": "coterie.encode.lsh_tree:LshTreeEncoder",
-        "net-tree-sums": "coterie.encode.net_tree_sums:NetTreeSumEncoder",
+        "codeword": "coterie.protocols.codeword.encode:CodewordEncoder",
+        "net-tree": "coterie.protocols.paper.net_tree.encode:encoder_of",
+        "vector-sums": "coterie.protocols.vector_sums.encode:VectorSumEncoder",
+        "lsh-tree": "coterie.protocols.paper.lsh_tree.encode:LshTreeEncoder",
+        "net-tree-sums": "coterie.protocols.paper.net_tree_sums.encode:NetTreeSumEncoder",
     }
 )

@@ -11,7 +11,7 @@ from coterie.engines.inline import Inline
 from coterie.engines.parallel import Parallel
 from coterie.engines.play import ENGINES, engine, play
 from coterie.engines.simulate import simulate
-from coterie.engines.vector_sums import drawn_table
+from coterie.protocols.shares.law import drawn_table
 
 __all__ = [
     "ENGINES",

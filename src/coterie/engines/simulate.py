@@ -1,6 +1,6 @@
 """What so many people would give us: a table of any number of people who are like some points.
 
-- *By law* (`coterie.engines.law`): the table is drawn as it would come out. A hundred million people take no
+- *By law* (`codeword.law`): the table is drawn as it would come out. A hundred million people take no
   longer than a thousand.
 - *By reports*: everybody is drawn from the points and encoded, partition by partition. The seed decides the
   table, however many cores there are.
@@ -78,7 +78,7 @@ def simulate(
             f"no law of a table is known for protocol {plan.protocol}; known: {', '.join(_LAWS)}. "
             'Use by="reports"'
         )
-    from coterie.engines.law import drawn_codeword_table
+    from coterie.protocols.codeword.law import drawn_codeword_table
 
     rng = np.random.default_rng([random_state, 0])
     return drawn_codeword_table(plan, rows, people, rng, device=device, tell=tell)

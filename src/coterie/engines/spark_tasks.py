@@ -87,7 +87,7 @@ def split(batches: _Batches, plan: str, pieces: Sequence[Piece], bits: int, part
     """Cut pieces, named by their numbers, into packets by the first bits of the id."""
     contract = _plan(plan)
     form, width = report_form(contract), contract.report_width
-    kernels = kernels_of("coterie.collect", None, sum(piece.count for piece in pieces))
+    kernels = kernels_of("coterie.collect.kernels", None, sum(piece.count for piece in pieces))
     stretch = min(_MOST_STRETCH_BYTES, max(STRETCH_BYTES, (_PACKET_REPORTS * width) << bits))
     out = _Packets()
     for number in _numbers(batches):
@@ -239,7 +239,9 @@ class _Part:
                 yield from reports.chunks()
                 facts.add(Facts(duplicates=reports.duplicates, conflicting=reports.conflicting))
         elif self._held:
-            found = kernels_of("coterie.collect", None, self._count).each_once(np.concatenate(self._held))
+            found = kernels_of("coterie.collect.kernels", None, self._count).each_once(
+                np.concatenate(self._held)
+            )
             facts.add(Facts(duplicates=found.duplicates, conflicting=found.conflicting))
             yield found.rows
 

@@ -70,8 +70,8 @@ from coterie.metrics import distances, nearest
 from coterie.plain.canonical import SAFE_INTEGER
 from coterie.plain.checks import checked_options
 from coterie.plan import Plan, design_options
-from coterie.plan.protocols import parameters_class
 from coterie.privacy import MAX_EPSILON
+from coterie.protocols import parameters_class
 
 _FLOATS: Final = (np.float64, np.float32)  # taken as they are; everything else becomes float64
 _SEEDS: Final = 1 << 32

@@ -15,13 +15,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from coterie.aggregate import Aggregate
 from coterie.coins import Coins
-from coterie.encode.vector_sums import MOST_BYTES
 from coterie.engines import drawn_table
 from coterie.estimators.base import Features, PlayedKMeans
 from coterie.plan import Plan
-from coterie.plan.amplified_design import LOCAL_CAP
-from coterie.plan.shares import ShareParameters
 from coterie.privacy import MAX_EPSILON
+from coterie.protocols.codeword.amplified_design import LOCAL_CAP
+from coterie.protocols.shares.parameters import ShareParameters
+from coterie.protocols.vector_sums.encode import MOST_BYTES
 
 MOST_SENT_PEOPLE: Final = 2000  # up to here shares are really sent, mixed and added up
 MOST_SENT_MESSAGES: Final = 1 << 24

@@ -11,10 +11,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from coterie.plan.plan import Plan
-from coterie.plan.protocols import design_options, protocols
+from coterie.protocols import design_options, protocols
 
 if TYPE_CHECKING:
-    from coterie.plan.approximation import Approximation, TheoryConstants, theory_constants
+    from coterie.protocols.paper.approximation import Approximation, TheoryConstants, theory_constants
 
 __all__ = ["Approximation", "Plan", "TheoryConstants", "design_options", "protocols", "theory_constants"]
 
@@ -24,4 +24,4 @@ if not TYPE_CHECKING:  # a type checker that saw this would let every misspelt n
         """Load what only an analyst needs when it is first asked for (PEP 562)."""
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return vars(import_module("coterie.plan.approximation"))[name]
+        return vars(import_module("coterie.protocols.paper.approximation"))[name]

@@ -37,11 +37,11 @@ from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.plain.checks import MOST_PEOPLE, checked_choice, checked_real
-from coterie.plan.base import Parameters
-from coterie.plan.codeword import CodewordParameters
-from coterie.plan.vector_sums import VectorSumParameters
 from coterie.plan.views import Halfspaces
 from coterie.privacy import MAX_EPSILON
+from coterie.protocols.base import Parameters
+from coterie.protocols.codeword.parameters import CodewordParameters
+from coterie.protocols.vector_sums.parameters import VectorSumParameters
 
 SLACK: Final = 1.5  # by which the noise may be better or worse than the formula: the band
 HOPELESS: Final = 0.25  # recovered at the lucky end of the band, below which a study is not worth asking for

@@ -21,11 +21,11 @@ from coterie.errors import PlanError
 from coterie.plain.canonical import MAX_BYTES, canonical_bytes, parse_object, shown
 from coterie.plain.checks import checked_delta, checked_fields, checked_real
 from coterie.plain.files import read_bounded, replacing
-from coterie.plan.base import Facts, Parameters
 from coterie.plan.follow_up import ball_after, population_in, surely_reached
-from coterie.plan.protocols import design_parameters, parameters_class
 from coterie.plan.public import checked_public_part
 from coterie.plan.questions import Questions
+from coterie.protocols import design_parameters, parameters_class
+from coterie.protocols.base import Facts, Parameters
 
 if TYPE_CHECKING:
     from coterie.features import Feature, Schema
@@ -251,7 +251,7 @@ class Plan(Questions):
         collection : Collection or mapping, optional
             When reports are taken in, from how many people on they are decoded and how long they are kept.
         **options
-            What the protocol's design takes besides; see its function in `coterie.plan.protocols`.
+            What the protocol's design takes besides; see its function in `coterie.protocols`.
 
         Returns
         -------

@@ -10,8 +10,8 @@ from typing import Any, Final
 from coterie.errors import PlanError
 from coterie.plain.canonical import SAFE_INTEGER, shown
 from coterie.plain.checks import MOST_PEOPLE, checked_choice, checked_integer, checked_list, checked_real
-from coterie.plan.protocols import protocols
 from coterie.privacy import MAX_EPSILON, MODELS
+from coterie.protocols import protocols
 
 MAX_DIMENSION: Final = 3000
 MAX_CLUSTERS: Final = 4096

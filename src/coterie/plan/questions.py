@@ -12,14 +12,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from coterie.plain.checks import MOST_PEOPLE, checked_integer
-from coterie.plan.base import TOKEN_BYTES, Facts, Parameters
 from coterie.privacy import Guarantee, Spending
 from coterie.privacy.guarantee import DECLARED_FEATURES, FOLLOWED_BALL, PUBLIC_BALL, SAMPLED_FEATURES
+from coterie.protocols.base import TOKEN_BYTES, Facts, Parameters
 
 if TYPE_CHECKING:
     from coterie.features import Schema
-    from coterie.plan.approximation import Approximation
     from coterie.plan.forecast import Expectation, Kind
+    from coterie.protocols.paper.approximation import Approximation
 
 
 class Questions:
@@ -119,7 +119,7 @@ class Questions:
     ) -> Approximation:
         """Return what the paper's Theorem 22 guarantees of the centers: cost ≤ ratio·OPT + additive.
 
-        In squared units of the ball, summed over people. See `coterie.plan.approximation` for the settings.
+        In squared units of the ball, summed over people. See `paper.approximation` for the settings.
 
         Parameters
         ----------

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
-from coterie.aggregate.vector_sums import VectorSumTable
 from coterie.errors import CoterieError
-from coterie.oracles.mixed_sums import people_by_row
 from coterie.plan import Plan
+from coterie.protocols.shares.table import VectorSumTable
+from coterie.protocols.vector_sums.oracle import people_by_row
 from coterie.service.problems import Problem
 from coterie.store import Store, Study
 from coterie.wire.report_file import DIGEST_BYTES, HEADER

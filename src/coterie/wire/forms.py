@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from coterie.errors import PlanError, ReportError
 from coterie.plan import Plan
-from coterie.plan.codeword import CodewordParameters
-from coterie.plan.lsh_tree import LshTreeParameters
-from coterie.plan.net_tree import CodewordTreeParameters, NetTreeParameters
-from coterie.plan.shares import ShareParameters
+from coterie.protocols.codeword.parameters import CodewordParameters
+from coterie.protocols.paper.lsh_tree.parameters import LshTreeParameters
+from coterie.protocols.paper.net_tree.parameters import CodewordTreeParameters, NetTreeParameters
+from coterie.protocols.shares.parameters import ShareParameters
 from coterie.randomizers.vector_sums import from_big_endian
 from coterie.wire.layout import ID_BYTES
 

@@ -27,13 +27,13 @@ _COMPILING_PAYS: Final = 1000  # reports at a time below which `auto` stays with
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
 
-def kernels_of(room: str, kernels: Kernels | None, reports: int) -> ModuleType:
-    """Return a room's module of kernels for a batch of so many reports.
+def kernels_of(step: str, kernels: Kernels | None, reports: int) -> ModuleType:
+    """Return a step's module of kernels for a batch of so many reports.
 
     Parameters
     ----------
-    room : str
-        The package that holds `kernels_numpy` and `kernels_numba`.
+    step : str
+        What the modules are called before `_numpy` and `_numba`.
     kernels : {"numpy", "numba", "auto"} or None
         None asks the environment variable COTERIE_KERNELS, and that failing is "auto": numba where it is
         installed and the batch is no handful.
@@ -42,8 +42,8 @@ def kernels_of(room: str, kernels: Kernels | None, reports: int) -> ModuleType:
 
     Examples
     --------
-    >>> kernels_of("coterie.encode", "numpy", 10**6).__name__
-    'coterie.encode.kernels_numpy'
+    >>> kernels_of("coterie.protocols.codeword.encode", "numpy", 10**6).__name__
+    'coterie.protocols.codeword.encode_numpy'
     """
     chosen = kernels or os.environ.get(VARIABLE, "auto")
     if chosen not in ("numpy", "numba", "auto"):
@@ -53,7 +53,7 @@ def kernels_of(room: str, kernels: Kernels | None, reports: int) -> ModuleType:
     elif chosen == "numba" and not find_spec("numba"):
         raise MissingExtraError("numba", "fast")
     with bringing("analyst"):
-        return import_module(f"{room}.kernels_{chosen}")
+        return import_module(f"{step}_{chosen}")
 
 
 def compiled(function: _Function) -> _Function:

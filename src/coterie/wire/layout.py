@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import ReportError
-from coterie.plan.base import ID_BYTES, TOKEN_BYTES
+from coterie.protocols.base import ID_BYTES, TOKEN_BYTES
 
 __all__ = ["ID_BYTES", "TOKEN_BYTES", "Reports", "as_rows"]
 

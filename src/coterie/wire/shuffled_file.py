@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from coterie.plan import Plan
-from coterie.plan.shares import ShareParameters
+from coterie.protocols.shares.parameters import ShareParameters
 from coterie.wire.report_file import ReportFile
 from coterie.wire.signing import is_signed, sign
 

@@ -19,10 +19,10 @@ from coterie.audit.page import render
 from coterie.audit.samples import reports_of
 from coterie.audit.sums import shuffled_response_delta
 from coterie.cli.app import app
-from coterie.encode.codeword import CodewordEncoder
 from coterie.errors import SettingError
 from coterie.plan import Plan
 from coterie.privacy.amplification import amplified_delta
+from coterie.protocols.codeword.encode import CodewordEncoder
 
 PLANS = {
     "codeword": Plan.design(3, 2, 2.0, 1000),

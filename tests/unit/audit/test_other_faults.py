@@ -12,7 +12,7 @@ from coterie.audit.reading import Reading
 from coterie.coins import SystemCoins
 from coterie.encode.base import ENCODERS
 from coterie.plan import Plan
-from coterie.plan.vector_sums import VectorSumParameters
+from coterie.protocols.vector_sums.parameters import VectorSumParameters
 from coterie.randomizers.vector_sums import VectorSums
 from coterie.wire.stream import PublicStream
 

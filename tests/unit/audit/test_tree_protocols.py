@@ -8,8 +8,8 @@ from coterie.audit.canaries import _sender
 from coterie.audit.empirical import check_client
 from coterie.audit.laws import check_laws
 from coterie.audit.run import audit
-from coterie.encode.net_tree_codeword import CodewordTreeEncoder
 from coterie.plan import Plan
+from coterie.protocols.paper.net_tree.encode_codeword import CodewordTreeEncoder
 
 CODEWORDS = Plan.design(2, 2, 2.0, 10_000, protocol="net-tree", randomizer="codeword")
 SUMS = {"protocol": "net-tree-sums", "delta": 1e-6}

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from coterie.centers import population
-from coterie.oracles.rows import Frame, Lift, ViewRows
-from coterie.plan.codeword_design import spread_offsets
 from coterie.plan.views import CrossPolytope, Halfspaces
+from coterie.protocols.codeword.design import spread_offsets
+from coterie.protocols.codeword.oracles.rows import Frame, Lift, ViewRows
 
 COUNT_WEIGHT = int(0.3 * 2**20)
 GAIN = 0.4  # κ at ε = 1

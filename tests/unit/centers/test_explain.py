@@ -18,8 +18,8 @@ from coterie.centers.population import fit_population
 from coterie.centers.repeats import Found, own_means, pairs_in_doubt
 from coterie.centers.solution import into_ball
 from coterie.geometry.spread import spread_points
-from coterie.plan.codeword_design import spread_offsets
 from coterie.plan.views import Halfspaces, Net
+from coterie.protocols.codeword.design import spread_offsets
 from coterie.wire import workers
 
 DIMENSION = 24

@@ -8,9 +8,9 @@ from coterie.centers.leaves import significant_leaves
 from coterie.centers.shrinkage import shrink, shrink_factors
 from coterie.centers.solve import _stands_clear
 from coterie.centers.subspace import shrink_in_blocks, signal_subspace
-from coterie.oracles.leaf_sums import LeafSums
-from coterie.oracles.rows import Lift
-from coterie.oracles.second_moment import SecondMoment
+from coterie.protocols.codeword.oracles.leaf_sums import LeafSums
+from coterie.protocols.codeword.oracles.rows import Lift
+from coterie.protocols.codeword.oracles.second_moment import SecondMoment
 
 DIMENSION = 30
 LIFT = Lift(np.sqrt(1 - 0.3**2), 0.3, DIMENSION)

@@ -14,8 +14,8 @@ from coterie.centers.population import (
     spread_beyond,
 )
 from coterie.geometry.spread import spread_points
-from coterie.plan.codeword_design import spread_offsets
 from coterie.plan.views import CrossPolytope, Halfspaces, Net
+from coterie.protocols.codeword.design import spread_offsets
 
 DIMENSION = 24
 EXPLAINED = 1.06  # chi-square per number up to which rows count as explained

@@ -11,9 +11,9 @@ from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
 from coterie.engines import play
 from coterie.metrics import normalized_objective
-from coterie.oracles.leaf_sums import LeafSums
-from coterie.oracles.rows import Lift
-from coterie.oracles.second_moment import SecondMoment
+from coterie.protocols.codeword.oracles.leaf_sums import LeafSums
+from coterie.protocols.codeword.oracles.rows import Lift
+from coterie.protocols.codeword.oracles.second_moment import SecondMoment
 
 DIMENSION = 30
 LIFT = Lift(np.sqrt(1 - 0.3**2), 0.3, DIMENSION)

@@ -5,8 +5,8 @@ from coterie.centers.factors import amounts
 from coterie.centers.leaves import significant_leaves
 from coterie.centers.solve import solve
 from coterie.centers.unmix import explaining, pure_directions, pure_looseness
-from coterie.oracles.leaf_sums import LeafSums
-from coterie.oracles.rows import Lift
+from coterie.protocols.codeword.oracles.leaf_sums import LeafSums
+from coterie.protocols.codeword.oracles.rows import Lift
 
 DIMENSION = 20
 LIFT = Lift(point=np.sqrt(1 - 0.3**2), count=0.3, dimension=DIMENSION)

@@ -17,8 +17,8 @@ from coterie.collect.shuffler import shuffle_files
 from coterie.encode import Client
 from coterie.engines import Inline
 from coterie.errors import FileError, PlanError, ReportError
-from coterie.oracles.mixed_sums import people_by_row
 from coterie.plan import Plan
+from coterie.protocols.vector_sums.oracle import people_by_row
 from coterie.wire.report_file import writing_reports
 from coterie.wire.shuffled_file import ShuffledFile
 

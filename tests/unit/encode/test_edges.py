@@ -6,20 +6,20 @@ import math
 import numpy as np
 import pytest
 
-import coterie.encode.kernels_numpy as kernels_numpy
+import coterie.protocols.codeword.encode_numpy as kernels_numpy
 from coterie.coins import SimulationCoins
-from coterie.encode import shares
 from coterie.encode.base import ENCODERS
-from coterie.encode.codeword import CodewordEncoder
-from coterie.encode.lsh_tree import LshTreeEncoder
-from coterie.encode.net_tree import NetTreeEncoder
-from coterie.encode.net_tree_sums import NetTreeSumEncoder
-from coterie.encode.vector_sums import VectorSumEncoder
 from coterie.errors import PlanError
 from coterie.geometry.ball import quantize
 from coterie.plan import Plan
-from coterie.wire.lsh_tree import LshTreeStream
-from coterie.wire.net_tree import NetTreeStream
+from coterie.protocols.codeword.encode import CodewordEncoder
+from coterie.protocols.paper.lsh_tree.encode import LshTreeEncoder
+from coterie.protocols.paper.lsh_tree.report import LshTreeStream
+from coterie.protocols.paper.net_tree.encode import NetTreeEncoder
+from coterie.protocols.paper.net_tree.report import NetTreeStream
+from coterie.protocols.paper.net_tree_sums.encode import NetTreeSumEncoder
+from coterie.protocols.shares import encode as shares
+from coterie.protocols.vector_sums.encode import VectorSumEncoder
 
 HAS_NUMBA = importlib.util.find_spec("numba") is not None
 MIXED = {"model": "shuffle", "delta": 1e-6}
@@ -61,13 +61,13 @@ def test_the_cut_of_the_work_changes_no_byte_and_every_clipped_point_counts(name
         assert (cut[:, :12] == ids).all()
     else:
         for module, constant in (
-            ("codeword", "_SIGNS_AT_A_TIME"),
-            ("kernels_numpy", "_SIGNS_AT_A_TIME"),
-            ("net_tree", "_NORMALS_AT_A_TIME"),
-            ("lsh_tree", "_NORMALS_AT_A_TIME"),
+            ("codeword.encode", "_SIGNS_AT_A_TIME"),
+            ("codeword.encode_numpy", "_SIGNS_AT_A_TIME"),
+            ("paper.net_tree.encode", "_NORMALS_AT_A_TIME"),
+            ("paper.lsh_tree.encode", "_NORMALS_AT_A_TIME"),
         ):
-            monkeypatch.setattr(f"coterie.encode.{module}.{constant}", 1)
-        monkeypatch.setattr("coterie.encode.lsh_tree._CODEWORDS_AT_A_TIME", 7)
+            monkeypatch.setattr(f"coterie.protocols.{module}.{constant}", 1)
+        monkeypatch.setattr("coterie.protocols.paper.lsh_tree.encode._CODEWORDS_AT_A_TIME", 7)
         cut, again = encoder.encode_counting(points, ids, SimulationCoins(1))
         assert (cut == whole).all()
     assert again == clipped
@@ -159,7 +159,7 @@ def test_shares_of_a_report_add_up_to_the_vectors_and_the_noise(name, monkeypatc
 @pytest.mark.skipif(not HAS_NUMBA, reason="numba is an extra")
 @pytest.mark.parametrize("codewords", [2, 16, 256, 257, 300])
 def test_both_kernels_choose_the_same_codeword_at_every_place(codewords):
-    from coterie.encode import kernels_numba
+    from coterie.protocols.codeword import encode_numba as kernels_numba
 
     generator = np.random.default_rng(codewords)
     packed = generator.integers(0, 256, (2, codewords, 8), dtype=np.uint8)
@@ -181,7 +181,7 @@ def test_both_kernels_choose_the_same_codeword_at_every_place(codewords):
 @pytest.mark.skipif(not HAS_NUMBA, reason="numba is an extra")
 def test_places_name_all_indices_though_keys_wrap():
     """Scores beyond those of the wire format, whose keys use all 32 bits: still N different indices."""
-    from coterie.encode.kernels_numba import Chooser
+    from coterie.protocols.codeword.encode_numba import Chooser
 
     generator = np.random.default_rng(0)
     packed = generator.integers(0, 256, (1, 256, 8), dtype=np.uint8)

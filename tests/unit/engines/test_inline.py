@@ -5,11 +5,11 @@ import pytest
 
 from coterie.aggregate import Aggregate
 from coterie.coins import SimulationCoins, SystemCoins
-from coterie.encode.codeword import CodewordEncoder
 from coterie.engines import ENGINES, Inline, engine, inline, play
 from coterie.engines.inline import CHUNK
 from coterie.errors import PointError, SettingError
 from coterie.plan import Plan
+from coterie.protocols.codeword.encode import CodewordEncoder
 
 PLAN = Plan.design(dimension=3, clusters=2, epsilon=1.0, expected_users=1000)
 POINTS = np.random.default_rng(0).uniform(-0.5, 0.5, (1000, 3))

@@ -11,11 +11,11 @@ from coterie import Plan
 from coterie.errors import PlanError
 from coterie.plan.follow_up import ball_after, surely_reached
 from coterie.plan.forecast import Channel, Kind, expect
-from coterie.plan.shares_design import smallest_batch
-from coterie.plan.tree import TreeDecoding
 from coterie.plan.views import CrossPolytope, Halfspaces, Net
 from coterie.privacy.guarantee import CONDITIONS
 from coterie.privacy.odds import BASE_ODDS
+from coterie.protocols.paper.tree.parameters import TreeDecoding
+from coterie.protocols.shares.design import smallest_batch
 from coterie.randomizers.codeword import CodewordRandomizer
 
 SUMS = Plan.design(2, 2, 2.0, 60, protocol="vector-sums", model="shuffle", delta=1e-4, cells=4)

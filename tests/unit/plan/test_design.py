@@ -6,7 +6,10 @@ import pytest
 from coterie.errors import PlanError
 from coterie.geometry.spread import spread_points
 from coterie.plan import Plan
-from coterie.plan.codeword_design import (
+from coterie.plan.views import CrossPolytope, Halfspaces, Net
+from coterie.privacy import largest_odds
+from coterie.protocols import DESIGNS, design_options
+from coterie.protocols.codeword.design import (
     CELLS,
     HALFSPACE_SHARE,
     TURNS,
@@ -14,9 +17,6 @@ from coterie.plan.codeword_design import (
     choose_embedding,
     spread_offsets,
 )
-from coterie.plan.protocols import DESIGNS, design_options
-from coterie.plan.views import CrossPolytope, Halfspaces, Net
-from coterie.privacy import largest_odds
 
 
 def design(dimension=100, epsilon=1.0, clusters=8, expected_users=10**6, **changes):

@@ -6,7 +6,7 @@ import pytest
 from coterie.coins import SimulationCoins
 from coterie.errors import PlanError, ReportError
 from coterie.geometry.hashing import PairwiseHash
-from coterie.oracles.shuffled_histogram import ShuffledHistogram
+from coterie.protocols.paper.shuffled_histogram import ShuffledHistogram
 from coterie.randomizers.blanket import Blanket
 
 

@@ -6,6 +6,7 @@ import coterie.wire.kernels as kernels_module
 from coterie.errors import MissingExtraError
 from coterie.wire.kernels import VARIABLE, kernels_of
 
+STEP = "coterie.protocols.codeword.encode"
 HAS_NUMBA = importlib.util.find_spec("numba") is not None
 
 
@@ -15,7 +16,7 @@ def no_variable(monkeypatch):
 
 
 def name(kernels, reports):
-    return kernels_of("coterie.encode", kernels, reports).__name__.removeprefix("coterie.encode.kernels_")
+    return kernels_of(STEP, kernels, reports).__name__.removeprefix(f"{STEP}_")
 
 
 @pytest.mark.skipif(not HAS_NUMBA, reason="numba is an extra")
@@ -28,7 +29,7 @@ def test_without_numba_auto_is_numpy_and_asking_for_it_says_what_to_install(monk
     monkeypatch.setattr(kernels_module, "find_spec", lambda _: None)
     assert name(None, 10**6) == "numpy"
     with pytest.raises(MissingExtraError, match=r"coterie\[fast\]"):
-        kernels_of("coterie.encode", "numba", 10**6)
+        kernels_of(STEP, "numba", 10**6)
 
 
 def test_the_environment_decides_where_the_caller_does_not(monkeypatch):
@@ -37,4 +38,4 @@ def test_the_environment_decides_where_the_caller_does_not(monkeypatch):
     monkeypatch.setenv(VARIABLE, "cuda")
     assert name("numpy", 10**6) == "numpy"
     with pytest.raises(ValueError, match=r"COTERIE_KERNELS\) must be numpy, numba or auto, got 'cuda'"):
-        kernels_of("coterie.encode", None, 1)
+        kernels_of(STEP, None, 1)

@@ -1,0 +1,162 @@
+"""What a protocol adds to a plan: its own frozen parameters, behind one interface.
+
+`Facts` are what every study says about itself, whatever its protocol. `Parameters` are the rest: they say
+what a report spends, how wide it is, how many people it must be mixed with, and refuse a plan whose promise
+they do not keep.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from coterie.errors import PlanError
+from coterie.plain.checks import checked_fields
+from coterie.privacy import Guarantee
+from coterie.privacy.guarantee import CONDITIONS, ISSUED_IDS
+
+if TYPE_CHECKING:
+    from coterie.protocols.paper.approximation import Approximation
+
+ID_BYTES: Final = 12  # a report opens with its id
+TOKEN_BYTES: Final = 16  # what a collector issues where ids follow from tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """The public facts of a study that parameters are chosen from and checked against, all of them clean."""
+
+    dimension: int  # d
+    clusters: int  # k
+    epsilon: float
+    expected_users: int  # n
+    model: str = "local"
+    delta: float = 0.0
+    seed: int = 0
+    ids: str = "random"
+
+
+class Parameters(ABC):
+    """The parameters of one protocol in one model. Frozen dataclasses inherit from it; valid once built.
+
+    A plan holds one such object in its field `parameters`; its protocol and model say of which class.
+    """
+
+    __slots__ = ()
+
+    # ------------------------------------------------------------ what a report is
+
+    @property
+    @abstractmethod
+    def answer_bytes(self) -> int:
+        """Bytes of a report after its id, the same for everyone."""
+
+    @property
+    def report_width(self) -> int:
+        """Bytes of one report: the id, then the answer."""
+        return ID_BYTES + self.answer_bytes
+
+    @property
+    def message_width(self) -> int:
+        """Bytes of one row that a table takes: a report, unless reports are split up."""
+        return self.report_width
+
+    # ------------------------------------------------------------ what it needs
+
+    @property
+    def smallest_batch(self) -> int:
+        """The fewest people whose reports may be released together; 1 where nothing is mixed."""
+        return 1
+
+    @property
+    def smallest_group(self) -> int:
+        """The fewest people who must mix in each row of the table; 1 where nothing is mixed."""
+        return 1
+
+    # ------------------------------------------------------------ what it spends
+
+    @abstractmethod
+    def spent_epsilon(self) -> float:
+        """Return the privacy loss of one report by itself, rounded up; infinity where it hides nothing."""
+
+    @abstractmethod
+    def promised_alone(self, epsilon: float) -> float:
+        """Return what one report promises by itself under a plan of this ε; infinity is nothing."""
+
+    @abstractmethod
+    def check_fit(self, dimension: int) -> None:
+        """Raise PlanError unless the parameters fit a plan of this dimension."""
+
+    @abstractmethod
+    def check_promise(self, facts: Facts) -> None:
+        """Raise PlanError unless the plan's promise is kept, in the smallest batch that it allows."""
+
+    @abstractmethod
+    def guarantee(self, facts: Facts, people: int | None = None) -> Guarantee:
+        """Return the promise: the plan's, or what it comes to for a batch of so many people."""
+
+    def approximation(
+        self, facts: Facts, decoder: Mapping[str, Any] | None = None, **settings: Any
+    ) -> Approximation:
+        """Return what the paper's Theorem 22 says of the centers; PlanError where it says nothing."""
+        raise PlanError(
+            "this protocol has no net tree and states no approximation ratio; net-tree and net-tree-sums do "
+            "(docs/theory/guarantees.md)"
+        )
+
+    # ------------------------------------------------------------ JSON
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        values = ((name, getattr(self, name)) for name in self.field_names())
+        return {
+            name: [view.to_dict() for view in value] if isinstance(value, tuple) else value
+            for name, value in values
+        }
+
+    @classmethod
+    def from_dict(cls, data: object) -> Self:
+        """Read the JSON form; PlanError for anything unknown, missing or out of range."""
+        return cls(**checked_fields("parameters", data, cls.field_names()))
+
+    @classmethod
+    def field_names(cls) -> tuple[str, ...]:
+        """Return the names of the fields, as they stand in the JSON."""
+        return tuple(item.name for item in fields(cls))  # type: ignore[arg-type]  # subclasses are dataclasses
+
+    def _set(self, **clean: Any) -> None:
+        """Put clean values into a frozen instance that is being built."""
+        for name, value in clean.items():
+            object.__setattr__(self, name, value)
+
+
+class LocalParameters(Parameters):
+    """Parameters of a protocol whose reports keep the promise by themselves, by their odds."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def check_odds(self, epsilon: float) -> None:
+        """Raise PlanError unless the odds keep the promise of `epsilon`, in exact arithmetic."""
+
+    def check_promise(self, facts: Facts) -> None:
+        """Raise PlanError unless the odds keep the promise of the plan's ε."""
+        self.check_odds(facts.epsilon)
+
+    def promised_alone(self, epsilon: float) -> float:
+        """Return ε: nothing is mixed."""
+        return epsilon
+
+    def guarantee(self, facts: Facts, people: int | None = None) -> Guarantee:
+        """Return the promise, which does not depend on other people."""
+        del people
+        first = CONDITIONS[0] if facts.ids == "random" else ISSUED_IDS
+        return Guarantee(
+            epsilon=facts.epsilon,
+            delta=facts.delta,
+            spent=self.spent_epsilon(),
+            model=facts.model,
+            conditions=(first, *CONDITIONS[1:]),
+        )

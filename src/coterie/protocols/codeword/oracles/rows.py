@@ -1,0 +1,202 @@
+"""Rows: what a table says, E[φ(x)·w(x)] for every public function φ, each with its noise.
+
+A view is a set of rows. A halfspace is a row by itself, φ = ±1; the M rows of a partition, one Hadamard
+transform later, are the M cells, φ = 1 inside and 0 outside. Either way
+
+    Y_j = E[φ_j(x)·w(x)] + noise,      w the lifted point (a·x, b, rest), |w| = 1
+
+where the noise has the same known deviation in every coordinate (on average over them, `leaf_sums` tells
+why): √((1 + c₂/D)/(κ²·n_j)) for a row that n_j reports served, √((1 + c₂/D)/(κ²·n)) for a cell of a view of
+n.
+
+Everything a decoder knows of a table is here: it may be made of several views, and of several plans' tables,
+each with a ball of its own. Points are given in the coordinates of one *frame*, and every view maps them into
+its own ball.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.geometry.ball import SCALE
+from coterie.geometry.hadamard import fwht
+from coterie.geometry.halfspaces import HalfspaceSigns
+from coterie.geometry.lift import point_weight
+from coterie.plan.plan import Plan
+from coterie.plan.views import Halfspaces
+from coterie.protocols.codeword.oracles.leaf_sums import embedding_matrix
+from coterie.protocols.codeword.table import CodewordTable
+from coterie.wire.rows import Rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lift:
+    """Weights of a lifted vector (a·x, b, rest), a² + b² = 1."""
+
+    point: float  # a
+    count: float  # b
+    dimension: int  # d
+
+    @classmethod
+    def from_count_weight(cls, count_weight: int, dimension: int) -> Lift:
+        """Read the weights off the plan's integer b·2^20."""
+        return cls(point_weight(count_weight), count_weight / SCALE, dimension)
+
+    def of(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Lift points of the unit ball: (n, d) -> (n, D)."""
+        body = self.point * points
+        rest = np.sqrt(np.maximum(0.0, 1 - self.count**2 - np.einsum("ij,ij->i", body, body)))
+        return np.column_stack([body, np.full(len(points), self.count), rest])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """A ball seen from the frame's unit ball: local = (x - shift) / scale, clipped to the unit ball."""
+
+    shift: NDArray[np.float64]  # (d,)
+    scale: float
+
+    def local(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Map points of the frame into this ball: (n, d) -> (n, d)."""
+        moved: NDArray[np.float64] = (points - self.shift) / self.scale
+        lengths = np.sqrt(np.einsum("ij,ij->i", moved, moved))
+        moved /= np.maximum(lengths, 1.0)[:, None]
+        return moved
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ViewRows:
+    """The rows of one view of one table."""
+
+    vectors: NDArray[np.float64]  # (M, D): Y
+    deviations: NDArray[np.float64]  # (M,), of each coordinate
+    people: int  # reports of this view
+    geometry: Any  # what tells φ: `HalfspaceSigns` or cells
+    kept: NDArray[
+        np.int64
+    ]  # (M,): which rows of the geometry these are; rows that nobody served are left out
+    frame: Frame
+    lift: Lift
+
+    @property
+    def halfspaces(self) -> bool:
+        """Whether the rows are halfspaces rather than cells."""
+        return isinstance(self.geometry, HalfspaceSigns)
+
+    @property
+    def own_ball(self) -> bool:
+        """Whether the view's ball is the frame's."""
+        return self.frame.scale == 1 and not self.frame.shift.any()
+
+    def features(self, points: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Return φ of every row for points of the frame: (n, d) -> (n, M)."""
+        local = self.frame.local(points)
+        if self.halfspaces:
+            signs: NDArray[np.float32] = self.geometry.nearly(local)
+            return signs if len(self.kept) == signs.shape[1] else signs[:, self.kept]
+        inside = np.zeros((len(points), len(self.vectors)), dtype=np.float32)
+        inside[np.arange(len(points)), self.geometry.of(local * SCALE)] = 1.0
+        return inside
+
+    def lifted(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Lift points of the frame as their devices did: (n, d) -> (n, D)."""
+        return self.lift.of(self.frame.local(points))
+
+    def predicted(self, points: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what the rows would be for weighted points: (n, d), (n,) -> (M, D)."""
+        product: NDArray[np.float64] = self.features(points).T.astype(np.float64) @ (
+            weights[:, None] * self.lifted(points)
+        )
+        return product
+
+    def mean(self) -> tuple[NDArray[np.float64], float]:
+        """Return E[w], (D,), and the variance of each of its coordinates; infinite where no row tells.
+
+        The cells add up to everybody; so does each halfspace that holds the whole ball.
+        """
+        if not self.halfspaces:
+            return self.vectors.sum(axis=0), float((self.deviations**2).sum())
+        whole = np.flatnonzero(self.geometry.bounds[self.kept] <= -self.geometry.size * SCALE)
+        if not len(whole):
+            return np.zeros(self.vectors.shape[1]), np.inf
+        trust = 1 / self.deviations[whole] ** 2
+        return trust @ self.vectors[whole] / trust.sum(), float(1 / trust.sum())
+
+
+def rows_of(table: CodewordTable, frame: Plan | None = None) -> tuple[ViewRows, ...]:
+    """Return the rows of each view that has reports, seen from the ball of `frame` (the table's own plan).
+
+    Examples
+    --------
+    >>> plan = Plan.design(dimension=3, clusters=2, epsilon=1.0, expected_users=1000)
+    >>> table = CodewordTable.zero(plan)
+    >>> table.add(np.arange(39000, dtype=np.uint32).astype(np.uint8).reshape(3000, 13))
+    >>> {view.vectors.shape[1] for view in rows_of(table)}  # d + 2
+    {5}
+    """
+    plan, parameters = table.plan, table.parameters
+    gain = parameters.randomizer.gain(parameters.embedding)  # κ
+    back = embedding_matrix(plan, parameters)  # R, (P, D)
+    spread = np.sqrt(1 + parameters.randomizer.second_gain(parameters.embedding) / back.shape[1]) / gain
+    lift = Lift.from_count_weight(parameters.count_weight, plan.dimension)
+    place = frame_of(plan, frame or plan)
+    views = []
+    for number, (view, rows) in enumerate(zip(parameters.views, Rows.of(parameters).parts, strict=True)):
+        counts = table.counts[rows]
+        people = int(counts.sum())
+        if not people:
+            continue
+        geometry = view.geometry(plan.randomness_key, number, plan.dimension)
+        sums = table.sums[rows].astype(np.float64)
+        if isinstance(view, Halfspaces):
+            kept = np.flatnonzero(counts)
+            vectors = sums[kept] @ back / (gain * counts[kept, None])
+            deviations = spread / np.sqrt(counts[kept])
+        else:
+            kept = np.arange(view.rows)
+            vectors = fwht(sums.T).T @ back / (gain * people)
+            deviations = np.full(view.rows, spread / np.sqrt(people))
+        views.append(ViewRows(vectors, deviations, people, geometry, kept, place, lift))
+    return tuple(views)
+
+
+def frame_of(plan: Plan, frame: Plan) -> Frame:
+    """Return a plan's ball as seen from the unit ball of another plan."""
+    zero = np.zeros(plan.dimension)
+    own, other = (zero if one.center is None else np.array(one.center) for one in (plan, frame))
+    return Frame((own - other) / frame.radius, plan.radius / frame.radius)
+
+
+def everybody(views: Sequence[ViewRows]) -> tuple[NDArray[np.float64], float]:
+    """Return the mean point in the frame, (d,), and the deviation of each of its coordinates.
+
+    Where no row tells, the middle of the ball, as far from certain as the ball is wide.
+    """
+    dimension = views[0].lift.dimension
+    total, trust = np.zeros(dimension), float(dimension)  # before looking: in the unit ball
+    for view in views:
+        mean, variance = view.mean()
+        if np.isfinite(variance):
+            weight = (view.lift.point / view.frame.scale) ** 2 / variance
+            total += weight * (view.frame.shift + view.frame.scale * mean[:dimension] / view.lift.point)
+            trust += weight
+    return total / trust, float(1 / np.sqrt(trust))
+
+
+def mean_rest(views: Sequence[ViewRows]) -> float:
+    """Return E√(1 - |x|²) by the lifted vectors' last coordinate, 0 to 1, in the frame's own ball.
+
+    Before looking |x|² may be anything from 0 to 1, so the root is 2/3 ± √(1/18).
+    """
+    total, trust = 18 * 2 / 3, 18.0
+    for view in views:
+        mean, variance = view.mean()
+        if np.isfinite(variance) and view.own_ball:
+            total += float(mean[-1]) * view.lift.point / variance
+            trust += view.lift.point**2 / variance
+    return min(max(total / trust, 0.0), 1.0)

@@ -1,0 +1,48 @@
+"""The second moment of everybody's lifted vector, read off a `codeword` table.
+
+Signs cancel in v·vᵀ, so its mean does not know of cells: with w' = R·w the embedded vector,
+
+    E[v·vᵀ] = I + c₂ · offdiag(E[w'·w'ᵀ])
+
+(the diagonal of v·vᵀ is always 1). To undo it, let S be the observed mean of v·vᵀ and G = Rᵀ((S-I)/c₂)R. What
+G lacks is the diagonal t of E[w'w'ᵀ]; t = diag(R·G·Rᵀ) + (RRᵀ)∘²·t gives it, and then
+
+    M = G + Rᵀ·diag(t)·R,      E[M] = E[w·wᵀ].
+
+Off its diagonal an entry of M has variance about 1/(c₂²n). The system for t is singular when P = D and well
+conditioned from P ≥ 1.25·D on. The top eigenvectors of M span the centers: `coterie.centers.subspace`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.protocols.codeword.oracles.leaf_sums import embedding_matrix
+from coterie.protocols.codeword.table import CodewordTable
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SecondMoment:
+    """A noisy E[w·wᵀ] of all reports."""
+
+    matrix: NDArray[np.float64]  # (D, D), symmetric: M
+    deviation: float  # standard deviation of an off-diagonal entry
+
+
+def second_moment(table: CodewordTable) -> SecondMoment | None:
+    """Return the second moment of the lifted vectors, or None where the plan's table keeps none."""
+    if table.second is None or table.count == 0:
+        return None
+    parameters = table.parameters
+    gain = parameters.randomizer.second_gain(parameters.embedding)  # c₂
+    embed = embedding_matrix(table.plan, parameters)  # R, (P, D)
+    excess = table.second / table.count - np.eye(parameters.embedding)
+    hollow = embed.T @ excess @ embed / gain  # G
+    span = embed @ embed.T
+    known = np.einsum("pi,pi->p", embed @ hollow, embed)  # diag(R·G·Rᵀ)
+    diagonal = np.linalg.solve(np.eye(parameters.embedding) - span * span, known)  # t
+    matrix = hollow + embed.T @ (diagonal[:, None] * embed)
+    return SecondMoment((matrix + matrix.T) / 2, 1 / (gain * np.sqrt(table.count)))

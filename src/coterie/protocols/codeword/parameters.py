@@ -1,0 +1,114 @@
+"""The parameters of the `codeword` protocol: how many codewords, how large a cap, which odds, which cells.
+
+A report is an index among N public codewords of P signs. The m best-scoring codewords (the cap) have odds A
+each, the others B = 2^24 each. Any index then has probability A/T or B/T, T = m·A + (N-m)·B, whatever the
+point: ln(A/B)-private, and ε-private when A ≤ e^ε·B. T < 2^53, so that clients in any language can draw
+below it.
+
+`views` say what a report's sign depends on (`coterie.plan.views`); a report serves one row of one view.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from coterie.errors import PlanError
+from coterie.geometry.ball import SCALE
+from coterie.geometry.lift import EXTRA_COORDINATES
+from coterie.plain.checks import checked_integer, checked_power_of_two
+from coterie.plan.views import View, check_dimension, checked_views
+from coterie.privacy.odds import BASE_ODDS, largest_odds, spent_epsilon
+from coterie.protocols.base import LocalParameters
+from coterie.randomizers.codeword import TOTAL_LIMIT, CodewordRandomizer
+
+MAX_CODEWORDS: Final = 1 << 12
+MIN_EMBEDDING: Final = 1 << 7
+MAX_EMBEDDING: Final = 1 << 12
+
+
+@dataclass(frozen=True, slots=True)
+class CodewordParameters(LocalParameters):
+    """The parameters of a codeword plan.
+
+    Attributes
+    ----------
+    codewords : int
+        How many public codewords a report chooses from (N).
+    cap : int
+        How many of them are favoured (m).
+    odds : int
+        Odds of a favoured one (A) against 2^24 (B) for another.
+    embedding : int
+        Length of a codeword (P), a power of two.
+    count_weight : int
+        Share of the lifted vector that counts people (b), times 2^20.
+    views : tuple of CrossPolytope, Net or Halfspaces
+        What signs depend on; each has a power of two of rows (M), and their weights sum to a power of two.
+
+    Examples
+    --------
+    >>> from coterie.plan.views import CrossPolytope
+    >>> parameters = CodewordParameters(256, 89, 45605201, 128, 419430, (CrossPolytope(128),))
+    >>> parameters.rows, parameters.report_width
+    (256, 13)
+    """
+
+    codewords: int  # N
+    cap: int  # m
+    odds: int  # A
+    embedding: int  # P
+    count_weight: int  # b·2^20
+    views: tuple[View, ...]
+
+    def __post_init__(self) -> None:
+        codewords = checked_integer("codewords", self.codewords, 2, MAX_CODEWORDS)
+        self._set(
+            codewords=codewords,
+            cap=checked_integer("cap", self.cap, 1, codewords - 1),
+            odds=checked_integer("odds", self.odds, BASE_ODDS + 1, TOTAL_LIMIT),
+            embedding=checked_power_of_two("embedding", self.embedding, MIN_EMBEDDING, MAX_EMBEDDING),
+            count_weight=checked_integer("count_weight", self.count_weight, 0, SCALE),
+            views=checked_views(self.views),
+        )
+        _ = self.randomizer  # checks the three against each other
+
+    @property
+    def randomizer(self) -> CodewordRandomizer:
+        """The law of a report: exact odds, gain and draw."""
+        return CodewordRandomizer(self.codewords, self.cap, self.odds)
+
+    @property
+    def rows(self) -> int:
+        """Rows of the table: those of all views."""
+        return sum(view.rows for view in self.views)
+
+    @property
+    def index_bytes(self) -> int:
+        """Bytes of the index in a report."""
+        return 1 if self.codewords <= 256 else 2
+
+    @property
+    def answer_bytes(self) -> int:
+        """Bytes of a report after its id: the index."""
+        return self.index_bytes
+
+    def spent_epsilon(self) -> float:
+        """Return ln(A/B), rounded up."""
+        return spent_epsilon(self.odds)
+
+    def check_odds(self, epsilon: float) -> None:
+        """Raise PlanError unless A ≤ e^ε·2^24, in exact arithmetic."""
+        if self.odds > (allowed := largest_odds(epsilon)):
+            raise PlanError(
+                f"odds {self.odds} exceed {allowed}, the most that epsilon {epsilon!r} allows: "
+                "the plan would not keep its promise; do not answer it"
+            )
+
+    def check_fit(self, dimension: int) -> None:
+        """Raise PlanError unless the codewords are long enough and the views fit the dimension."""
+        if self.embedding < dimension + EXTRA_COORDINATES:
+            raise PlanError(
+                f"embedding must be at least dimension + 2 = {dimension + 2}, got {self.embedding}"
+            )
+        check_dimension(self.views, dimension)

@@ -1,0 +1,159 @@
+"""The `codeword` table: what all reports together say, in integers of a size that the plan fixes.
+
+For each report, regenerate its row, flip and codeword v ∈ {±1}^P from id and index; then
+
+    sums[row] += (-1)^flip · v        counts[row] += 1        second += v·vᵀ   (where P ≤ 1024)
+
+Integer addition has no order, so any split of the reports over machines and any order of merging give the
+same bits. Tables are post-processing of private reports: nothing in them needs protecting from the analyst.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.aggregate.arrays import MAX_COUNT, FixedShapes, check_same_plan, fill
+from coterie.errors import AggregateError, PlanError
+from coterie.plan.plan import Plan
+from coterie.protocols.codeword.parameters import CodewordParameters
+from coterie.wire.kernels import Kernels, kernels_of
+from coterie.wire.rows import Rows
+from coterie.wire.stream import PublicStream
+from coterie.wire.workers import default_workers, in_shares
+
+SECOND_MOMENT_LIMIT: Final = 1024  # P up to which the second moment is kept
+
+_SIGNS_AT_A_TIME: Final = 1 << 19  # of codewords, a thread: 4,096 reports at P = 128
+_HELD: Final = 1 << 30  # reports whose sums are held in 32 bits before they go to 64
+_SHARE: Final = 1 << 15  # reports below which a further thread is not worth its own table
+
+
+@dataclass(slots=True, eq=False)
+class CodewordTable(FixedShapes):
+    """Sums of codewords by row, counts by row and the second moment.
+
+    Examples
+    --------
+    >>> plan = Plan.design(dimension=3, clusters=2, epsilon=1.0, expected_users=1000)
+    >>> table = CodewordTable.zero(plan)
+    >>> table.add(np.arange(39, dtype=np.uint8).reshape(3, 13))
+    >>> table.count
+    3
+    """
+
+    plan: Plan
+    sums: NDArray[np.int64]  # (rows, P)
+    counts: NDArray[np.int64]  # (rows,)
+    second: NDArray[np.int64] | None  # (P, P); None where P > 1024
+
+    @classmethod
+    def zero(cls, plan: Plan) -> Self:
+        """Return the table of no reports."""
+        parameters = _parameters_of(plan)
+        size = parameters.embedding
+        second = np.zeros((size, size), dtype=np.int64) if size <= SECOND_MOMENT_LIMIT else None
+        return cls(
+            plan,
+            np.zeros((parameters.rows, size), dtype=np.int64),
+            np.zeros(parameters.rows, dtype=np.int64),
+            second,
+        )
+
+    @property
+    def parameters(self) -> CodewordParameters:
+        """The parameters of the table's plan."""
+        return _parameters_of(self.plan)
+
+    @property
+    def count(self) -> int:
+        """Number of reports added."""
+        return int(self.counts.sum())
+
+    def add(
+        self, reports: NDArray[np.uint8], *, kernels: Kernels | None = None, workers: int | None = None
+    ) -> None:
+        """Add reports, which have the plan's form (`Aggregate.add` sees to it).
+
+        Parameters
+        ----------
+        reports : ndarray of uint8, shape (n, width)
+            One report a row.
+        kernels, workers
+            As for `codeword.encode.CodewordEncoder`; the table is the same either way.
+        """
+        parameters = self.parameters
+        heavy = kernels_of("coterie.protocols.codeword.table", kernels, len(reports))
+        stream, layout = PublicStream(self.plan.randomness_key()), Rows.of(parameters)
+        # A piece has as many reports as the table has rows: adding its sums to them is then a small part.
+        step = max(1, min(max(_SIGNS_AT_A_TIME // parameters.embedding, parameters.rows), len(reports)))
+
+        def table_of(starts: Iterable[int]) -> CodewordTable:
+            table = CodewordTable.zero(self.plan)
+            kept = table.second is not None
+            accumulator = heavy.Accumulator(step, stream, layout, parameters.embedding, kept)
+            held = 0
+            for start in starts:
+                piece = reports[start : start + step]
+                accumulator.add(piece)
+                held += len(piece)
+                if held >= _HELD:
+                    accumulator.hand_over(table.sums, table.counts, table.second)
+                    held = 0
+            accumulator.hand_over(table.sums, table.counts, table.second)
+            return table
+
+        workers = default_workers() if workers is None else workers
+        for table in in_shares(table_of, range(0, len(reports), step), min(workers, len(reports) // _SHARE)):
+            self._add_arrays(table)
+
+    def merge(self, other: CodewordTable) -> None:
+        """Add another table of the same plan."""
+        check_same_plan(self.plan, other.plan)
+        self._add_arrays(other)
+
+    def arrays(self) -> dict[str, NDArray[np.int64]]:
+        """Return the arrays by name, in the order of the file format; not copies."""
+        arrays = {"sums": self.sums, "counts": self.counts}
+        return arrays if self.second is None else {**arrays, "second": self.second}
+
+    @classmethod
+    def from_arrays(cls, plan: Plan, arrays: Mapping[str, NDArray[np.int64]]) -> Self:
+        """Return the table with these arrays, after checking that reports can have made them.
+
+        Raises
+        ------
+        AggregateError
+            If an array is missing, foreign, of another shape or type, or impossible.
+        """
+        table = cls.zero(plan)
+        fill(table.arrays(), arrays, MAX_COUNT)
+        table._check_possible()
+        return table
+
+    def _add_arrays(self, other: CodewordTable) -> None:
+        for mine, theirs in zip(self.arrays().values(), other.arrays().values(), strict=True):
+            mine += theirs
+
+    def _check_possible(self) -> None:
+        """Refuse arrays that no set of reports can sum to."""
+        bounds = self.counts[:, None]
+        if (self.counts < 0).any() or (np.abs(self.sums) > bounds).any() or ((self.sums - bounds) & 1).any():
+            raise AggregateError("sums and counts contradict each other: no reports make such a table")
+        square, total = self.second, self.count
+        if square is not None and (
+            (np.diagonal(square) != total).any()
+            or (square != square.T).any()
+            or (np.abs(square) > total).any()
+        ):
+            raise AggregateError("the second moment contradicts the counts: no reports make such a table")
+
+
+def _parameters_of(plan: Plan) -> CodewordParameters:
+    if not isinstance(plan.parameters, CodewordParameters):
+        raise PlanError(f"this table needs a plan of protocol codeword, got {plan.protocol}")
+    return plan.parameters

@@ -1,0 +1,1 @@
+"""Trees of locality-sensitive hashes (docs/theory/lsh-tree.md)."""

@@ -1,0 +1,152 @@
+"""The `lsh-tree` encoder: a point in, an id and two private bits out (with the paper's choices).
+
+    quantize -> SimHash code -> for each level answered for: sign of the code under the id's mask
+    -> histogram: the sign through randomized response (ExplicitHist)
+    -> vector: sign·(lifted point) through Duchi, Jordan and Wainwright's law in one bit, or through codewords
+       (ExplicitHistVector)
+
+Why that is ε-private, in three lines. Given the public id, a point fixes which answers are the likely ones: a
+bit, or exactly m of 256 indices. Each answer has odds A or B, is drawn independently, and its total odds are
+the same for every point: so any report's probabilities under two points differ by at most the product of all
+A/B ≤ e^ε, which the plan checks in integers. ∎ Which level a person serves is public randomness.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from coterie.coins import Coins
+from coterie.encode.base import Encoder
+from coterie.encode.people import checked_people
+from coterie.geometry.ball import as_points, quantize
+from coterie.geometry.lift import lift
+from coterie.geometry.rotation import Rotation
+from coterie.geometry.rounding import rounded
+from coterie.plan import Plan
+from coterie.protocols.paper.lsh_tree.report import (
+    LshChoices,
+    LshTreeStream,
+    lsh_tree_parameters,
+    pack_reports,
+)
+from coterie.protocols.paper.lsh_tree.simhash import SimHash
+from coterie.randomizers.codeword import CODEWORDS
+from coterie.randomizers.sphere import lifted
+from coterie.wire.kernels import kernels_of
+
+_NORMALS_AT_A_TIME: Final = 1 << 19  # coordinates of directions held at a time: 4 MB in float64
+_CODEWORDS_AT_A_TIME: Final = 256  # people whose codewords are held at a time
+
+
+class LshTreeEncoder(Encoder):
+    """Encodes points under one plan. Holds no secret and no state; threads may share it.
+
+    Parameters
+    ----------
+    plan : Plan
+        A plan of the `lsh-tree` protocol.
+
+    Examples
+    --------
+    >>> from coterie.coins import SimulationCoins
+    >>> plan = Plan.design(dimension=3, clusters=2, epsilon=2.0, expected_users=10**5, protocol="lsh-tree")
+    >>> ids = np.zeros((2, 12), dtype=np.uint8)  # a real client's ids are random
+    >>> LshTreeEncoder(plan).encode([[0.1, 0.2, 0.3], [0.0, 0.0, -1.0]], ids, SimulationCoins(0)).shape
+    (2, 13)
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        parameters = lsh_tree_parameters(plan)
+        self._parameters = parameters
+        self._stream = LshTreeStream(plan)
+        self._hashes = SimHash.from_key(plan.randomness_key("hyperplanes"), plan.dimension, parameters.levels)
+        if parameters.randomizer == "privunit":
+            rotation = Rotation.from_key(plan.randomness_key("embedding"), parameters.embedding)
+            self._embed = rotation.for_width(self._stream.lifted)
+
+    def encode_counting(
+        self, points: ArrayLike, ids: NDArray[np.uint8] | None, coins: Coins
+    ) -> tuple[NDArray[np.uint8], int]:
+        """Return what `encode` does, and how many points were clipped. The count is not private."""
+        points, ids = checked_people(points, ids, self._plan.dimension, coins)
+        parameters, people = self._parameters, len(points)
+        # All coins first: what they decide does not depend on how the work is cut.
+        count_flips, vector_flips, ranks = self._draw(people, coins)
+        counts = np.empty(count_flips.shape, dtype=np.bool_)
+        vectors = np.empty(vector_flips.shape, dtype=np.bool_)
+        indices = np.empty(ranks.shape, dtype=np.uint8)
+        by_codeword = parameters.randomizer == "privunit"
+        step = _CODEWORDS_AT_A_TIME if by_codeword else max(1, _NORMALS_AT_A_TIME // self._stream.lifted)
+        heavy = kernels_of("coterie.protocols.codeword.encode", None, people)
+        choose: Any = (
+            heavy.Chooser(min(step, people), CODEWORDS, parameters.embedding) if by_codeword else None
+        )
+        clipped = 0
+        for start in range(0, people, step):
+            piece = slice(start, start + step)
+            quantized, outside = quantize(points[piece], self._plan.center, self._plan.radius)
+            clipped += outside
+            codes, body = self._hashes.codes(quantized), self._lift(quantized)
+            scored = self._scored(body) if by_codeword else body
+            for answer in range(parameters.answers):
+                choices = self._stream.choices(ids[piece], answer)
+                signs = self._signs(codes, choices)
+                if not parameters.joint:
+                    counts[piece, answer] = signs * choices.count_signs > 0
+                signs *= choices.vector_signs
+                if by_codeword:
+                    words = self._stream.codewords(ids[piece], answer)
+                    indices[piece, answer] = choose(words, scored * signs[:, None], ranks[piece, answer])
+                else:
+                    vectors[piece, answer] = self._towards(body, ids[piece], answer) * signs > 0
+        bits = np.concatenate([counts ^ count_flips, vectors ^ vector_flips], axis=1)
+        return pack_reports(ids, bits, indices), clipped
+
+    def signed_vectors(self, points: ArrayLike, ids: NDArray[np.uint8], answer: int) -> NDArray[np.float64]:
+        """Return the integers that an answer's codewords are scored against: (n, d), (n, 12) -> (n, P).
+
+        For privunit. A public function of point and id, before any coin: **not private**. For audits.
+        """
+        points = as_points(points, self._plan.dimension)
+        quantized, _ = quantize(points, self._plan.center, self._plan.radius)
+        choices = self._stream.choices(ids, answer)
+        signs = self._signs(self._hashes.codes(quantized), choices) * choices.vector_signs
+        return self._scored(self._lift(quantized)) * signs[:, None]
+
+    def _draw(
+        self, people: int, coins: Coins
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.int64]]:
+        """Draw all secret coins: flips of histogram bits, flips of vector bits, places of codewords."""
+        parameters = self._parameters
+        shape, none = (people, parameters.answers), (people, 0)
+        counts = (
+            np.zeros(none, np.bool_) if parameters.joint else parameters.count_response.flips(shape, coins)
+        )
+        if parameters.randomizer == "djw":
+            return counts, parameters.vector_response.flips(shape, coins), np.zeros(none, np.int64)
+        law = parameters.codeword_response
+        ranks = law.ranks(coins.below_many(law.total, people * parameters.answers)).reshape(shape)
+        return counts, np.zeros(none, np.bool_), ranks
+
+    def _lift(self, quantized: NDArray[np.float64]) -> NDArray[np.float64]:  # (n, d) -> (n, D)
+        return lift(quantized, self._parameters.count_weight) if self._parameters.joint else lifted(quantized)
+
+    def _signs(self, codes: NDArray[np.int64], choices: LshChoices) -> NDArray[np.int8]:
+        """Return (-1)^popcount(code & mask) at each report's level: (n,) -> (n,)."""
+        parity = np.bitwise_count((codes >> (self._parameters.levels - choices.levels)) & choices.masks) & 1
+        signs: NDArray[np.int8] = 1 - 2 * parity.astype(np.int8)
+        return signs
+
+    def _towards(self, body: NDArray[np.float64], ids: NDArray[np.uint8], answer: int) -> NDArray[np.int8]:
+        """Return on which side of each report's direction the vector lies: (n, D) -> (n,) of ±1."""
+        directions = self._stream.directions(ids, answer).astype(np.float64)
+        heights = np.einsum("ij,ij->i", directions, body)  # exact integers
+        return np.where(heights >= 0, 1, -1).astype(np.int8)
+
+    def _scored(self, body: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the integers that codewords are scored against, as in `codeword`: (n, D) -> (n, P)."""
+        return rounded(self._embed(body))

@@ -1,0 +1,1 @@
+"""What a table of net-tree reports says of any bucket: histogram and sums of vectors."""

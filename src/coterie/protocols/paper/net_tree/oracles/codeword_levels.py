@@ -1,0 +1,147 @@
+"""Both oracles of a net tree from codewords: each person serves one level, with all of ε.
+
+A report of level i names a codeword v; turned back by its own rotation, z = Rᵀv/κ has mean Z·w, where Z is
+the public sign of the person's node and w = (a·x, b, rest) (`paper.net_tree.parameters`). Over the
+reports of level i, each counted T-fold,
+
+    f̃_v = T·Σ Z_(v,i)·z_(i,d)/b        ṽ_v = T·Σ Z_(v,i)·z_(i,:d)/a
+
+are unbiased but for what a codeword of signs bends: people elsewhere cancel exactly in the mean, because Z is
+pairwise independent, and people of v count 1 ± ρ. Deviations, of an empty node: √(T·n·(1+c₂b²))/(κb), and
+√(T·n·(d+c₂a²))/(κa) at most for the length of a vector sum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.geometry.ball import SCALE
+from coterie.geometry.hadamard import fwht
+from coterie.geometry.lift import EXTRA_COORDINATES
+from coterie.protocols.paper.net_tree.oracles.explicit_hist_vector import gains_of
+from coterie.protocols.paper.net_tree.oracles.signs import Family, PathMasks
+from coterie.protocols.paper.net_tree.parameters import CodewordTreeParameters
+
+_PIECE: Final = 1 << 14  # reports at a time
+_WEIGHTS: Final = 1 << 24  # of reports in parts at a time: 128 MB
+
+
+class CodewordLevels:
+    """Frequencies and vector sums of nodes from one codeword a person.
+
+    Parameters
+    ----------
+    parameters : CodewordTreeParameters
+        The plan's.
+    dimension : int
+        d.
+    levels : ndarray of int64, shape (n,)
+        Which level each report serves.
+    masks : PathMasks
+        Of the n reports, their public sign taken into `turned`.
+    turned : callable
+        Some of the reports, (n',) indices -> sign·Rᵀv, (n', D).
+    """
+
+    def __init__(
+        self,
+        parameters: CodewordTreeParameters,
+        dimension: int,
+        levels: NDArray[np.int64],
+        masks: PathMasks,
+        turned: Callable[[NDArray[np.int64]], NDArray[np.float64]],
+    ) -> None:
+        self.reports = len(levels)
+        self._parameters, self._dimension, self._masks, self._turned = parameters, dimension, masks, turned
+        self._family = Family((parameters.ratio**parameters.projected - 1).bit_length())
+        gain = parameters.randomizer.gain(parameters.embedding)  # κ
+        self._count_unit = parameters.levels / (gain * parameters.count_weight / SCALE)  # T/(κb)
+        self._unit = parameters.levels / gain  # T/κ
+        self._members = [np.flatnonzero(levels == level) for level in range(1, parameters.levels + 1)]
+        self._heights = [
+            np.concatenate([np.empty(0), *(turned(part)[:, dimension] for part in _pieces(members))])
+            for members in self._members
+        ]  # the counting coordinate of every report
+        self._deviations = [
+            math.sqrt(parameters.levels * self.reports * variance)
+            for variance in parameters.variances(dimension)
+        ]
+
+    @property
+    def lifted_deviation(self) -> float:
+        """Standard deviation of a coordinate of an empty node's lifted sum, across the people's vectors."""
+        return self._unit * math.sqrt(self.reports / self._parameters.levels)
+
+    @property
+    def counting(self) -> int:
+        """Which coordinate of a lifted sum counts people: w = (a·x, b, rest)."""
+        return self._dimension
+
+    def lifted_mean(self, sums: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the points that lifted sums of these lengths speak of: (k, D), (k,) -> (k, d)."""
+        body = sums[:, : self._dimension] / self._parameters.point_weight
+        return np.asarray(body / np.maximum(lengths, 1.0)[:, None])
+
+    def lifted_counts(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how many people lifted sums count by their counting coordinate: (k, D) -> (k,)."""
+        return np.asarray(sums[:, self.counting] * SCALE / self._parameters.count_weight)
+
+    def frequencies(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return unclamped frequencies of nodes of one level: (m, level+1) -> (m,)."""
+        masks = self._masks.of(self._members[level - 1])
+        last, heights = masks.joined(self._family, level), self._heights[level - 1]
+        found = np.empty(len(paths))
+        for prefix, members, codes in self._family.groups(paths):
+            signed = heights * masks.prefix_signs(prefix)
+            table = np.bincount(last, weights=signed, minlength=self._family.size(level))
+            found[members] = fwht(np.asarray(table, dtype=np.float64))[codes]
+        return self._count_unit * found
+
+    def deviation(self, level: int) -> float:
+        """Return the standard deviation of an empty node's frequency; the same at every level."""
+        del level
+        return self._deviations[0]
+
+    def vector_deviation(self, level: int) -> float:
+        """Return the root mean square length of an empty node's sum, at most; the same at every level."""
+        del level
+        return self._deviations[1]
+
+    def part_sums(
+        self, level: int, paths: NDArray[np.int64], parts: NDArray[np.int64], count: int
+    ) -> NDArray[np.float64]:
+        """Return, for each of `count` parts, the sum over its nodes: (m, level+1), (m,) -> (count, d)."""
+        lifted = self.lifted_part_sums(level, paths, parts, count)
+        return np.asarray(lifted[:, : self._dimension] / self._parameters.point_weight)
+
+    def lifted_part_sums(
+        self, level: int, paths: NDArray[np.int64], parts: NDArray[np.int64], count: int
+    ) -> NDArray[np.float64]:
+        """Return the same sums of lifted vectors w = (a·x, b, rest): (m, level+1), (m,) -> (count, D)."""
+        sums = np.zeros((count, self._dimension + EXTRA_COORDINATES))
+        groups = [
+            (prefix, *gains_of(codes, parts[members], self._family.size(level)))
+            for prefix, members, codes in self._family.groups(paths)
+        ]
+        piece = max(min(_PIECE, _WEIGHTS // max(count, 1)), 1)
+        for people in _pieces(self._members[level - 1], piece) if groups else ():
+            masks = self._masks.of(people)
+            last = masks.joined(self._family, level)
+            weights = np.zeros((count, len(people)))
+            for prefix, present, gains in groups:
+                weights[present] += gains[:, last] * masks.prefix_signs(prefix)
+            sums += weights @ self._turned(people)
+        return self._unit * sums
+
+    def sums(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the vector sum of each node of one level: (m, level+1) -> (m, d)."""
+        return self.part_sums(level, paths, np.arange(len(paths)), len(paths))
+
+
+def _pieces(indices: NDArray[np.int64], size: int = _PIECE) -> list[NDArray[np.int64]]:
+    return [indices[start : start + size] for start in range(0, len(indices), size)]

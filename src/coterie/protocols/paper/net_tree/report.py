@@ -1,0 +1,146 @@
+"""The `net-tree` report: its layout, and the public choices that its id makes.
+
+Layout 1 (the plan's parameters say which):
+
+    report = id (12 bytes) ‖ 2T bits, most significant first, padded with zeros to whole bytes
+             bits 0..T-1: the histogram's answers of levels 1..T; bits T..2T-1: the vector sums'
+             a bit 1 is the answer +1, a bit 0 the answer -1
+
+    T    report        T     report
+    ≤4   13 bytes      ≤12   15 bytes
+    ≤8   14 bytes      ≤24   18 bytes
+
+Public choices come from the report's stream (`coterie.wire.stream`). Blocks 0, 1, … give, bit by bit,
+
+    T signs of the histogram, T signs of the vector sums (1 is -1), 4d' bits of root mask, T digit masks
+
+(a mask's first bit is its most significant), and then each level has ⌈(d+1)/8⌉ blocks of big-endian 16-bit
+words, d+1 of which are its direction (`coterie.randomizers.sphere.directions_of`).
+
+A hostile sender can choose bits and an id. Each bit is ±1 whoever sent it, and an honest report may carry any
+bits with any id: it moves every estimate by no more than an honest one can. (An id whose words all stand for
+0 has no direction at a level; its vector bit there adds nothing.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.errors import PlanError
+from coterie.plan import Plan
+from coterie.protocols.paper.net_tree.parameters import CodewordTreeParameters, NetTreeParameters
+from coterie.protocols.paper.nets.nets import ROOT_BITS
+from coterie.randomizers.sphere import directions_of
+from coterie.wire.layout import ID_BYTES
+from coterie.wire.stream import BLOCK_BITS, PublicStream
+
+_WORDS_A_BLOCK: Final = BLOCK_BITS // 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PublicChoices:
+    """What the ids of n reports choose, besides directions."""
+
+    count_signs: NDArray[np.int8]  # (n, T) of ±1
+    vector_signs: NDArray[np.int8]  # (n, T) of ±1
+    root_masks: NDArray[np.int64]  # (n,)
+    digit_masks: NDArray[np.int64]  # (n, T)
+
+
+class NetTreeStream:
+    """The public choices under one plan. Holds no secret and no state; threads may share it.
+
+    Examples
+    --------
+    >>> plan = Plan.design(dimension=2, clusters=2, epsilon=2.0, expected_users=10**5, protocol="net-tree")
+    >>> stream = NetTreeStream(plan)
+    >>> ids = np.zeros((5, 12), dtype=np.uint8)
+    >>> stream.choices(ids).root_masks.shape, stream.directions(ids, level=1).shape
+    ((5,), (5, 3))
+    """
+
+    __slots__ = ("_digit_bits", "_head", "_levels", "_root_bits", "_stream", "_width", "lifted")
+
+    def __init__(self, plan: Plan) -> None:
+        parameters = net_tree_parameters(plan)
+        self._stream = PublicStream(plan.randomness_key())
+        self._levels = parameters.levels
+        self._root_bits = ROOT_BITS * parameters.projected
+        self._digit_bits = (parameters.ratio**parameters.projected - 1).bit_length()
+        bits = (2 + self._digit_bits) * parameters.levels + self._root_bits
+        self._head = -(-bits // BLOCK_BITS)  # blocks of signs and masks
+        self.lifted = plan.dimension + 1  # D
+        self._width = -(-self.lifted // _WORDS_A_BLOCK)  # blocks of one direction
+
+    def choices(self, ids: NDArray[np.uint8]) -> PublicChoices:
+        """Return signs and masks: ids (n, 12)."""
+        blocks = self._stream.blocks(ids, 0, self._head).reshape(len(ids), -1)
+        bits = np.unpackbits(blocks, axis=1)
+        levels, root, digit = self._levels, self._root_bits, self._digit_bits
+        signs = 1 - 2 * bits[:, : 2 * levels].astype(np.int8)
+        start = 2 * levels + root
+        digits = bits[:, start : start + levels * digit].reshape(len(ids), levels, digit)
+        return PublicChoices(
+            signs[:, :levels],
+            signs[:, levels:],
+            numbers_of_bits(bits[:, 2 * levels : start]),
+            numbers_of_bits(digits),
+        )
+
+    def directions(self, ids: NDArray[np.uint8], level: int) -> NDArray[np.int16]:
+        """Return each report's public direction of a level: (n, 12) -> (n, D)."""
+        blocks = self._stream.blocks(ids, self._head + (level - 1) * self._width, self._width)
+        return directions_of(_words(blocks)[:, : self.lifted])
+
+    def all_directions(self, ids: NDArray[np.uint8]) -> NDArray[np.int16]:
+        """Return the directions of all levels: (n, 12) -> (n, T, D)."""
+        blocks = self._stream.blocks(ids, self._head, self._levels * self._width)
+        words = _words(blocks).reshape(len(ids), self._levels, -1)
+        return directions_of(words[:, :, : self.lifted])
+
+
+def net_tree_parameters(plan: Plan) -> NetTreeParameters:
+    """Return the plan's parameters, or say that it is of another protocol or layout."""
+    if not isinstance(plan.parameters, NetTreeParameters):
+        raise PlanError(f"this needs a plan of protocol net-tree with randomizer djw, got {plan.protocol}")
+    return plan.parameters
+
+
+def local_tree_parameters(plan: Plan) -> NetTreeParameters | CodewordTreeParameters:
+    """Return a net-tree plan's parameters, whatever its reports are made of; PlanError for another one."""
+    if not isinstance(plan.parameters, NetTreeParameters | CodewordTreeParameters):
+        raise PlanError(f"this needs a plan of protocol net-tree, got {plan.protocol}")
+    return plan.parameters
+
+
+def pack_reports(ids: NDArray[np.uint8], positive: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Join ids and answers: (n, 12), (n, 2T) -> (n, width).
+
+    Examples
+    --------
+    >>> answers = np.array([[True, False, True, True]])
+    >>> pack_reports(np.zeros((1, 12), dtype=np.uint8), answers)[0, 12:].tolist()
+    [176]
+    """
+    return np.concatenate([ids, np.packbits(positive, axis=1)], axis=1)
+
+
+def unpack_answers(reports: NDArray[np.uint8], levels: int) -> NDArray[np.int8]:
+    """Return the answers of reports as ±1: (n, width) -> (n, 2T)."""
+    bits = np.unpackbits(reports[:, ID_BYTES:], axis=1, count=2 * levels)
+    return 2 * bits.astype(np.int8) - 1
+
+
+def numbers_of_bits(bits: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Read bits as numbers, the first bit the most significant: (..., b) -> (...)."""
+    powers = np.int64(1) << np.arange(bits.shape[-1] - 1, -1, -1, dtype=np.int64)
+    return np.asarray(bits.astype(np.int64) @ powers)
+
+
+def _words(blocks: NDArray[np.uint8]) -> NDArray[np.uint16]:
+    """Read blocks as big-endian 16-bit words: (n, c, 16) -> (n, 8c)."""
+    return np.ascontiguousarray(blocks).reshape(len(blocks), -1).view(">u2").astype(np.uint16)

@@ -1,0 +1,121 @@
+"""The `net-tree` report of layout 2, one codeword for one level, and the public choices that its id makes.
+
+    report = id (12 bytes) ‖ index of a codeword (1 byte)
+
+Public choices come from the report's stream (`coterie.wire.stream`). Blocks 0, 1, … give, bit by bit,
+
+    32 bits of ticket: level = 1 + ticket mod T        1 bit of flip        4d' bits of root mask
+    T digit masks of ⌈d'·log₂ q⌉ bits each             (a mask's first bit is its most significant)
+
+From the next whole block on come 2P bits of signs (1 is -1), S₁ and S₂ of the report's own rotation
+H·S₂·H·S₁ (`coterie.geometry.rotation`), and from the next whole block on 256 codewords of P bits (1 is +1).
+
+A hostile sender can choose an index and an id: like an honest one, it adds one codeword to the estimates of
+one level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.errors import PlanError
+from coterie.geometry.hadamard import fwht
+from coterie.geometry.lift import EXTRA_COORDINATES
+from coterie.plan import Plan
+from coterie.protocols.paper.net_tree.parameters import CodewordTreeParameters
+from coterie.protocols.paper.net_tree.report import numbers_of_bits
+from coterie.protocols.paper.nets.nets import ROOT_BITS
+from coterie.randomizers.codeword import CODEWORDS
+from coterie.wire.stream import BLOCK_BITS, BlockReader, PublicStream, signs_of
+
+_TICKET_BITS: Final = 32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelChoices:
+    """What the ids of n reports choose, besides rotations and codewords."""
+
+    levels: NDArray[np.int64]  # (n,), 1..T
+    signs: NDArray[np.int8]  # (n,) of ±1
+    root_masks: NDArray[np.int64]  # (n,)
+    digit_masks: NDArray[np.int64]  # (n, T)
+
+
+class CodewordTreeStream:
+    """The public choices under one plan. Holds no secret and no state; threads may share it.
+
+    Examples
+    --------
+    >>> plan = Plan.design(2, 2, 2.0, 10**5, protocol="net-tree", randomizer="codeword")
+    >>> stream = CodewordTreeStream(plan)
+    >>> ids = np.zeros((5, 12), dtype=np.uint8)
+    >>> stream.choices(ids).levels.shape, stream.codeword_blocks(5)(ids).shape
+    ((5,), (5, 256, 16))
+    """
+
+    __slots__ = ("_digit_bits", "_first_word", "_head", "_levels", "_root_bits", "_stream", "lifted", "size")
+
+    def __init__(self, plan: Plan) -> None:
+        parameters = codeword_tree_parameters(plan)
+        self._stream = PublicStream(plan.randomness_key())
+        self._levels = parameters.levels
+        self._root_bits = ROOT_BITS * parameters.projected
+        self._digit_bits = (parameters.ratio**parameters.projected - 1).bit_length()
+        self.size = parameters.embedding  # P
+        self.lifted = plan.dimension + EXTRA_COORDINATES  # D
+        bits = _TICKET_BITS + 1 + self._root_bits + parameters.levels * self._digit_bits
+        self._head = -(-bits // BLOCK_BITS)  # blocks of choices
+        self._first_word = self._head + -(-2 * self.size // BLOCK_BITS)  # where codewords begin
+
+    def choices(self, ids: NDArray[np.uint8]) -> LevelChoices:
+        """Return level, sign and masks: ids (n, 12)."""
+        blocks = self._stream.blocks(ids, 0, self._head).reshape(len(ids), -1)
+        bits = np.unpackbits(blocks, axis=1)
+        start = _TICKET_BITS + 1
+        digits = bits[:, start + self._root_bits :][:, : self._levels * self._digit_bits]
+        return LevelChoices(
+            1 + numbers_of_bits(bits[:, :_TICKET_BITS]) % self._levels,
+            1 - 2 * bits[:, _TICKET_BITS].astype(np.int8),
+            numbers_of_bits(bits[:, start : start + self._root_bits]),
+            numbers_of_bits(digits.reshape(len(ids), self._levels, self._digit_bits)),
+        )
+
+    def rotated(self, ids: NDArray[np.uint8], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Turn each vector by its report's own rotation, times P: (n, 12), (n, D) -> (n, P)."""
+        first, second = self._rotation_signs(ids)
+        padded = np.zeros((len(ids), self.size))
+        padded[:, : vectors.shape[1]] = vectors * first[:, : vectors.shape[1]]
+        return fwht(fwht(padded) * second)
+
+    def turned_back(self, ids: NDArray[np.uint8], indices: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return Rᵀv of the codeword v that each report names, RᵀR = 1: (n, 12), (n,) -> (n, D)."""
+        first, second = self._rotation_signs(ids)
+        turned = fwht(fwht(signs_of(self.chosen(ids, indices)).astype(np.float64)) * second)[:, : self.lifted]
+        return np.asarray(turned * first[:, : self.lifted] / self.size)
+
+    def chosen(self, ids: NDArray[np.uint8], indices: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Return the codeword that each report names, eight bits a byte: (n, 12), (n,) -> (n, P/8)."""
+        width = self.size // BLOCK_BITS
+        counters = (self._first_word + indices * width)[:, None] + np.arange(width)
+        return self._stream.blocks_at(ids, counters).reshape(len(ids), self.size // 8)
+
+    def codeword_blocks(self, people: int) -> BlockReader:
+        """Return what reads all codewords of up to so many reports at a time, one after the other."""
+        return self._stream.reader(people, self._first_word, CODEWORDS * self.size // BLOCK_BITS)
+
+    def _rotation_signs(self, ids: NDArray[np.uint8]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return S₁ and S₂ of each report: (n, P) of ±1 each."""
+        blocks = self._stream.blocks(ids, self._head, self._first_word - self._head)
+        signs = 1.0 - 2.0 * np.unpackbits(blocks.reshape(len(ids), -1), axis=1).astype(np.float64)
+        return signs[:, : self.size], signs[:, self.size : 2 * self.size]
+
+
+def codeword_tree_parameters(plan: Plan) -> CodewordTreeParameters:
+    """Return the plan's parameters, or say that its reports are no codewords of a tree."""
+    if not isinstance(plan.parameters, CodewordTreeParameters):
+        raise PlanError(f"this needs a net-tree plan with randomizer codeword, got protocol {plan.protocol}")
+    return plan.parameters

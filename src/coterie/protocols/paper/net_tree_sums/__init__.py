@@ -1,0 +1,1 @@
+"""Net trees from vector sums in shares (docs/theory/net-tree-sums.md)."""

@@ -1,0 +1,79 @@
+"""The `net-tree-sums` encoder: a point in, shares of its vector in one bucket a level out.
+
+    quantize -> project -> representatives of all levels -> hash each path into its level's buckets
+    -> (a·x, b) on the grid -> add noise to every entry -> split into shares -> id ‖ shares
+
+(docs/theory/net-tree-sums.md.) The report's layout is that of `vector-sums` over T·s rows: level i, bucket h
+is row (i-1)·s + h. Unmixed, the shares of one report add up to the person's vectors: a report of this
+protocol is private only when it is mixed.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.errors import PlanError
+from coterie.geometry.ball import quantize
+from coterie.geometry.hashing import PathHash
+from coterie.geometry.lift import lift
+from coterie.plan.plan import Plan
+from coterie.protocols.paper.net_tree_sums.parameters import NetTreeSumParameters
+from coterie.protocols.paper.tree.encode import TreePaths
+from coterie.protocols.shares.encode import ShareEncoder
+
+
+class NetTreeSumEncoder(ShareEncoder):
+    """Encodes points under one plan of protocol `net-tree-sums`. Holds no secret and no state.
+
+    Parameters
+    ----------
+    plan : Plan
+        A plan of the `net-tree-sums` protocol.
+
+    Examples
+    --------
+    >>> from coterie.coins import SimulationCoins
+    >>> plan = Plan.design(
+    ...     2, 2, 1.0, 100, protocol="net-tree-sums", model="shuffle", delta=1e-6, levels=2, buckets=20
+    ... )
+    >>> ids = np.zeros((3, 12), dtype=np.uint8)  # a real client's ids are random
+    >>> reports = NetTreeSumEncoder(plan).encode(np.zeros((3, 2)), ids, SimulationCoins(0))
+    >>> reports.shape == (3, plan.report_width)
+    True
+    """
+
+    smaller: ClassVar[str] = "fewer buckets or levels"
+
+    def __init__(self, plan: Plan) -> None:
+        parameters = plan.parameters
+        if not isinstance(parameters, NetTreeSumParameters):
+            raise PlanError(f"this encoder needs a plan of protocol net-tree-sums, got {plan.protocol}")
+        super().__init__(plan, parameters)
+        self._parameters = parameters
+        self._paths = TreePaths(plan, parameters)
+        self._hashes = [
+            PathHash.from_key(plan.randomness_key(), parameters.buckets, level)
+            for level in range(1, parameters.levels + 1)
+        ]
+
+    def contributions(
+        self, points: NDArray[np.float64], ids: NDArray[np.uint8]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+        """Return rows, integer vectors and how many were clipped: (n, d), (n, 12) -> (n, T), (n, D), int.
+
+        A public function of the point, before any noise: **not private**.
+        """
+        quantized, clipped = quantize(points, self._plan.center, self._plan.radius)
+        paths = self._paths.of(quantized)  # (n, T+1)
+        rows = np.stack(
+            [
+                level * self._parameters.buckets + hashed.of(paths[:, : level + 2])
+                for level, hashed in enumerate(self._hashes)
+            ],
+            axis=1,
+        )
+        lifted = lift(quantized, self._parameters.count_weight)[:, :-1]  # nothing needs the length to be 1
+        return rows, self._on_grid(lifted), clipped

@@ -1,0 +1,1 @@
+"""Nets of the ball, their sizes, and random subspaces, all from a public seed."""

@@ -1,0 +1,77 @@
+"""What the tree and the decoder ask of an oracle.
+
+A bucket is a node of the complete net tree, named by its path: i+1 numbers for a node of level i, siblings
+alike but for the last (`paper.nets.nets`). Every question is about many buckets of one level.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class FrequencyOracle(Protocol):
+    """Approximate frequencies of a generalized histogram (f̃)."""
+
+    @property
+    def reports(self) -> int:
+        """Number of people who answered."""
+        ...
+
+    def frequencies(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return unbiased, unclamped frequencies of buckets of one level: (m, level+1) -> (m,)."""
+        ...
+
+    def deviation(self, level: int) -> float:
+        """Return the standard deviation of an empty bucket's frequency."""
+        ...
+
+
+@runtime_checkable
+class LiftedSumOracle(Protocol):
+    """Sums of lifted vectors, of length 1 each: their length counts people, too."""
+
+    @property
+    def lifted_deviation(self) -> float:
+        """Standard deviation of a coordinate of an empty bucket's lifted sum."""
+        ...
+
+    @property
+    def counting(self) -> int:
+        """Which coordinate of a lifted sum counts people."""
+        ...
+
+    def lifted_part_sums(
+        self, level: int, paths: NDArray[np.int64], parts: NDArray[np.int64], count: int
+    ) -> NDArray[np.float64]:
+        """Return, for each of `count` parts, the sum over its buckets: (m, level+1), (m,) -> (count, D)."""
+        ...
+
+    def lifted_mean(self, sums: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the points that lifted sums of these lengths speak of: (k, D), (k,) -> (k, d)."""
+        ...
+
+    def lifted_counts(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how many people lifted sums count: (k, D) -> (k,)."""
+        ...
+
+
+@runtime_checkable
+class SharedRowOracle(Protocol):
+    """An oracle whose buckets may have one row together, and that knows which do."""
+
+    def readers(self, level: int, paths: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Tell which leaves of a level read their rows, and whose people may be counted elsewhere."""
+        ...
+
+
+class VectorSumOracle(Protocol):
+    """Approximate sums of people's vectors, bucket by bucket (ṽ)."""
+
+    def part_sums(
+        self, level: int, paths: NDArray[np.int64], parts: NDArray[np.int64], count: int
+    ) -> NDArray[np.float64]:
+        """Return, for each of `count` parts, the sum over its buckets: (m, level+1), (m,) -> (count, d)."""
+        ...

@@ -1,0 +1,126 @@
+"""The decoder of `vector-sums`: weighted k-means on cells whose sums are nearly exact.
+
+With all cells at hand and little noise, each cell is a point (its mean) with a weight (its count), and a
+cluster's center is the sum of its cells' vectors over the sum of their counts: the paper's kMeansDecoder,
+with cells for the leaves of its tree. Cells that noise alone explains are left out.
+
+By column there is more noise, and two views that can tell apart what shares a cell: there the decoder of
+`codeword` is used. (With little noise its mixtures of clusters in a cell would follow the shape of broad
+clusters instead, and pull the centers outwards.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.aggregate import Aggregate
+from coterie.centers.cells import find_in_cells
+from coterie.centers.explain import explain
+from coterie.centers.leaves import Leaves, significant_leaves
+from coterie.centers.shrinkage import shrink
+from coterie.centers.solution import Solution, into_ball, with_equal_points
+from coterie.errors import DecodeError
+from coterie.geometry.ball import SCALE
+from coterie.geometry.lift import point_weight
+from coterie.protocols.codeword.oracles.leaf_sums import LeafSums
+from coterie.protocols.codeword.oracles.rows import Lift, ViewRows, frame_of
+from coterie.protocols.shares.table import VectorSumTable
+from coterie.protocols.vector_sums.oracle import mixed_leaf_sums, people_by_row
+from coterie.protocols.vector_sums.parameters import VectorSumParameters
+from coterie.wire.rows import Rows
+
+_RESTARTS = 20  # of k-means++ on the cells
+_SUPPORTED = 5.0  # deviations by which a cluster's count must stand above noise
+
+
+def decode_vector_sums(
+    tables: Sequence[Aggregate], clusters: int, rng: np.random.Generator, *, choose: bool = False
+) -> Solution:
+    """Find the centers of a `vector-sums` table."""
+    table, plan = tables[-1].table, tables[-1].plan
+    if not isinstance(table, VectorSumTable):
+        raise DecodeError(f"this decoder needs a table of vector sums, got {type(table).__name__}")
+    weight = table.parameters.count_weight
+    lift = Lift(point_weight(weight), weight / SCALE, plan.dimension)
+    sums = mixed_leaf_sums(table)
+    if table.parameters.layout == "column":
+        find = partial(find_in_cells, unmix=True)
+        return explain(_rows(table, sums, lift), clusters, rng, choose=choose, find=find)
+    leaves = significant_leaves(sums, lift, at_least=clusters)
+    solution = pooled_centers(leaves, lift, clusters, rng)
+    clear = max(int(solution.supported.sum()), 1)
+    return pooled_centers(leaves, lift, clear, rng) if choose and clear < clusters else solution
+
+
+def _rows(table: VectorSumTable, sums: Sequence[LeafSums], lift: Lift) -> list[ViewRows]:
+    """Return the sums of each view as rows."""
+    plan, parameters = table.plan, table.parameters
+    if not isinstance(parameters, VectorSumParameters):
+        raise DecodeError(f"this decoder needs a plan of vector sums, got {plan.protocol}")
+    people = people_by_row(table)
+    served = [number for number, rows in enumerate(Rows.of(parameters).parts) if people[rows].any()]
+    return [
+        ViewRows(
+            vectors=one.vectors,
+            deviations=np.full(len(one.vectors), np.sqrt(one.variance)),
+            people=one.people,
+            geometry=parameters.views[number].geometry(plan.randomness_key, number, plan.dimension),
+            kept=np.arange(len(one.vectors)),
+            frame=frame_of(plan, plan),
+            lift=lift,
+        )
+        for number, one in zip(served, sums, strict=True)
+    ]
+
+
+def pooled_centers(
+    leaves: Leaves,
+    lift: Lift,
+    clusters: int,
+    rng: np.random.Generator,
+    frequencies: NDArray[np.float64] | None = None,
+) -> Solution:
+    """Cluster the kept cells by their means and pool each cluster's sums: its center is sum over count.
+
+    Counts come from the sums' own counting coordinate or, (cells,) as shares of all people, from a histogram.
+    """
+    from sklearn.cluster import KMeans
+
+    kept = np.flatnonzero(leaves.kept)
+    sums = leaves.vectors[kept, : lift.dimension] / lift.point  # (cells, d)
+    deviation = np.sqrt(leaves.variances[kept])
+    counted = leaves.vectors[:, lift.dimension] / lift.count if frequencies is None else frequencies
+    counts = np.maximum(counted[kept], deviation)  # (cells,), shares
+    means = sums / counts[:, None]
+    noise = (deviation / (lift.point * counts)) ** 2  # of each coordinate of a mean
+    total = counts.sum()
+    middle = sums.sum(axis=0) / total
+    points = into_ball(shrink(means, noise, middle))
+    # A mean is worth its count, less where noise moves it as far as the ball is wide.
+    weights = counts / (1 + lift.dimension * noise)
+    solver = KMeans(min(clusters, len(kept)), n_init=_RESTARTS, random_state=int(rng.integers(1 << 31)))
+    with with_equal_points():
+        labels = solver.fit(points, sample_weight=weights).labels_
+
+    held = np.bincount(labels, counts, minlength=clusters)  # (k,)
+    spread = np.bincount(labels, deviation**2, minlength=clusters)
+    pooled = np.zeros((clusters, lift.dimension))
+    np.add.at(pooled, labels, sums)
+    alive = held > 0
+    centers = np.tile(middle, (clusters, 1))
+    centers[alive] = pooled[alive] / held[alive, None]
+    errors = np.zeros(clusters)
+    errors[alive] = np.sqrt(lift.dimension * spread[alive]) / (lift.point * held[alive])
+    centers = into_ball(shrink(centers, (errors**2) / lift.dimension, middle))
+    return Solution(
+        centers=centers,
+        shares=np.maximum(held, 1e-12) / np.maximum(held, 1e-12).sum(),
+        errors=np.minimum(errors, 1.0),
+        supported=held * lift.count > _SUPPORTED * np.sqrt(spread),
+        points=points,
+        weights=counts,
+    )

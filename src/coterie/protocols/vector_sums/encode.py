@@ -1,0 +1,90 @@
+"""The `vector-sums` encoder: a point in, shares of one vector by row out (docs/theory/shuffle.md).
+
+    quantize -> cell or sign -> row -> lift -> coarser grid -> add noise -> split into shares -> id ‖ shares
+
+The report and its shares are `coterie.protocols.shares.encode`.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from coterie.errors import PlanError
+from coterie.geometry.ball import as_points, quantize
+from coterie.geometry.cells import Cells
+from coterie.geometry.hashing import PairwiseHash
+from coterie.geometry.lift import lift
+from coterie.plan.plan import Plan
+from coterie.plan.views import Halfspaces
+from coterie.protocols.codeword.signs import ViewSigns
+from coterie.protocols.shares.encode import MOST_BYTES, ShareEncoder
+from coterie.protocols.vector_sums.parameters import VectorSumParameters
+from coterie.wire.stream import PublicStream
+
+__all__ = ["MOST_BYTES", "VectorSumEncoder"]
+
+
+class VectorSumEncoder(ShareEncoder):
+    """Encodes points under one plan of protocol `vector-sums`. Holds no secret and no state.
+
+    Parameters
+    ----------
+    plan : Plan
+        A plan of the `vector-sums` protocol.
+
+    Examples
+    --------
+    >>> from coterie.coins import SimulationCoins
+    >>> plan = Plan.design(2, 2, 1.0, 100, protocol="vector-sums", model="shuffle", delta=1e-6, cells=4)
+    >>> encoder = VectorSumEncoder(plan)
+    >>> ids = np.zeros((3, 12), dtype=np.uint8)  # a real client's ids are random
+    >>> reports = encoder.encode(np.zeros((3, 2)), ids, SimulationCoins(0))
+    >>> reports.shape == (3, plan.report_width)
+    True
+    """
+
+    smaller: ClassVar[str] = "fewer cells or layout='column'"
+
+    def __init__(self, plan: Plan) -> None:
+        parameters = plan.parameters
+        if not isinstance(parameters, VectorSumParameters):
+            raise PlanError(f"this encoder needs a plan of protocol vector-sums, got {plan.protocol}")
+        super().__init__(plan, parameters)
+        self._parameters = parameters
+        self._stream = PublicStream(plan.randomness_key())
+        self._signs = ViewSigns(plan, parameters)
+        view = parameters.views[0]
+        self._cells: Cells | None = (
+            None if isinstance(view, Halfspaces) else view.geometry(plan.randomness_key, 0, plan.dimension)
+        )
+
+    def cells(self, points: ArrayLike) -> NDArray[np.int64]:
+        """Return the cell of each point in the first view: (n, d) -> (n,). Before any noise: not private."""
+        quantized, _ = quantize(as_points(points, self._plan.dimension), self._plan.center, self._plan.radius)
+        return self._cells_of(quantized)
+
+    def contributions(
+        self, points: NDArray[np.float64], ids: NDArray[np.uint8]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+        """Return the row, the integer vector and how many were clipped: (n, d), (n, 12) -> (n,), (n, D), int.
+
+        A public function of point and id, before any noise: **not private**.
+        """
+        quantized, clipped = quantize(points, self._plan.center, self._plan.radius)
+        vectors = self._on_grid(lift(quantized, self._parameters.count_weight))
+        if self._parameters.layout == "column":
+            views, masks, _ = self._stream.places(ids, self._signs.rows)
+            vectors *= (1 - 2 * self._signs.odd(quantized, views, masks).astype(np.int64))[:, None]
+            return self._signs.rows.firsts[views] + masks, vectors, clipped
+        cells = self._cells_of(quantized)
+        if self._parameters.layout == "hashed":
+            cells = PairwiseHash.from_key(self._plan.randomness_key(), self._parameters.buckets).of(cells)
+        return cells, vectors, clipped
+
+    def _cells_of(self, quantized: NDArray[np.float64]) -> NDArray[np.int64]:
+        if self._cells is None:
+            raise PlanError("halfspaces have no cells: the first view of this plan is no partition")
+        return self._cells.of(quantized)
