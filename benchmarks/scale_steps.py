@@ -25,12 +25,12 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks import speed
 from coterie import Aggregate, Client, LocalKMeans, Plan, decode, simulate
-from coterie.aggregate import codeword
 from coterie.collect import Deduplicator
 from coterie.collect.partitions import Partitions
 from coterie.datasets import gaussian_mixture
 from coterie.engines.parallel import Parallel
 from coterie.metrics import normalized_objective, recovered
+from coterie.protocols.codeword import table as codeword
 from coterie.wire.kernels import VARIABLE
 from coterie.wire.report_file import ReportFile, writing_reports
 from coterie.wire.workers import default_workers, in_shares

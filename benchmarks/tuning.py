@@ -45,7 +45,7 @@ class Constant:
     """A constant that was chosen by measuring."""
 
     name: str
-    where: tuple[str, ...]  # modules of `coterie.protocols` that hold it; the first is its home
+    where: tuple[str, ...]  # modules of `coterie` that hold it; the first is its home
     values: tuple[float, ...]
     through: str = "rows"  # what it is tried through: rows, sums, or a tree
 
@@ -68,10 +68,11 @@ class Constant:
 
     @staticmethod
     def _module(name: str) -> Any:
-        return importlib.import_module(f"coterie.protocols.{name}")
+        return importlib.import_module(f"coterie.{name}")
 
 
-_CODEWORD, _SUMS, _TREE = "codeword.design", "vector_sums.design", "paper.tree.design"
+_CODEWORD, _SUMS = "protocols.codeword.design", "protocols.vector_sums.design"
+_TREE = "protocols.paper.tree.design"
 CONSTANTS = (
     Constant("HALFSPACE_SHARE", (_CODEWORD,), (3, 7, 15, 31)),
     Constant("CELLS", (_CODEWORD,), (16, 64, 256)),
@@ -82,12 +83,12 @@ CONSTANTS = (
     Constant("CODEWORDS", (_CODEWORD,), (64, 256, 1024)),
     Constant("ENTROPY", ("centers.population",), (30.0, 100.0, 300.0)),
     Constant("ATOMS", ("centers.population",), (1000, 2000, 4000)),
-    Constant("GRID_BITS", ("shares.design", _SUMS), (6, 8, 12, 16), "sums"),
+    Constant("GRID_BITS", ("protocols.shares.design", _SUMS), (6, 8, 12, 16), "sums"),
     Constant("_CELL_COUNT_SHARE", (_SUMS,), (0.3, 0.5, 0.7), "sums"),
     Constant("MANY_CELLS", (_CODEWORD, _SUMS), (256, 1024, 4096), "sums"),
     Constant("PRACTICAL_DIMENSION", (_TREE,), (4, 6, 8), "tree"),
     Constant("PRACTICAL_SHRINK", (_TREE,), (1.0, 1.5, 2.0), "tree"),
-    Constant("CELLS_A_CLUSTER", (_TREE, "paper.net_tree.design"), (1.0, 3.0, 400.0), "tree"),
+    Constant("CELLS_A_CLUSTER", (_TREE, "protocols.paper.net_tree.design"), (1.0, 3.0, 400.0), "tree"),
 )
 BY_NAME = {constant.name.strip("_").lower(): constant for constant in CONSTANTS}
 PEOPLE = {  # n, k, epsilon, d
