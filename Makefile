@@ -1,5 +1,5 @@
-# `make` alone lists what there is. Needs Python 3.11+, pip and make; everything else goes into .venv, and for the browser client
-# (make web, make test) into clients/web/node_modules, with Node 20+ and Chromium from Debian's packages where they are absent.
+# `make` alone lists what there is. Needs Python 3.11+, pip and make; everything else goes into .venv. `make check`
+# needs Spark, Java, Node, Chromium and PostgreSQL besides: pip's and Debian's packages, where they are absent.
 
 PYTHON ?= python3
 VENV := .venv
@@ -8,13 +8,13 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 SPARK := $(VENV)/.spark
 EXTRAS := analyst,fast,frames,parquet,service,plot,docs,dev
-ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1  # processes share the cores by tests, not by matrix products
 WEB := clients/web
 NPM := npm --prefix $(WEB) --no-fund --no-audit
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal  # the tests share the cores
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup locked lock sbom demo spark serve-demo web test lint format types contract docs check bench reproduce nightly mutants clean
+.PHONY: help setup locked lock sbom demo programs serve-demo web quick test lint format types contract docs check bench reproduce nightly mutants clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -41,13 +41,13 @@ lock: setup ## write requirements.lock anew from constraints.txt
 sbom: setup ## write the bill of materials, sbom.cdx.json (CycloneDX)
 	$(BIN)/python tools/supply_chain.py sbom
 
-# Spark comes as source of 450 MB: once per environment, and not for those who only want to look.
+# Spark comes as source of 450 MB: once per environment, and only for those who run everything.
 $(SPARK): $(STAMP)
 	$(PIP) install -c constraints.txt pyspark
-	$(BIN)/python tools/java.py
 	@touch $@
 
-spark: $(SPARK) ## Spark and Java, which the tests of the cluster engine need (450 MB, once)
+programs: $(SPARK) $(WEB)/build/internal.js ## what `make check` needs besides pip's packages: Spark, Java, Node, Chromium, PostgreSQL
+	$(BIN)/python tools/programs.py java chromium initdb
 
 demo: setup ## cluster 200,000 simulated people privately and write a page about it
 	$(BIN)/coterie demo
@@ -56,8 +56,8 @@ serve-demo: setup ## run a collector, send it 50,000 simulated people through HT
 	$(BIN)/python -m coterie.service.demo
 
 # npm writes the first file when it has installed what the lock file says.
-$(WEB)/node_modules/.package-lock.json: $(WEB)/package-lock.json
-	tools/node_and_chromium.sh
+$(WEB)/node_modules/.package-lock.json: $(WEB)/package-lock.json | $(STAMP)
+	$(BIN)/python tools/programs.py node npm
 	$(NPM) ci
 	@touch $@
 
@@ -69,9 +69,11 @@ web: $(WEB)/node_modules/.package-lock.json ## the browser client: types, tests,
 	$(NPM) run build
 	$(NPM) run size
 
-test: setup spark $(WEB)/build/internal.js ## run the tests, WORKERS at a time
-	tools/node_and_chromium.sh
-	COTERIE_BROWSER=required $(ONE_THREAD) $(BIN)/pytest -n $(WORKERS) --dist worksteal
+quick: setup ## the tests that take seconds: no service, no network (under a minute on two cores)
+	$(PYTEST) -m "not slow and not nightly" tests/unit tests/laws tests/privacy tests/vectors tests/architecture
+
+test: setup ## all tests that need nothing but pip's packages (under five minutes on two cores)
+	$(PYTEST)
 
 lint: setup ## style of the code
 	$(BIN)/ruff check .
@@ -90,18 +92,17 @@ contract: setup ## which room may import which
 docs: setup ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-check: lint types contract docs web ## everything a change must pass; the tests come last
-	@$(MAKE) --no-print-directory test
+check: lint types contract docs web programs ## everything a change must pass; all the tests come last (under fifteen minutes)
+	COTERIE_TOOLS=all $(PYTEST)
 
-bench: setup spark ## every promised figure, results under benchmarks/results (hours; resumes); WORKERS=processes
+bench: setup programs ## every promised figure, results under benchmarks/results (hours; resumes); WORKERS=processes
 	$(BIN)/python -m benchmarks --workers $(WORKERS)
 
 reproduce: setup ## the paper's experiments into docs/reproduction (resumes); WORKERS=processes
 	$(BIN)/python -m benchmarks reproduction --workers $(WORKERS)
 
-nightly: setup spark $(WEB)/build/internal.js ## the tests that are too long for every change, too
-	tools/node_and_chromium.sh
-	COTERIE_BROWSER=required $(ONE_THREAD) $(BIN)/pytest -m '' -n $(WORKERS) --dist worksteal
+nightly: setup programs ## the tests that are too long for every change, too
+	COTERIE_TOOLS=all $(PYTEST) -m ""
 
 mutants: setup ## small wrong changes of the source that tests must notice (hours; resumes); ROOM=, SAMPLE=
 	$(BIN)/python -m tools.mutants named --workers $(WORKERS)

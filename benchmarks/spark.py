@@ -2,7 +2,7 @@
 
     python -m benchmarks spark                     10^7 reports, 5 % of them duplicates, d = 100
     python -m benchmarks spark --reports 1000000 --executors 3 --kill-after 0
-    python tools/postgres.py run -- bash -c 'python -m benchmarks spark --store $COTERIE_POSTGRES'
+    python -m tools.postgres bash -c 'python -m benchmarks spark --store $COTERIE_POSTGRES'
 
 A local cluster: this machine plays master and executors, each executor a process of its own (a JVM, and
 Python beside it). When a part of the tasks has ended, one executor is killed (SIGKILL) with everything it

@@ -1,5 +1,7 @@
 """What all tests share."""
 
+import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -7,12 +9,20 @@ from hypothesis import settings
 
 from coterie.centers import explain, population, repeats
 from tools.postgres import running
+from tools.programs import found
 
 # Fixed examples, so that a check that passed passes again; no deadline, because machines are shared.
 settings.register_profile("check", derandomize=True, deadline=None, database=None)
 # Fresh examples every time, and more of them: pytest --hypothesis-profile=search
 settings.register_profile("search", deadline=None, max_examples=1000)
 settings.load_profile("check")
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say why tests were skipped, once a reason."""
+    skipped = Counter(report.longrepr[2] for report in terminalreporter.stats.get("skipped", ()))
+    for reason, count in skipped.items():
+        terminalreporter.line(f"{count} {reason}")
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -26,8 +36,22 @@ def fewer_atoms():
 
 
 @pytest.fixture(scope="session")
-def postgres():
-    """A PostgreSQL server of this test process, real and fresh; installed where it is missing."""
+def needs():
+    """Skip a test of what pip does not bring, unless this run has seen to it: then it must be there."""
+
+    def need(program, present):
+        if os.environ.get("COTERIE_TOOLS") != "all":
+            pytest.skip(f"needs {program}: `make check` sees to it (COTERIE_TOOLS=all)")
+        if not present:
+            pytest.fail(f"{program} is not there: python tools/programs.py brings it")
+
+    return need
+
+
+@pytest.fixture(scope="session")
+def postgres(needs):
+    """A PostgreSQL server of this test process, real and fresh."""
+    needs("PostgreSQL", found("initdb"))
     memory = Path("/dev/shm")  # noqa: S108 - a folder of its own is made in it
     with running(memory if memory.is_dir() else None) as server:
         yield server

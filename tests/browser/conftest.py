@@ -33,20 +33,11 @@ FLAGS = (
 MOST_SECONDS_TO_START = 60
 
 
-def _lacking(what):
-    """Skip where a tool is not there; where `make` has seen to it, that is a failure."""
-    message = f"{what} is not there: `make web` brings it"
-    if os.environ.get("COTERIE_BROWSER") == "required":
-        pytest.fail(message)
-    pytest.skip(message)
-
-
 @pytest.fixture(scope="session")
-def node():
+def node(needs):
     """Run the client as a command: lines in, lines out."""
     program = shutil.which("node")
-    if program is None or not (WEB / "build" / "internal.js").is_file():
-        _lacking("the built client")
+    needs("Node and the built client", program is not None and (WEB / "build" / "internal.js").is_file())
 
     def run(*arguments, lines):
         command = [program, str(WEB / "test" / "client.mjs"), *map(str, arguments)]
@@ -82,11 +73,10 @@ def python():
 
 
 @pytest.fixture(scope="session")
-def program():
+def program(needs):
     """Find Debian's Chromium."""
     found = shutil.which("chromium")
-    if found is None:
-        _lacking("Chromium")
+    needs("Chromium", found is not None)
     return found
 
 

@@ -1,5 +1,6 @@
 """Spark for real: a cluster of processes, and the bits of `inline` from it, also when one is killed."""
 
+import importlib.util
 import json
 
 import numpy as np
@@ -18,7 +19,7 @@ from coterie.errors import FileError, ReportError
 from coterie.plan import Plan
 from coterie.store import open_store
 from coterie.wire.report_file import ReportFile, write_reports
-from tools.java import install
+from tools.programs import found
 
 EXECUTORS = 2
 SMALL = 4000  # reports of a part, so that there are several slots and a tree
@@ -26,9 +27,9 @@ PLAN = Plan.design(3, 2, 1.0, 1000)
 
 
 @pytest.fixture(scope="module")
-def session():
+def session(needs):
     """A cluster of two executors, each a process of its own."""
-    install()
+    needs("Spark and Java", importlib.util.find_spec("pyspark") and found("java"))
     master, settings = cluster(EXECUTORS, 512, COTERIE_KERNELS="numpy")
     for which in ("driver", "executor"):  # short jobs: less compilation, one thread of it
         settings[f"spark.{which}.extraJavaOptions"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -184,5 +185,5 @@ def _with(session):
     return init
 
 
-def test_pyspark_is_there():
+def test_pyspark_is_there(session):
     assert _pyspark().__name__ == "SparkSession"
