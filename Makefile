@@ -104,9 +104,10 @@ reproduce: setup ## the paper's experiments into docs/reproduction (resumes); WO
 nightly: setup programs ## the tests that are too long for every change, too
 	COTERIE_TOOLS=all $(PYTEST) -m ""
 
-mutants: setup ## small wrong changes of the source that tests must notice (hours; resumes); ROOM=, SAMPLE=
-	$(BIN)/python -m tools.mutants named --workers $(WORKERS)
-	$(BIN)/python -m tools.mutants run --workers $(WORKERS) $(addprefix --room ,$(ROOM)) $(addprefix --sample ,$(SAMPLE))
+mutants: setup ## small wrong changes of the source that tests must notice (hours): the named ones, and SAMPLE= others, ROOMS=
+	$(BIN)/python -m tools.mutants named
+	test -e .mutants/costs.json || $(BIN)/python -m tools.mutants record
+	$(BIN)/python -m tools.mutants sample $(or $(SAMPLE),40) --workers $(WORKERS) $(addprefix --rooms ,$(ROOMS))
 
 clean: ## remove what make built
 	rm -rf $(VENV) build dist site $(WEB)/node_modules $(WEB)/build $(WEB)/dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

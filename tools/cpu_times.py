@@ -1,14 +1,17 @@
 """Processor seconds of tests, which a busy machine does not stretch: `pytest -p tools.cpu_times`.
 
 Children that a test has waited for count, other servers do not. At the end: seconds by folder, and the tests
-that take most. Half of all is what two idle cores need, beside some ten seconds to start and collect.
+that take most; the file that COTERIE_CPU_TIMES names gets all of them, as JSON. Half of all is what two idle
+cores need, beside some ten seconds to start and collect.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 
@@ -55,3 +58,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for name, seconds in table.most_common(MOST):
             terminalreporter.line(f"{seconds:8.1f}  {name}")
     terminalreporter.line(f"{sum(tests.values()):8.1f}  all")
+    if out := os.environ.get("COTERIE_CPU_TIMES"):
+        Path(out).write_text(json.dumps(tests), encoding="utf-8")

@@ -2,19 +2,15 @@
 
 import ast
 import functools
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT))
+from tools.mutants.__main__ import PACKAGE, ROOMS, Outcome, Tree, all_mutants, equivalents
+from tools.mutants.named import NAMED
+from tools.mutants.operators import mutants
 
-from tools.mutants.named import NAMED  # noqa: E402
-from tools.mutants.operators import mutants  # noqa: E402
-from tools.mutants.results import all_mutants, equivalents  # noqa: E402
-from tools.mutants.tree import ROOMS  # noqa: E402
-from tools.mutants.trial import joined  # noqa: E402
+ROOT = Path(__file__).parents[2]
 
 SOURCE = '''
 """Words."""
@@ -67,39 +63,27 @@ def test_every_mutant_of_the_source_is_python_with_a_name_of_its_own(room):
 
 @pytest.mark.parametrize("mutant", NAMED, ids=lambda mutant: mutant.promise)
 def test_named_mutants_stand_in_the_source(mutant):
-    for path, text in mutant.changed(ROOT).items():
+    for path, text in mutant.changed(ROOT / PACKAGE).items():
         ast.parse(text)
-        assert text != path.read_text(encoding="utf-8")
+        assert text != (ROOT / PACKAGE / path).read_text(encoding="utf-8")
     assert all((ROOT / test).exists() for test in mutant.tests if test.startswith("tests/"))
 
 
 def test_accepted_mutants_exist_and_say_why():
     known = {mutant.name for room in ROOMS for mutant in made_of(room)}
     accepted = equivalents()
+    assert len(accepted) > 20
     assert [name for name in accepted if name not in known] == []
     assert [name for name, reason in accepted.items() if len(reason) < 20] == []
 
 
-def recorded(seconds, **files):
-    return {
-        "tests": [*seconds],
-        "seconds": [*seconds.values()],
-        "files": {
-            name: {"digest": digest, "lines": {str(line): tests for line, tests in lines.items()}}
-            for name, (digest, lines) in files.items()
-        },
-        "modules": [],
-    }
-
-
-def test_a_map_grows_and_forgets_what_was_recorded_of_a_file_that_changed():
-    old = recorded({"a": 1.0, "b": 2.0}, same=("s", {1: [0], 2: [1]}), changed=("c", {1: [0, 1]}))
-    new = recorded({"b": 3.0, "c": 4.0}, same=("s", {2: [1]}), changed=("d", {5: [0]}))
-    map_ = joined(old, new)
-    assert dict(zip(map_["tests"], map_["seconds"], strict=True)) == {"a": 1.0, "b": 3.0, "c": 4.0}
-    found = {
-        name: {line: {map_["tests"][i] for i in tests} for line, tests in file["lines"].items() if tests}
-        for name, file in map_["files"].items()
-    }
-    assert found == {"same": {"1": {"a"}, "2": {"c"}}, "changed": {"5": {"b"}}}
-    assert map_["files"]["changed"]["digest"] == "d"
+@pytest.mark.slow
+def test_a_mutant_is_noticed_by_a_test_of_its_line_and_leaves_no_trace(tmp_path):
+    tree, odds = Tree(tmp_path), Path("privacy/odds.py")
+    text = (ROOT / PACKAGE / odds).read_text(encoding="utf-8")
+    assert text == (tmp_path / PACKAGE / odds).read_text(encoding="utf-8")
+    tests = ["tests/privacy/test_odds_exact.py"]
+    assert tree.tried({odds: text.replace("BASE_ODDS", "BASE_ODDS ")}, [(tests, 10)]) == Outcome("survived")
+    found = tree.tried({odds: text.replace("def largest_odds", "def largest_0dds")}, [(tests, 10)])
+    assert found.state == "killed"
+    assert text == (tmp_path / PACKAGE / odds).read_text(encoding="utf-8")

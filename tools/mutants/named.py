@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.mutants.tree import PACKAGE
-
 
 @dataclass(frozen=True, slots=True)
 class Named:
@@ -22,13 +20,13 @@ class Named:
     after: str
     tests: tuple[str, ...]  # what pytest is asked to run
 
-    def changed(self, tree: Path) -> dict[Path, str]:
-        """Return the changed files, whole; ValueError if `before` stands nowhere in the room."""
-        texts = {
-            path: path.read_text(encoding="utf-8") for path in (tree / PACKAGE / self.room).rglob("*.py")
-        }
+    def changed(self, package: Path) -> dict[Path, str]:
+        """Return the changed files, whole, by their path in the package; ValueError if there are none."""
+        texts = {path: path.read_text(encoding="utf-8") for path in (package / self.room).rglob("*.py")}
         found = {
-            path: text.replace(self.before, self.after) for path, text in texts.items() if self.before in text
+            path.relative_to(package): text.replace(self.before, self.after)
+            for path, text in texts.items()
+            if self.before in text
         }
         if not found:
             raise ValueError(f"{self.before!r} stands nowhere in {self.room}: {self.promise}")

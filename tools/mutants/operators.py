@@ -12,85 +12,35 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tools.mutants.tree import digest
-
-_COMPARE: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<=",
-    ast.LtE: "<",
-    ast.Gt: ">=",
-    ast.GtE: ">",
-    ast.Eq: "!=",
-    ast.NotEq: "==",
-    ast.In: "not in",
-    ast.NotIn: "in",
-    ast.Is: "is not",
-    ast.IsNot: "is",
+_COMPARE = {
+    **{"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="},
+    **{"in": "not in", "not in": "in", "is": "is not", "is not": "is"},
 }
-_ARITHMETIC: dict[type[ast.operator], str] = {
-    ast.Add: "-",
-    ast.Sub: "+",
-    ast.Mult: "/",
-    ast.Div: "*",
-    ast.FloorDiv: "*",
-    ast.Mod: "*",
-    ast.Pow: "*",
-    ast.LShift: ">>",
-    ast.RShift: "<<",
-    ast.BitOr: "&",
-    ast.BitAnd: "|",
-    ast.BitXor: "|",
-    ast.MatMult: "*",
-}
-_OPERATORS: dict[type[ast.operator], ast.operator] = {
-    kind: ast.parse(f"a {sign} b", mode="eval").body.op  # type: ignore[attr-defined]
-    for kind, sign in _ARITHMETIC.items()
+_ARITHMETIC = {
+    **{"+": "-", "-": "+", "*": "/", "/": "*", "//": "*", "%": "*", "**": "*", "@": "*"},
+    **{"<<": ">>", ">>": "<<", "|": "&", "&": "|", "^": "|"},
 }
 _NAMES = {
-    "min": "max",
-    "max": "min",
-    "any": "all",
-    "all": "any",
-    "floor": "ceil",
-    "ceil": "floor",
-    "minimum": "maximum",
-    "maximum": "minimum",
-    "ROUND_CEILING": "ROUND_FLOOR",
-    "ROUND_FLOOR": "ROUND_CEILING",
+    **{"min": "max", "any": "all", "floor": "ceil", "minimum": "maximum", "ROUND_CEILING": "ROUND_FLOOR"},
+    **{"max": "min", "all": "any", "ceil": "floor", "maximum": "minimum", "ROUND_FLOOR": "ROUND_CEILING"},
     "sorted": "list",
 }
-_SILENT_CALLS = {"warn", "cast"}  # their arguments are words
+_SILENT = ("warn", "cast", "Error", "Warning")  # endings of calls whose arguments are words
+_SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_SIMPLE = ast.Name | ast.Constant | ast.Attribute | ast.Call | ast.Subscript
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One change.
+    """One change."""
 
-    Attributes
-    ----------
-    file : str
-        Relative to the package.
-    function : str
-        Qualified name of the function or class, "" at the top of the module.
-    before, after : str
-        The changed expression or statement, on one line.
-    ordinal : int
-        1 for the first such change of the function, 2 for the next.
-    line : int
-        Where it stands today; not part of the name.
-    digest : str
-        Of the file without the change.
-    source : str
-        The whole file with the change.
-    """
-
-    file: str
-    function: str
-    before: str
+    file: str  # relative to the package
+    function: str  # qualified name of the function or class, "" at the top of the module
+    before: str  # the changed expression or statement, on one line
     after: str
-    ordinal: int
-    line: int
-    digest: str
-    source: str
+    ordinal: int  # 1 for the first such change of the function, 2 for the next
+    line: int  # where it stands today; not part of the name
+    source: str  # the whole file with the change
 
     @property
     def name(self) -> str:
@@ -101,10 +51,10 @@ class Mutant:
 
 def mutants(file: str, text: str) -> list[Mutant]:
     """Return all mutants of a file, in the order of its lines."""
+    raw = text.encode()
     starts = [0]
-    for line in text.encode().splitlines(keepends=True):
+    for line in raw.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    raw, whole = text.encode(), digest(text)
     seen: Counter[tuple[str, str, str]] = Counter()
     made = []
     for function, node, after in _changes(ast.parse(text), ""):
@@ -112,56 +62,43 @@ def mutants(file: str, text: str) -> list[Mutant]:
         last = starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
         before = ast.unparse(node).split("\n")[0]
         inserted = f"({after})" if isinstance(node, ast.expr) else after
-        key = (function, before, after)
-        seen[key] += 1
+        seen[function, before, after] += 1
         source = (raw[:first] + inserted.encode() + raw[last:]).decode()
-        made.append(Mutant(file, function, before, after, seen[key], node.lineno, whole, source))
+        made.append(Mutant(file, function, before, after, seen[function, before, after], node.lineno, source))
     return sorted(made, key=lambda mutant: mutant.line)
 
 
 def _changes(node: ast.AST, function: str) -> Iterator[tuple[str, ast.expr | ast.stmt, str]]:
     """Yield (function, what is replaced, by what) for the whole tree below `node`."""
     for child in _spoken(node):
-        inside = function
-        if isinstance(child, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
-            inside = f"{function}.{child.name}".lstrip(".")
-        elif isinstance(child, ast.expr):
-            yield from ((function, child, after) for after in _expression(child))
-        elif isinstance(child, ast.stmt):
-            yield from ((function, child, after) for after in _statement(child))
+        if isinstance(child, _SCOPES):
+            yield from _changes(child, f"{function}.{child.name}".lstrip("."))
+            continue
+        if isinstance(child, ast.expr | ast.stmt):
+            change = _expression(child) if isinstance(child, ast.expr) else _statement(child)
+            yield from ((function, child, after) for after in change)
         for tested in _conditions(child):
             negated = ast.unparse(ast.UnaryOp(ast.Not(), tested))
             yield function, tested, "False" if isinstance(child, ast.While) else negated
-        yield from _changes(child, inside)
+        yield from _changes(child, function)
 
 
 def _spoken(node: ast.AST) -> list[ast.AST]:
     """Return the children of a node that have a meaning at run time."""
-    if isinstance(node, ast.Raise | ast.Import | ast.ImportFrom | ast.Assert | ast.JoinedStr):
-        return []
-    if isinstance(node, ast.Call) and _called(node) in _SILENT_CALLS:
-        return []
-    if isinstance(node, ast.Call) and _called(node).endswith(("Error", "Warning")):
-        return []
-    if isinstance(node, ast.Assign) and any(
-        isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets
-    ):
-        return []
-    skipped = {"annotation", "returns", "decorator_list", "bases", "keywords", "type_params", "args"}
-    if isinstance(node, ast.ClassDef):
-        return list(node.body)
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        return [*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None), *node.body]
-    if isinstance(node, ast.AnnAssign):
-        return [node.value] if node.value is not None else []
-    if isinstance(node, ast.Lambda | ast.Call | ast.arguments | ast.keyword):
-        skipped = set()
-    children: list[ast.AST] = []
-    for field, value in ast.iter_fields(node):
-        if field in skipped:
-            continue
-        children += [v for v in (value if isinstance(value, list) else [value]) if isinstance(v, ast.AST)]
-    return children
+    match node:
+        case ast.Raise() | ast.Import() | ast.ImportFrom() | ast.Assert() | ast.JoinedStr():
+            return []
+        case ast.Call() if _called(node).endswith(_SILENT):
+            return []
+        case ast.Assign(targets=[ast.Name(id="__all__")]):
+            return []
+        case ast.ClassDef():
+            return list(node.body)
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            return [*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None), *node.body]
+        case ast.AnnAssign():
+            return [node.value] if node.value is not None else []
+    return list(ast.iter_child_nodes(node))
 
 
 def _called(node: ast.Call) -> str:
@@ -169,42 +106,56 @@ def _called(node: ast.Call) -> str:
 
 
 def _conditions(node: ast.AST) -> list[ast.expr]:
-    """Return the conditions of a node that are negated; a single comparison by == or `is` is already."""
-    if isinstance(node, ast.If | ast.IfExp | ast.While):
-        tests = [node.test]
-    elif isinstance(node, ast.comprehension):
-        tests = list(node.ifs)
-    else:
-        return []
-    if isinstance(node, ast.While):
-        return [test for test in tests if not isinstance(test, ast.Constant)]
+    """Return the conditions of a node that are negated; one that is swapped by its operator is already."""
+    match node:
+        case ast.While():
+            return [] if isinstance(node.test, ast.Constant) else [node.test]
+        case ast.If() | ast.IfExp():
+            tests = [node.test]
+        case ast.comprehension():
+            tests = node.ifs
+        case _:
+            return []
     return [test for test in tests if not _flips_when_swapped(test)]
 
 
 def _flips_when_swapped(test: ast.expr) -> bool:
-    exact = ast.Eq | ast.NotEq | ast.In | ast.NotIn | ast.Is | ast.IsNot
-    alone = isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], exact)
-    return alone or (isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not))
+    match test:
+        case ast.Compare(ops=[ast.Eq() | ast.NotEq() | ast.In() | ast.NotIn() | ast.Is() | ast.IsNot()]):
+            return True
+        case ast.UnaryOp(op=ast.Not()):
+            return True
+    return False
+
+
+def _sign(operator: ast.cmpop | ast.operator) -> str:
+    """Return an operator as it is written."""
+    a, b = ast.Name("a"), ast.Name("b")
+    whole = ast.Compare(a, [operator], [b]) if isinstance(operator, ast.cmpop) else ast.BinOp(a, operator, b)
+    return ast.unparse(whole)[2:-2]
 
 
 def _expression(node: ast.expr) -> Iterator[str]:
     match node:
         case ast.Compare():
-            for i, old in enumerate(node.ops):
-                sides = [node.left, *node.comparators]
-                words = [ast.unparse(sides[0])]
-                for j, (now, side) in enumerate(zip(node.ops, sides[1:], strict=True)):
-                    sign = _COMPARE[type(old)] if i == j else _sign(now)
-                    words += [sign, _operand(side)]
-                yield " ".join([_operand(sides[0]), *words[1:]])
+            sides = [
+                ast.unparse(side) if isinstance(side, _SIMPLE) else f"({ast.unparse(side)})"
+                for side in (node.left, *node.comparators)
+            ]
+            for changed in range(len(node.ops)):
+                signs = [_sign(operator) for operator in node.ops]
+                signs[changed] = _COMPARE[signs[changed]]
+                pairs = zip(signs, sides[1:], strict=True)
+                yield " ".join([sides[0], *(word for pair in pairs for word in pair)])
         case ast.BoolOp():
             for i in range(len(node.values)):
                 rest = [value for j, value in enumerate(node.values) if j != i]
                 yield ast.unparse(rest[0] if len(rest) == 1 else ast.BoolOp(node.op, rest))
-        case ast.BinOp() if not isinstance(node.left, ast.Constant) or not isinstance(node.left.value, str):
-            if isinstance(node.right, ast.JoinedStr) or isinstance(node.left, ast.JoinedStr):
-                return
-            yield ast.unparse(ast.BinOp(node.left, _OPERATORS[type(node.op)], node.right))
+        case ast.BinOp(left=ast.JoinedStr() | ast.Constant(value=str())) | ast.BinOp(right=ast.JoinedStr()):
+            return
+        case ast.BinOp():
+            other = ast.parse(f"a {_ARITHMETIC[_sign(node.op)]} b", mode="eval").body
+            yield ast.unparse(ast.BinOp(node.left, other.op, node.right))  # type: ignore[attr-defined]
         case ast.UnaryOp(op=ast.USub() | ast.Not() | ast.Invert()):
             yield ast.unparse(node.operand)
         case ast.Constant(value=bool()):
@@ -215,47 +166,23 @@ def _expression(node: ast.expr) -> Iterator[str]:
             yield repr(2 * node.value if node.value else 1.0)
         case ast.Constant(value=bytes()) if node.value:
             yield repr(node.value[:-1])
-        case ast.Name() if node.id in _NAMES and isinstance(node.ctx, ast.Load):
+        case ast.Name(ctx=ast.Load()) if node.id in _NAMES:
             yield _NAMES[node.id]
-        case ast.Attribute() if node.attr in _NAMES and isinstance(node.ctx, ast.Load):
+        case ast.Attribute(ctx=ast.Load()) if node.attr in _NAMES:
             yield ast.unparse(ast.Attribute(node.value, _NAMES[node.attr], ast.Load()))
         case ast.Attribute(attr="inf", value=ast.Name(id="math" | "np")):
             yield f"(-{ast.unparse(node)})"
 
 
-def _operand(node: ast.expr) -> str:
-    text = ast.unparse(node)
-    return (
-        text
-        if isinstance(node, ast.Name | ast.Constant | ast.Attribute | ast.Call | ast.Subscript)
-        else f"({text})"
-    )
-
-
-def _sign(operator: ast.cmpop) -> str:
-    return ast.unparse(ast.Compare(ast.Name("a"), [operator], [ast.Name("b")]))[2:-2]
-
-
 def _statement(node: ast.stmt) -> Iterator[str]:
     match node:
-        case ast.Return(value=ast.expr()) if not _is_none(node.value):
+        case ast.Return(value=ast.expr() as value) if ast.unparse(value) != "None":
             yield "return None"
         case ast.Raise() if node.exc is not None:
             yield "pass"
-        case ast.Expr(value=ast.Call() | ast.Yield()) if not _is_super(node.value):
+        case ast.Expr(value=ast.Call() as call) if "warn" not in ast.unparse(call.func):
+            yield "pass"
+        case ast.Expr(value=ast.Yield()) | ast.Break() | ast.Continue():
             yield "pass"
         case ast.AugAssign():
-            target = ast.unparse(node.target)
-            yield f"{target} {_ARITHMETIC[type(node.op)]}= {ast.unparse(node.value)}"
-        case ast.Break():
-            yield "pass"
-        case ast.Continue():
-            yield "pass"
-
-
-def _is_none(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
-
-
-def _is_super(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and "warn" in ast.unparse(node.func)
+            yield f"{ast.unparse(node.target)} {_ARITHMETIC[_sign(node.op)]}= {ast.unparse(node.value)}"
