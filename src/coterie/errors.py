@@ -186,7 +186,7 @@ class MissingExtraError(CoterieError, ImportError):
 
 
 # What the device's part does without; everything else needs it.
-_OF_THE_ANALYST = ("rich", "scipy", "sklearn", "threadpoolctl", "typer")
+_OF_THE_ANALYST = ("jinja2", "rich", "scipy", "sklearn", "threadpoolctl", "typer")
 
 
 @contextlib.contextmanager

@@ -19,9 +19,9 @@ from coterie.plan import Plan
 from coterie.plan.collection import Collection
 from coterie.remote import RemoteCollector
 from coterie.service.decoder import result_document
-from coterie.service.pages import groups, participate, study
 from coterie.service.pages.assets import assets
 from coterie.service.pages.routes import PAGES
+from coterie.service.pages.views import participate_page, study_page
 from coterie.service.status import status_document
 from coterie.service.studies import REASONS, Known
 from coterie.store import Counts, Study, StudyState
@@ -133,7 +133,7 @@ def test_files_are_kept_for_good_under_their_hash(pages, plan):
         assert "set-cookie" not in headers
         digest = hashlib.sha256(data)
         if integrity:
-            assert integrity == assets().files[path.rpartition("/")[2]].integrity
+            assert integrity == assets().integrity(path.rpartition("/")[2])
         if path.endswith("coterie.js"):
             assert f'id="bundle-hash">{digest.hexdigest()}<' in body
     other = f"/static/{'0' * 16}/coterie.js"
@@ -202,18 +202,19 @@ def evil():
 
 def decoded_page(plan, result):
     status = status_of(plan, 20_000, decoded=True)
-    return study.render(plan, Collection(), status, *groups.render(plan, result))
+    return study_page(plan, Collection(), status, result)
 
 
 def test_text_of_a_plan_is_text_on_every_page(evil):
     plan, result = evil
     decoded = decoded_page(plan, result)
     assert "Two groups among 20,000 people" in decoded
-    for text in (participate.render(plan), study.render(plan, Collection(), status_of(plan, 10)), decoded):
+    for text in (participate_page(plan), study_page(plan, Collection(), status_of(plan, 10)), decoded):
         reader = check_inert(text)
         for words in ("<script>pwned=1</script>", "${plan_id} $plan_id {name} {0}", "</title></head>"):
             assert words in reader.text
-        assert "pwned" not in re.sub("&lt;.*?&gt;|&quot;|&#x27;", "", re.sub(r"<bdi>.*?</bdi>", "", text))
+        outside = re.sub(r"<bdi>.*?</bdi>|aria-label=\"[^\"]*\"", "", text)
+        assert "pwned" not in re.sub("&lt;.*?&gt;|&#34;|&#39;", "", outside)
     assert "<b onclick=pwned=1>x</b>" in Reader(decoded).text
     assert EVIL in Reader(decoded).text
 
@@ -225,9 +226,10 @@ def changed(result, **changes):
 def test_what_could_not_be_found_is_said_first(evil):
     plan, result = evil
     rough = changed(result, errors=[plan.radius, plan.radius / 10], notes=["Some <caution> of the decoder."])
-    page, headline = groups.render(plan, rough)
-    assert headline == "One of two groups told among 20,000 people"
-    assert page.startswith('<div class="note" role="note"><p>One of the two groups that were looked for is')
+    page = decoded_page(plan, rough)
+    assert "<h1>One of two groups told among 20,000 people</h1>" in page
+    first = '<div class="note" role="note"><p>Group A stands clear of the noise, but is known too roughly'
+    assert page.index("<h1>") < page.index(first) < page.index("<figure>")
     assert "Some &lt;caution&gt; of the decoder." in page
     assert '<span class="letter">B</span>' in page  # by its own name, though A is not told
     assert '<span class="letter">A</span>' not in page
@@ -239,7 +241,7 @@ def test_where_no_groups_are_told_apart_the_page_shows_one(evil):
     alone = [{**group, "clear": False} for group in document["groups"]]
     nothing = {"low": 0.0, "value": 0.0, "high": 0.0}
     note = "The reports tell no groups apart: what is shown is the mean of everybody."
-    page, headline = groups.render(
+    page = decoded_page(
         plan,
         changed(
             result,
@@ -252,8 +254,8 @@ def test_where_no_groups_are_told_apart_the_page_shows_one(evil):
             errors=[None, None],
         ),
     )
-    assert headline == "No groups can be told apart among 20,000 people"
-    assert page.startswith(f'<div class="note" role="note"><p>{note}</p></div>')
+    assert "<h1>No groups can be told apart among 20,000 people</h1>" in page
+    assert f'<div class="note" role="note"><p>{note}</p></div>' in page
     assert "One group: everybody" in page
     assert page.count("<article") == 1
     assert "explain" not in page
@@ -266,7 +268,7 @@ def test_everybody_is_read_off_the_result_and_not_off_the_told_groups(evil):
     (age,) = [each for each in document["everybody"] if each["feature"] == plan.features.features[0].name]
     others = [each for each in document["everybody"] if each is not age]
     marked = changed(result, everybody=[{**age, "value": 33.0, "low": 31.0, "high": 36.0}, *others])
-    page = groups.render(plan, marked)[0]
+    page = decoded_page(plan, marked)
     assert "<b>33</b> <small>31–36</small>" in page.partition("<h3>Everybody</h3>")[2]
     assert "everybody 33" in page.partition("<h3>Everybody</h3>")[0]
 
@@ -275,7 +277,7 @@ def test_shares_and_other_answers_are_told_with_the_groups_names(evil):
     plan, result = evil
     document = json.loads(result)
     first = document["groups"][0]
-    page = groups.render(plan, changed(result, alternatives=[[1]]))[0]
+    page = decoded_page(plan, changed(result, alternatives=[[1]]))
     share = f"{first['share']:.0%} ({100 * first['low']:.0f} to {100 * first['high']:.0f})"
     assert page.count(share) == 2  # in the list and on its card
     assert "k-means finds one other answer as good; it cuts group B otherwise." in page
@@ -333,8 +335,8 @@ def test_large_schemas_and_many_groups_are_bounded():
     features = [Number(f"n{i}", 0, 1) for i in range(200)] + [Category("c", [str(i) for i in range(100)])]
     plan = Plan.design(features=features, clusters=40, epsilon=1.0, expected_users=10**6)
     rng = np.random.default_rng(0)
-    page, headline = groups.render(plan, written(plan, rng.normal(0, 0.05, (40, plan.dimension))))
-    assert headline == "40 groups among 1,000,000 people"
+    page = decoded_page(plan, written(plan, rng.normal(0, 0.05, (40, plan.dimension))))
+    assert "<h1>40 groups among 1,000,000 people</h1>" in page
     assert page.count('class="card group') == 27  # 26 and everybody
     assert "And 14 smaller groups" in page
     assert len(page) < 2_000_000
@@ -346,18 +348,16 @@ def test_large_schemas_and_many_groups_are_bounded():
         expected_users=10**4,
     )
     unstated = {"coverage": None, "weight_errors": np.full(2, np.nan), "explained": Interval(*[np.nan] * 3)}
-    shown = groups.render(
-        embedded, written(embedded, rng.normal(0, 0.1, (2, embedded.dimension)), **unstated)
-    )
-    assert "and 94 more" in shown[0]
-    assert "vector: agreement" in shown[0]
-    assert "nan" not in shown[0]
-    assert "explain" not in shown[0]
+    shown = decoded_page(embedded, written(embedded, rng.normal(0, 0.1, (2, embedded.dimension)), **unstated))
+    assert "and 94 more" in shown
+    assert "vector: agreement" in shown
+    assert "nan" not in shown
+    assert "explain" not in shown
 
 
 def test_the_window_and_the_forecast_are_told():
     plan = small_plan(Collection(opens=7200, closes=10800, minimum=500, retention=86_400))
-    page = Reader(study.render(plan, plan.collection, status_of(plan, 12_345)))
+    page = Reader(study_page(plan, plan.collection, status_of(plan, 12_345)))
     words = " ".join(page.text.split())
     assert "1970-01-01 02:00 UTC" in words
     assert "1970-01-01 03:00 UTC" in words
@@ -369,28 +369,28 @@ def test_the_window_and_the_forecast_are_told():
             expected = plan.expected(people, kind=kind)
             assert f"{expected.recovered:.0%} ({expected.recovered_low:.0%} to" in words
             assert f"error {expected.objective:.2f}" in words
-    nobody = Reader(study.render(plan, plan.collection, status_of(plan, 3)))
+    nobody = Reader(study_page(plan, plan.collection, status_of(plan, 3)))
     assert "too few to say" in nobody.text
     invited = small_plan(ids="token")
-    assert "from invitations" in study.render(invited, Collection(), status_of(invited, 3))
+    assert "from invitations" in study_page(invited, Collection(), status_of(invited, 3))
 
 
 def test_the_promise_is_rounded_up():
     for epsilon in (0.5, 1.0, 2.0, 4.0):
-        shown = re.search(r"factor of ([\d.,]+) ", participate.render(Plan.design(2, 2, epsilon, 1000)))[1]
+        shown = re.search(r"factor of ([\d.,]+) ", participate_page(Plan.design(2, 2, epsilon, 1000)))[1]
         assert np.exp(epsilon) <= float(shown) < np.exp(epsilon) * 1.01
 
 
 def test_where_reports_are_mixed_no_page_promises_more_than_that():
     plan = Plan.design(3, 2, 1.0, 20_000, model="shuffle", delta=1e-6)
-    page = Reader(participate.render(plan))
+    page = Reader(participate_page(plan))
     assert "holds against everybody" not in page.text
     assert "needs no trust" not in page.text
-    for line in str(plan.guarantee).splitlines():
-        assert line.removeprefix("- ") in page.text
-    told = Reader(study.render(plan, Collection(), status_of(plan, 10)))
+    for line in (*plan.guarantee.paragraphs, *plan.guarantee.conditions):
+        assert line in page.text
+    told = Reader(study_page(plan, Collection(), status_of(plan, 10)))
     assert "a shuffler mixes" in told.text
     assert "differentially private report of" not in told.text
     assert "Take part" not in told.text
-    local = Reader(participate.render(Plan.design(3, 2, 1.0, 20_000)))
+    local = Reader(participate_page(Plan.design(3, 2, 1.0, 20_000)))
     assert "holds against everybody" in local.text

@@ -410,16 +410,16 @@ NAMED = (
     ),
     Named(
         "everybody is everybody, and not the groups that are told",
-        "service",
-        "cards(told, found.everybody, Wording(plan.features))",
-        "cards(told, told[0].estimates if told else found.everybody, Wording(plan.features))",
+        "show",
+        "everybodys_card(told.everybody, wording)",
+        "everybodys_card(told.told[0].estimates if told.told else told.everybody, wording)",
         ("tests/service/test_pages.py", "-k", "everybody"),
     ),
     Named(
         "a group keeps its name, whoever else is told",
         "show",
-        '<span class="letter">{group.name}</span>',
-        '<span class="letter">{chr(65 + place)}</span>',
+        "_card(color, group.name, said",
+        "_card(color, chr(65 + place), said",
         ("tests/unit/cli/test_demo.py", "-k", "lost_groups"),
     ),
     Named(

@@ -77,6 +77,7 @@ def dress(solution: Solution, tables: Sequence[Aggregate]) -> Result:
         choices=solution.choices,
         tree=solution.tree,
         features=plan.features,
+        radius=plan.radius,
     )
 
 
@@ -112,9 +113,10 @@ def _notes(solution: Solution, tables: Sequence[Aggregate]) -> tuple[str, ...]:
     if not clear.all() and not solution.one_group:
         doubtful = listed([letter(int(number)) for number in np.flatnonzero(~clear)])
         several = int((~clear).sum()) > 1
+        told = f"Group{'s' * several} {doubtful} {'do' if several else 'does'} not stand"
         notes.append(
-            f"Group{'s' * several} {doubtful} {'do' if several else 'does'} not stand clear of the privacy "
-            "noise. Ask for fewer clusters, collect more reports, or allow a larger epsilon."
+            f"{told if clear.any() else 'None of the groups stands'} clear of the privacy noise. Ask for "
+            "fewer clusters, collect more reports, or allow a larger epsilon."
         )
     for each in tables:
         notes += _about_people(each.plan, each.count)

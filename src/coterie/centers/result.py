@@ -74,6 +74,8 @@ class Result:
         What other numbers of groups would explain, by the same reports.
     features : Schema or None
         The features that the plan declares; None where people have points.
+    radius : float
+        Of the ball that holds everybody, in the original units.
     tree : NetTreeOutcome, LshTreeOutcome or None
         What the tree protocols built on the way: tree, leaves, partition, centers in the projected space.
     """
@@ -97,6 +99,7 @@ class Result:
     choices: tuple[Choice, ...] = ()
     tree: NetTreeOutcome | LshTreeOutcome | None = None
     features: Schema | None = None
+    radius: float = math.inf
 
     @property
     def supported(self) -> int:

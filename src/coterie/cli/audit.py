@@ -35,15 +35,16 @@ def run(
     Exit code 1 if anything fails.
     """
     from coterie.audit import audit
-    from coterie.audit.page import render
 
     check_output(page, force, (plan,))
     contract = Plan.load(plan)
     tell = (lambda name: say(f"{name} …")) if err.is_terminal else None
     found = audit(contract, client, quick=quick, with_canaries=canaries, progress=tell)
     if page is not None:
+        from coterie.show.pages import render
+
         with replacing(page) as file:
-            file.write(render(found).encode("utf-8"))
+            file.write(render("audit.html", found=found).encode("utf-8"))
     if json:
         print_json(found.to_dict())
     else:

@@ -37,14 +37,13 @@ def headline(study: Study) -> str:
 
 def shortcomings(study: Study) -> list[str]:
     """Say what could not be found and what is wrong, in whole sentences; nothing where all is well."""
-    told, found = len(study.told().told), study.found()
+    told, found = study.told(), study.found()
     missed = [habit.name for i, habit in enumerate(HABITS) if i not in found.values()]
     words = []
     if missed:
         words.append(f"Not found of the groups that were simulated: {listed(missed)}.")
-    if told > len(found):
-        words.append(
-            f"{number_word(told - len(found)).capitalize()} of the groups told below is none that was "
-            "simulated."
-        )
-    return [*words, *study.result.notes]
+    if astray := len(told.told) - len(found):
+        number = number_word(astray).capitalize()
+        verb = "is" if astray == 1 else "are"
+        words.append(f"{number} of the groups told below {verb} none of those that were simulated.")
+    return [*words, *told.shortcomings]

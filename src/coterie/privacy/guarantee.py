@@ -124,23 +124,34 @@ class Guarantee:
             raise PlanError(f"spent {self.spent!r} must be positive and at most epsilon {self.epsilon!r}")
 
     def __str__(self) -> str:
+        batch = "" if self.people is None else f" in a batch of {self.people} people"
+        spent = (
+            f"The {_MEANS[self.model]} {_digits(self.spent)} of the promised {_digits(self.epsilon)}{batch}."
+        )
+        first, second, *others = self.paragraphs
+        conditions = [f"- {condition}" for condition in self.conditions]
+        return "\n".join([first, second, spent, *others, "It holds when:", *conditions])
+
+    @property
+    def paragraphs(self) -> tuple[str, ...]:
+        """The promise in plain words, without what the odds spend of it and what it rests on."""
         epsilon, delta = _digits(self.epsilon), _digits(self.delta)
         pure = "pure: delta = 0" if self.delta == 0 else f"delta = {delta}"
         but_for = "" if self.delta == 0 else f", but for a chance of {delta}"
-        batch = "" if self.people is None else f" in a batch of {self.people} people"
-        lines = [
+        return (
             f"Privacy: {epsilon}-differential privacy of {self.unit} ({pure}).",
             f"Whatever a person's point is, {_SEEN[self.model]} is at most e^{epsilon} "
-            f"(under {_factor(self.epsilon)}) times as likely as with any other point{but_for}.",
-            f"The {_MEANS[self.model]} {_digits(self.spent)} of the promised {epsilon}{batch}.",
+            f"(under {self.factor}) times as likely as with any other point{but_for}.",
             f"Trust needed: {_TRUST[self.model]}.",
             *self._without_mixing(),
             *(["IT DOES NOT HOLD HERE:"] if self.exceptions else []),
             *(f"- {exception}" for exception in self.exceptions),
-            "It holds when:",
-            *(f"- {condition}" for condition in self.conditions),
-        ]
-        return "\n".join(lines)
+        )
+
+    @property
+    def factor(self) -> str:
+        """e^ε with three digits, rounded up: a promise is never told smaller than it is."""
+        return _factor(self.epsilon)
 
     def _without_mixing(self) -> list[str]:
         """Say what is left of the promise when the mixing fails."""

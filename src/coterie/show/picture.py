@@ -1,4 +1,4 @@
-"""Groups in the plane: found centers and, of a simulation, people and true centers, as SVG written by hand.
+"""Groups in the plane: found centers and, of a simulation, people and true centers, where to draw them.
 
 Points of d dimensions are shown through one linear map to the plane. Where k centers are independent, the map
 sends them onto a regular polygon, P = C⁺·T (C the centers, T the corners), so that all groups lie apart; else
@@ -75,41 +75,35 @@ class Open:
     centers: NDArray[np.float64]  # (k, d)
 
 
-def draw(view: View, disks: Sequence[Disk], truth: Open | None = None) -> str:
-    """Return the picture as an SVG element; its colors are the sheet's classes."""
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Where everything lies, in pixels of a frame of `WIDTH` by `HEIGHT`."""
+
+    width: int
+    height: int
+    disks: tuple[tuple[Disk, float, float, float], ...]  # x, y and radius
+    people: tuple[str, ...]  # paths of dots, by true group
+    true: tuple[tuple[float, ...], ...]  # x and y
+    polygon: bool
+
+
+def draw(view: View, disks: Sequence[Disk], truth: Open | None = None) -> Picture:
+    """Place what is to be drawn."""
     found = view.show(np.array([disk.center for disk in disks]).reshape(-1, len(view.matrix)))
     radii = np.array([disk.radius for disk in disks]) * view.unit
-    reach = radii.reshape(-1, 1)
-    everything = [found - reach, found + reach]
+    everything = [found - radii[:, None], found + radii[:, None]]
     if truth is not None:
         everything += [view.show(truth.points), view.show(truth.centers)]
     place, scale = _frame(np.concatenate(everything))
-    placed = place(found)
-
-    marks = [] if truth is None else _people(view, truth, place)
-    for disk, (x, y), radius in zip(disks, placed, radii * scale, strict=True):
-        words = f"<title>group {disk.name}: {disk.share:.1%} of people</title>"
-        marks.append(
-            f'<circle class="error {disk.color}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}">{words}</circle>'
-        )
+    placed = zip(disks, *place(found).T.tolist(), (radii * scale).tolist(), strict=True)
+    people: tuple[str, ...] = ()
+    true: tuple[tuple[float, ...], ...] = ()
     if truth is not None:
-        corners = place(view.show(truth.centers))
-        marks += [f'<circle class="true" cx="{x:.1f}" cy="{y:.1f}" r="14"/>' for x, y in corners]
-    for disk, (x, y) in zip(disks, placed, strict=True):
-        marks.append(
-            f'<circle class="found {disk.color}" cx="{x:.1f}" cy="{y:.1f}" r="10.5"/>'
-            f'<text class="name" x="{x:.1f}" y="{y + 4.8:.1f}">{disk.name}</text>'
-        )
-    label = "Found groups" if truth is None else "People, true centers and found groups"
-    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">{"".join(marks)}</svg>'
-
-
-def _people(view: View, truth: Open, place: Any) -> list[str]:
-    people, marks = place(view.show(truth.points)), []
-    for group in range(len(truth.centers)):
-        dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in people[truth.groups == group])
-        marks.append(f'<path class="people g{group}" d="{dots}"/>')
-    return marks
+        dots = place(view.show(truth.points))
+        groups = (dots[truth.groups == group] for group in range(len(truth.centers)))
+        people = tuple("".join(f"M{x:.1f} {y:.1f}h0" for x, y in each) for each in groups)
+        true = tuple(map(tuple, place(view.show(truth.centers)).tolist()))
+    return Picture(WIDTH, HEIGHT, tuple(placed), people, true, view.polygon)
 
 
 def _frame(all_marks: NDArray[np.float64]) -> tuple[Any, float]:

@@ -25,6 +25,7 @@ class Told:
     centers: NDArray[np.float64]  # (k, d)
     errors: NDArray[np.float64]  # (k,)
     told: tuple[Group, ...]  # the groups that stand clear and are known within half the ball's radius
+    rough: tuple[int, ...]  # those that stand clear and are not
     everybody: tuple[Estimate, ...]  # read off the reports
     explained: Interval
     choices: tuple[Choice, ...]
@@ -38,14 +39,13 @@ class Told:
     def of(cls, document: Mapping[str, Any], radius: float) -> Told:
         """Read `Result.to_dict()`, version 2, or the JSON of it, of a study whose ball has this radius."""
         errors = np.array([_number(each) for each in document["errors"]])
+        clear = [group for group in map(_group, document["groups"]) if group.clear]
+        known = errors < ROUGH * radius  # false for NaN
         return cls(
             centers=np.array(document["centers"], dtype=np.float64),
             errors=errors,
-            told=tuple(
-                group
-                for group in map(_group, document["groups"])
-                if group.clear and errors[group.number] < ROUGH * radius  # false for NaN
-            ),
+            told=tuple(group for group in clear if known[group.number]),
+            rough=tuple(group.number for group in clear if not known[group.number]),
             everybody=_estimates(document["everybody"]),
             explained=_interval(document["explained"]),
             choices=tuple(
@@ -63,7 +63,7 @@ class Told:
     def headline(self) -> str:
         """The result in one line."""
         people, told, asked = f"{self.count:,} people", len(self.told), len(self.centers)
-        if not self.supported:
+        if not told:
             return f"No groups can be told apart among {people}"
         if told < asked:
             return f"{number_word(told).capitalize()} of {number_word(asked)} groups told among {people}"
@@ -71,21 +71,20 @@ class Told:
 
     @property
     def shortcomings(self) -> list[str]:
-        """What is not told, and every caution of the decoder."""
-        lost = len(self.centers) - len(self.told)
-        if not lost or not self.supported:  # the decoder's own caution says that it is one group
+        """What stands clear and is not told all the same, and every caution of the decoder."""
+        if not self.rough:
             return list(self.notes)
-        number, asked = number_word(lost).capitalize(), number_word(len(self.centers))
+        names, several = listed([letter(number) for number in self.rough]), len(self.rough) > 1
         words = (
-            f"{number} of the {asked} groups that were looked for {'is' if lost == 1 else 'are'} not told: "
-            "hidden by the noise that protects everybody, or too roughly known."
+            f"Group{'s' * several} {names} stand{'s' * (not several)} clear of the noise, but "
+            f"{'are' if several else 'is'} known too roughly to be told."
         )
         return [words, *self.notes]
 
     @property
     def is_explained(self) -> bool:
         """Whether it is stated how much the groups explain."""
-        return bool(self.supported) and not math.isnan(self.explained.value)
+        return bool(self.told) and not math.isnan(self.explained.value)
 
     @property
     def explaining(self) -> str:
@@ -98,7 +97,7 @@ class Told:
     def otherwise(self) -> str:
         """Say which other answers are as good; nothing where there are none."""
         number = len(self.alternatives)
-        if not number or not self.supported:
+        if not number or not self.told:
             return ""
         cut = sorted({group for each in self.alternatives for group in each})
         several = number > 1
@@ -136,10 +135,3 @@ def _interval(fields: Mapping[str, Any]) -> Interval:
 
 def _number(value: float | None) -> float:
     return math.nan if value is None else float(value)  # JSON has no word for NaN
-
-
-def style() -> str:
-    """Return the sheet of styles."""
-    from importlib.resources import files
-
-    return files("coterie.show").joinpath("style.css").read_text(encoding="utf-8")

@@ -153,6 +153,9 @@ class Wording:
         """Write its interval; nothing where none is stated."""
         if math.isnan(estimate.low):
             return ""
+        feature = self.feature(estimate)
+        if isinstance(feature, Cycle) and estimate.high - estimate.low == feature.period:
+            return "may be any"
         low, high = self._written(estimate, estimate.low), self._written(estimate, estimate.high)
         return low if low == high else f"{low.removesuffix('%')} to {high}"
 
@@ -170,7 +173,7 @@ class Wording:
         parts = []
         for name in group.apart:
             main = main_figure(of(group.estimates, name))
-            asides = [self.interval(main)]
+            asides = [held for held in (self.interval(main),) if held != self.figure(main)]
             if not isinstance(self.feature(main), Cycle):  # everybody has no one usual time
                 all_of_it = of(everybody, name)
                 same = next((each for each in all_of_it if each.label == main.label), all_of_it[0])

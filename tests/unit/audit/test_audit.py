@@ -1,6 +1,7 @@
 """The audit passes for the package's own clients and fails for broken ones, by its own word."""
 
 import dataclasses
+import html
 import json
 import sys
 
@@ -15,7 +16,6 @@ from coterie.audit.canaries import CANARIES, FRESH, NAMED, UNSEEN, check_canary
 from coterie.audit.command import CommandClient
 from coterie.audit.empirical import check_client
 from coterie.audit.laws import check_laws, largest_ratio, law_of
-from coterie.audit.page import render
 from coterie.audit.samples import reports_of
 from coterie.audit.sums import shuffled_response_delta
 from coterie.cli.app import app
@@ -23,6 +23,7 @@ from coterie.errors import SettingError
 from coterie.plan import Plan
 from coterie.privacy.amplification import amplified_delta
 from coterie.protocols.codeword.encode import CodewordEncoder
+from coterie.show.pages import render
 
 PLANS = {
     "codeword": Plan.design(3, 2, 2.0, 1000),
@@ -47,7 +48,10 @@ def test_every_protocol_passes_a_quick_audit(name):
     assert len(found.checks) <= CHECKS_PER_AUDIT
     parts = {check.part for check in found.checks}
     assert parts == ({"exact", "environment"} if name == "central" else {"exact", "empirical", "environment"})
-    assert "Audit: <span>passed</span>" in render(found)
+    page = render("audit.html", found=found)
+    assert 'Audit: <span class="yes">passed</span>' in page
+    assert page.count("<h2>") == len(parts) + 2
+    assert all(check.name in html.unescape(page) for check in found.checks)
 
 
 @pytest.mark.nightly

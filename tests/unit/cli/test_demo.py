@@ -151,7 +151,7 @@ def test_a_center_that_is_no_group_is_not_counted(study):
     assert len(astray.told().told) == 5
     assert len(astray.found()) == 4
     assert "None of the groups that were simulated." in render(astray)
-    assert "One of the groups told below is none that was simulated." in words.shortcomings(astray)
+    assert "One of the groups told below is none of those that were simulated." in words.shortcomings(astray)
 
 
 def test_too_few_people_and_the_headline_says_so(bad):
@@ -166,7 +166,13 @@ def test_too_few_people_and_the_headline_says_so(bad):
     assert "The reports tell no groups apart" in reader.text
     assert [attributes["class"] for tag, attributes in reader.seen if tag == "article"] == ["card group gx"]
     assert "found as" not in reader.text
-    assert "nan" not in render(bad)
+    assert "nan" not in reader.text
+    assert "0 of 5" in reader.text
+    assert "groups found" not in reader.text  # one headline, and nothing beside it that says otherwise
+    classes = {attributes.get("class", "").partition(" ")[0] for _, attributes in reader.seen}
+    assert "true" in classes
+    assert not classes & {"found", "error"}
+    assert "dashed ring" not in reader.text
 
 
 # ---------------------------------------------------------------- words
@@ -215,7 +221,8 @@ def test_true_centers_lie_on_a_ring_where_they_can(study):
     flat = View.of(study.true_centers @ np.diag([1, 1, *[0] * 7]))  # five centers in a plane
     assert not flat.polygon
     disk = Disk("A", study.result.centers[0], 0.1, 0.5, "g0")
-    assert "nan" not in draw(flat, [disk], Open(study.some_points, study.some_habits, study.true_centers))
+    picture = draw(flat, [disk], Open(study.some_points, study.some_habits, study.true_centers))
+    assert "nan" not in str(picture)
 
 
 class Reader(html.parser.HTMLParser):
@@ -245,17 +252,20 @@ def test_the_page_is_whole_and_calls_nobody(study):
     reader = Reader()
     reader.feed(page)
     assert reader.open == []
-    assert not re.search(r"https?://|<script|<link|@import|url\(", page)
-    assert not [tag for tag, attributes in reader.seen if {"src", "href"} & set(attributes)]
-    assert "$" not in page
+    assert not re.search(r"https?://|<script|<link|@import|url\(|style=", page)
+    linked = [attributes for _, attributes in reader.seen if {"src", "href"} & set(attributes)]
+    assert linked == [{"class": "skip", "href": "#content"}]
+    assert "{{" not in page
     assert "prefers-color-scheme: dark" in page
 
 
 def test_the_page_tells_promise_reports_and_truth(study):
     reader = Reader()
     reader.feed(render(study))
-    for line in str(study.plan.guarantee).splitlines():
-        assert line.removeprefix("- ") in reader.text
+    promise = study.plan.guarantee
+    for line in (*promise.paragraphs, *promise.conditions):
+        assert line in reader.text
+    assert str(promise.spent) not in reader.text  # fifteen digits are nothing for people
     assert bytes(study.some_reports[0]).hex(" ")[:35] in reader.text
     assert study.plan.id in reader.text
     assert "--seed 1" in reader.text

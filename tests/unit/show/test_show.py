@@ -1,7 +1,11 @@
+import base64
+import hashlib
 import json
 import math
+import re
 from dataclasses import replace
 
+import jinja2
 import numpy as np
 import pytest
 
@@ -10,9 +14,9 @@ from coterie.centers.result import Choice, Interval, Population, Result
 from coterie.features import Category, Cycle, Embedding, Estimate, Flag, Number, Ordinal, Schema
 from coterie.privacy import Guarantee
 from coterie.service.decoder import result_document
-from coterie.show.cards import cards
 from coterie.show.choices import draw_choices
-from coterie.show.picture import Disk, View, draw
+from coterie.show.pages import render
+from coterie.show.results import Shown, result_page
 from coterie.show.told import Told
 from coterie.show.words import Wording, is_clock, names_of, phrase_of, rounded
 
@@ -47,9 +51,8 @@ OTHER = at(
 )
 
 
-def document(errors=(0.05, 0.05), **changes):
-    """The document of a result of two groups, as it is written."""
-    found = replace(
+def result_of_two(errors, **changes):
+    return replace(
         Result(
             centers=np.stack([OTHER, PHONE]),
             weights=np.array([0.6, 0.4]),
@@ -70,7 +73,11 @@ def document(errors=(0.05, 0.05), **changes):
         ),
         **changes,
     )
-    return json.loads(result_document(found))
+
+
+def document(errors=(0.05, 0.05), **changes):
+    """The document of a result of two groups, as it is written."""
+    return json.loads(result_document(result_of_two(errors, **changes)))
 
 
 def told(errors=(0.05, 0.05), **changes):
@@ -142,9 +149,15 @@ def test_only_what_stands_clear_and_is_known_is_told():
     assert told().headline == "Two groups among 1,000 people"
     assert told((0.05, 0.6)).headline == "One of two groups told among 1,000 people"
     lost = told((0.05, 0.6), notes=("A caution.",)).shortcomings
-    assert lost[0].startswith("One of the two groups that were looked for is not told")
-    assert lost[1:] == ["A caution."]
+    assert lost == [
+        "Group B stands clear of the noise, but is known too roughly to be told.",
+        "A caution.",
+    ]
     assert told().shortcomings == []
+    nobody = told((0.6, 0.7))
+    assert nobody.headline == "No groups can be told apart among 1,000 people"
+    assert nobody.shortcomings[0].startswith("Groups A and B stand clear of the noise, but are known")
+    assert (nobody.explaining, nobody.otherwise) == ("", "")
 
 
 def test_groups_that_are_much_like_everybody_have_a_title():
@@ -178,40 +191,76 @@ def test_everybody_is_read_off_the_reports_and_not_off_the_groups():
     found = told((0.05, 0.9), mean=SCHEMA.point({"age": age}))
     assert found.everybody[0].value == pytest.approx(age)
     assert found.everybody[0].low < age < found.everybody[0].high
-    page = cards(found.told, found.everybody, WORDING)
+    page = page_of(found)
     assert "everybody 35" in WORDING.sentence(replace(found.told[0], apart=("age",)), found.everybody)
     assert f"<b>{age:.0f}</b>" in page.partition("<h3>Everybody</h3>")[2]
 
 
+def page_of(found, features=SCHEMA, **more):
+    promise = Guarantee(1.0, 0.0, 1.0, "local")
+    return render("result.html", found=Shown.of(found, features, **more), promise=promise, plan_id="0" * 64)
+
+
 def test_cards_draw_every_kind():
-    found = told()
-    page = cards(found.told, found.everybody, WORDING)
+    page = page_of(told())
     assert page.count("<article") == page.count("</article>") == 3
-    assert "nan" not in page
+    assert "nan" not in page.partition("<main")[2]
     assert page.count('class="figure"') == 3 * 5  # cycles
     assert page.count('class="strip"') == 3 * (2 + 3 + 1 + 1 + 1)  # numbers, shares, flag, ordinal, vector
     assert "style=" not in page
-    assert cards((), found.everybody, WORDING).count("<article") == 1
+    assert page_of(told((0.6, 0.6))).count("<article") == 1
+
+
+def test_a_category_stands_apart_from_what_follows():
+    page = page_of(told())
+    kinds = page.partition('<div class="kinds">')[2].partition("</div>\n</div>")[0]
+    assert [name in kinds for name in ("phone", "tablet", "member")] == [True, True, False]
+    assert ".group h4.of" in page  # the one sheet has it
 
 
 def test_numbers_of_groups_are_drawn_with_their_bands():
     found = told()
-    picture = draw_choices(found.choices, 2)
+    picture = page_of(found).partition('<svg class="choices"')[2].partition("</svg>")[0]
     assert picture.count("<circle") == 3
     assert 'class="chosen"' in picture
     assert picture.count('class="hollow"') == 1
     assert "<title>2 groups: 50% (40 to 100)</title>" in picture
     assert "nan" not in picture
-    assert draw_choices(found.choices[:1], 1) == ""
+    assert draw_choices(found.choices[:1], 1) is None
     many = [Choice(k, Interval(0.5, 0.4, 0.6), True) for k in range(1, 101)]
-    assert draw_choices(many, 7).count('<text class="wide') < 16
+    assert sum(dot.labelled for dot in draw_choices(many, 7).dots) < 16
 
 
 def test_one_group_can_be_drawn():
-    view = View.of(np.array([[0.3, 0.1, 0.0]]), polygon=False)
-    picture = draw(view, [Disk("A", np.array([0.3, 0.1, 0.0]), 0.1, 1.0, "g0")])
+    page = page_of(told((0.05, math.nan)))
+    picture = page.partition("<figure>")[2].partition("</svg>")[0]
     assert "nan" not in picture
     assert picture.count("<circle") == 2
+
+
+def result(**changes):
+    return result_of_two((0.05, 0.05), **changes)
+
+
+def test_a_result_of_ones_own_is_a_page_that_runs_nothing_and_calls_nobody():
+    page = result_page(result())
+    assert "<h1>Two groups among 1,000 people</h1>" in page
+    assert page.count("<article") == 3
+    assert "Privacy: 1-differential privacy" in page
+    assert not re.search(r"https?://|<script|<link|@import|url\(|style=", page)
+    policy = re.search(r'content="default-src \'none\'; style-src \'(sha256-[^"]+)\'"', page)[1]
+    sheet = re.search("<style>(.*?)</style>", page, re.DOTALL)[1]
+    assert policy == "sha256-" + base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode()
+    rough = result_page(result(radius=0.09))  # known within more than half of it
+    assert "One group: everybody" in rough
+    assert "Groups A and B stand clear of the noise, but are known too roughly to be told." in rough
+    points = result_page(result(features=None))
+    assert "people have points of" in points
+
+
+def test_a_template_that_is_given_too_little_is_an_error():
+    with pytest.raises(jinja2.UndefinedError):
+        render("result.html")
 
 
 @pytest.mark.parametrize(

@@ -1,31 +1,24 @@
-"""Scripts, sheets and the client's bundle, read once and served under one name: the hash of them all.
+"""Scripts, the sheet and the client's bundle, read once and served under one name: the hash of them all.
 
 The name changes with any of them, so a browser may keep them for good and never mixes two versions.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from string import Template
 from typing import Final
 
+from coterie.show.pages import integrity, sheet
+
 BUNDLE: Final = "coterie.js"  # of clients/web, as it was built
+_STATIC: Final = ("icon.svg", "participate.js", "study.js", BUNDLE)
 _TYPES: Final = {
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
-}
-_FOLDERS: Final = {
-    "style.css": "coterie.show",
-    "pages.css": "coterie.service.pages",
-    "icon.svg": "coterie.service.pages",
-    "participate.js": "coterie.service.pages",
-    "study.js": "coterie.service.pages",
-    BUNDLE: "coterie.service.pages",
 }
 
 
@@ -41,11 +34,6 @@ class Asset:
         """Its SHA-256, 64 hex digits."""
         return hashlib.sha256(self.data).hexdigest()
 
-    @property
-    def integrity(self) -> str:
-        """The same for a browser, which refuses another file (Subresource Integrity)."""
-        return "sha256-" + base64.b64encode(hashlib.sha256(self.data).digest()).decode()
-
 
 @dataclass(frozen=True, slots=True)
 class Assets:
@@ -53,6 +41,15 @@ class Assets:
 
     name: str
     files: dict[str, Asset]
+
+    @property
+    def where(self) -> str:
+        """Their address as a page names it: relative, so a proxy may add a prefix."""
+        return f"../../static/{self.name}"
+
+    def integrity(self, name: str) -> str:
+        """Return the hash to which a browser holds a file."""
+        return integrity(self.files[name].data)
 
 
 @cache
@@ -62,17 +59,10 @@ def assets() -> Assets:
     Examples
     --------
     >>> sorted(assets().files)
-    ['coterie.js', 'icon.svg', 'pages.css', 'participate.js', 'study.js', 'style.css']
+    ['coterie.js', 'icon.svg', 'participate.js', 'study.js', 'style.css']
     """
-    found = {}
-    for name, package in _FOLDERS.items():
-        folder = files(package) if package == "coterie.show" else files(package).joinpath("static")
-        found[name] = Asset(folder.joinpath(name).read_bytes(), _TYPES[name.rpartition(".")[2]])
+    folder = files("coterie.service.pages").joinpath("static")
+    data = {"style.css": sheet().encode(), **{name: folder.joinpath(name).read_bytes() for name in _STATIC}}
+    found = {name: Asset(each, _TYPES[name.rpartition(".")[2]]) for name, each in data.items()}
     everything = hashlib.sha256("".join(f"{name} {file.sha256}\n" for name, file in found.items()).encode())
     return Assets(everything.hexdigest()[:16], found)
-
-
-@cache
-def template(name: str) -> Template:
-    """Return a page's words, with places for what a plan says."""
-    return Template(files("coterie.service.pages").joinpath(name).read_text(encoding="utf-8"))

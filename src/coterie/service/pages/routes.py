@@ -7,16 +7,14 @@ GET /static/{hash}/{file}             scripts and sheets, for good
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from coterie.plan import Plan
 from coterie.service.endpoints import of, study_status
-from coterie.service.pages import groups, participate, study
+from coterie.service.pages import views
 from coterie.service.pages.assets import assets
 from coterie.service.pages.headers import ASSET, PAGE
 from coterie.service.problems import Problem
@@ -30,25 +28,17 @@ def _html(text: str) -> Response:
 async def participate_page(request: Request) -> Response:
     """Return the page on which somebody takes part."""
     known = await of(request).known(request)
-    return _html(participate.render(known.plan))
+    return _html(views.participate_page(known.plan))
 
 
 async def study_page(request: Request) -> Response:
     """Return the page on which a study fills up."""
     collector, known = of(request), await of(request).known(request)
     status = await study_status(collector, known)
-    told = ("", "")
-    if status["decoded"]:
-        result = await collector.ask(collector.store.document, known.plan.id, RESULT)
-        if result is not None:
-            told = await collector.ask(_told, known.plan.to_json(), result)
-    text = await collector.ask(study.render, known.plan, known.collection, status, *told)
-    return _html(text)
-
-
-@lru_cache(maxsize=32)  # a result never changes
-def _told(plan: str, result: bytes) -> tuple[str, str]:
-    return groups.render(Plan.from_json(plan), result)
+    result = (
+        await collector.ask(collector.store.document, known.plan.id, RESULT) if status["decoded"] else None
+    )
+    return _html(await collector.ask(views.study_page, known.plan, known.collection, status, result))
 
 
 async def static_file(request: Request) -> Response:

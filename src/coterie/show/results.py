@@ -1,0 +1,111 @@
+"""What every page shows of a result: the groups that are told, placed and put into words, once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coterie.features import Schema
+from coterie.show.cards import COLORS, MOST_CARDS, Card, Truth, card, everybodys_card
+from coterie.show.choices import Chart, draw_choices
+from coterie.show.pages import render
+from coterie.show.picture import Disk, Open, Picture, View, draw
+from coterie.show.told import Told
+from coterie.show.words import Wording
+
+if TYPE_CHECKING:
+    from coterie.centers.result import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A result as the templates want it."""
+
+    told: Told
+    dimension: int
+    titles: tuple[str, ...]  # of the groups that are shown
+    colors: tuple[str, ...]
+    cards: tuple[Card, ...]  # and everybody's at the end; none where there are no features
+    picture: Picture | None  # None: nothing to draw
+    chart: Chart | None
+
+    @classmethod
+    def of(
+        cls,
+        told: Told,
+        features: Schema | None,
+        *,
+        wording: Wording | None = None,
+        truths: Mapping[int, Truth] | None = None,
+        people: Open | None = None,
+    ) -> Shown:
+        """Place and word what is told.
+
+        Parameters
+        ----------
+        told : Told
+            What.
+        features : Schema or None
+            The features that the plan declares.
+        wording : Wording, optional
+            How they are spoken of; as usual if not given.
+        truths : mapping, optional
+            What a simulation knows of the groups, by their numbers.
+        people : Open, optional
+            What a simulation knows of everybody.
+        """
+        groups = told.told[:MOST_CARDS]
+        if wording is None and features is not None:
+            wording = Wording(features)
+        known = [None if truths is None else truths[group.number] for group in groups]
+        colors = tuple(
+            f"g{place % COLORS}" if true is None else true.color for place, true in enumerate(known)
+        )
+        disks = [
+            Disk(group.name, told.centers[group.number], float(told.errors[group.number]), group.share, color)
+            for group, color in zip(groups, colors, strict=True)
+        ]
+        picture = None
+        if people is not None:
+            picture = draw(View.of(people.centers), disks, people)
+        elif disks:
+            picture = draw(View.of(np.array([disk.center for disk in disks]), polygon=False), disks)
+        cards: list[Card] = []
+        if wording is not None:
+            cards = [
+                card(place, group, told.everybody, wording, true)
+                for place, (group, true) in enumerate(zip(groups, known, strict=True))
+            ]
+            cards.append(everybodys_card(told.everybody, wording))
+        return cls(
+            told=told,
+            dimension=told.centers.shape[1],
+            titles=tuple(
+                f"group {group.name}" if wording is None else wording.title(group) for group in groups
+            ),
+            colors=colors,
+            cards=tuple(cards),
+            picture=picture,
+            chart=draw_choices(told.choices, len(told.centers)) if told.told else None,
+        )
+
+    @property
+    def more(self) -> int:
+        """Groups that are told and not shown."""
+        return len(self.told.told) - len(self.titles)
+
+    @property
+    def rest(self) -> float:
+        """Share of the people whose groups are not shown."""
+        return 1 - sum(group.share for group in self.told.told[: len(self.titles)])
+
+
+def result_page(result: Result) -> str:
+    """Return a result as one page that opens from disk, runs nothing and calls nobody."""
+    told = Told.of(result.to_dict(), result.radius)
+    return render(
+        "result.html", found=Shown.of(told, result.features), promise=result.guarantee, plan_id=result.plan_id
+    )
