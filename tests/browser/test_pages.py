@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from coterie.cli.page import render
+from coterie.cli.simulation import simulate
 from coterie.coins import SimulationCoins
 from coterie.encode.base import ENCODERS
 from coterie.features import Category, Cycle, Embedding, Flag, Number, Ordinal, Schema
@@ -16,9 +18,12 @@ from coterie.plan.collection import Collection
 from coterie.remote import Receipt, RemoteCollector
 from coterie.service.pages.assets import assets
 from coterie.service.pages.routes import PAGES
+from coterie.show.results import result_page
 from tests.browser.test_reports import RECORD_COINS, draw_of
 from tests.service.conftest import TOKEN, Clock, post, reports_of, serving
 from tests.service.test_pages import EVIL, ODD, evil_schema
+from tests.unit.cli.test_demo import silently
+from tests.unit.show.test_show import result_of_two
 
 REPORTS = 300
 SCHEMA = Schema(
@@ -529,6 +534,36 @@ def test_every_state_can_be_read_and_used(collector, chromium, scheme, width):
             "getComputedStyle(each)[['color', 'colorScheme'][i]])"
         )
         assert (ink, scheme_there) == ("rgb(28, 35, 33)", "light")  # paper is light
+
+
+@pytest.fixture(scope="module")
+def from_disk():
+    return {
+        "good": render(simulate(users=20_000, epsilon=4.0, seed=1, stage=silently)),
+        "bad": render(simulate(users=300, epsilon=1.0, seed=1, stage=silently)),
+        "own": result_page(result_of_two((0.05, 0.05))),
+    }
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_pages_that_open_from_disk_can_be_read_and_run_nothing(chromium, tmp_path, from_disk, scheme, width):
+    size = {"width": width, "height": 800}
+    with chromium.new_context(color_scheme=scheme, viewport=size) as context:
+        for name, text in from_disk.items():
+            file = tmp_path / f"{name}.html"
+            file.write_text(text, encoding="utf-8")
+            page = context.new_page()
+            page.goto(file.as_uri())
+            assert page.evaluate(FAULTS) == [], name
+            widest = "() => getComputedStyle(document.querySelector('main')).maxWidth"
+            assert page.evaluate(widest) == "1080px"  # the sheet is the one that the policy names
+            page.evaluate("""() => {
+                const script = document.createElement("script");
+                script.textContent = "window.ran = 1";
+                document.body.append(script);
+            }""")
+            assert page.evaluate("() => window.ran") is None
 
 
 def test_the_focus_can_be_seen(collector, visit):

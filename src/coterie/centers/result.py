@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
+from html import escape
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -146,6 +148,11 @@ class Result:
             clear += f"; together they explain {value:.0%} [{low:.0%}, {high:.0%}] of people's spread"
         told = [group for group in self.groups if group.share > 0]
         return "\n".join([f"{self.count:,} people, {clear}", *self.notes, *map(str, told)])
+
+    def _repr_html_(self) -> str:
+        """Return the result for a notebook: its page, in a frame in which nothing runs."""
+        page = import_module("coterie.show.results").result_page(self)  # a room above, and its extra
+        return f'<iframe sandbox title="Result" width="100%" height="640" srcdoc="{escape(page)}"></iframe>'
 
     def to_frame(self, library: str = "pandas") -> Any:
         """Return the groups as a data frame, one row per figure, in a library that is installed.

@@ -159,11 +159,10 @@ def _round(feature: Cycle, of_it: list[list[Estimate]], wording: Wording, *, is_
         labels = [
             f"{time:.0f}:00" if is_clock(feature) else rounded(time, feature.period) for time in quarters
         ]
-    said, interval = "", wording.interval(of_it[0][0]) if is_group else ""
-    if interval:  # everybody's usual times are several
-        said = wording.figure(of_it[0][0])
-        interval = "" if interval == said else interval
-    return Round(feature.name, said, interval, width, height, tuple(lines), tuple(labels), bool(ticks))
+    usual, said = of_it[0][0], ("", "")
+    if is_group and not math.isnan(usual.low):  # everybody's usual times are several
+        said = wording.figure(usual), wording.interval(usual)
+    return Round(feature.name, *said, width, height, tuple(lines), tuple(labels), bool(ticks))
 
 
 def _strips(feature: Feature, of_it: list[list[Estimate]], wording: Wording) -> list[Strip | Shares]:

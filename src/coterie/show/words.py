@@ -150,14 +150,17 @@ class Wording:
         return self._written(estimate, estimate.value)
 
     def interval(self, estimate: Estimate) -> str:
-        """Write its interval; nothing where none is stated."""
+        """Write its interval; nothing where none is stated, or none that says more than the figure."""
         if math.isnan(estimate.low):
             return ""
         feature = self.feature(estimate)
         if isinstance(feature, Cycle) and estimate.high - estimate.low == feature.period:
             return "may be any"
         low, high = self._written(estimate, estimate.low), self._written(estimate, estimate.high)
-        return low if low == high else f"{low.removesuffix('%')} to {high}"
+        if low == high == self.figure(estimate):
+            return ""
+        unit = f" of {len(feature.levels)}" if isinstance(feature, Ordinal) else "%"
+        return f"{low.removesuffix(unit)} to {high}"
 
     def strip(self, estimate: Estimate) -> str:
         """Name a figure beside its strip."""
@@ -173,7 +176,7 @@ class Wording:
         parts = []
         for name in group.apart:
             main = main_figure(of(group.estimates, name))
-            asides = [held for held in (self.interval(main),) if held != self.figure(main)]
+            asides = [self.interval(main)]
             if not isinstance(self.feature(main), Cycle):  # everybody has no one usual time
                 all_of_it = of(everybody, name)
                 same = next((each for each in all_of_it if each.label == main.label), all_of_it[0])

@@ -198,7 +198,9 @@ def test_hours_are_written_as_on_a_clock(hour, written):
 
 def test_intervals_that_are_not_stated_are_left_out():
     assert words.WORDING.interval(Estimate("minutes", "value", None, 3.0, np.nan, np.nan)) == ""
-    assert words.WORDING.interval(Estimate("weekday", "value", None, 2.0, 1.6, 2.4)) == "Wednesday"
+    assert words.WORDING.interval(Estimate("weekday", "value", None, 2.0, 1.6, 2.4)) == ""
+    assert words.WORDING.interval(Estimate("weekday", "value", None, 2.0, 0.6, 2.4)) == "Tuesday to Wednesday"
+    assert words.WORDING.interval(Estimate("weekday", "value", None, 2.0, 0.0, 7.0)) == "may be any"
 
 
 # ---------------------------------------------------------------- pictures

@@ -1,5 +1,6 @@
 import base64
 import hashlib
+import html
 import json
 import math
 import re
@@ -256,6 +257,12 @@ def test_a_result_of_ones_own_is_a_page_that_runs_nothing_and_calls_nobody():
     assert "Groups A and B stand clear of the noise, but are known too roughly to be told." in rough
     points = result_page(result(features=None))
     assert "people have points of" in points
+
+
+def test_a_notebook_shows_the_page_in_a_frame_in_which_nothing_runs():
+    shown = result()._repr_html_()
+    frame = re.fullmatch(r'<iframe sandbox title="Result" [^>]*srcdoc="([^"]*)"></iframe>', shown)
+    assert html.unescape(frame[1]) == result_page(result())
 
 
 def test_a_template_that_is_given_too_little_is_an_error():
