@@ -1,6 +1,8 @@
 """The OpenAPI document against the running server: every answer is one that is written there."""
 
+import functools
 import json
+import operator
 import re
 
 import numpy as np
@@ -8,19 +10,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import coterie
 from coterie.centers.result import Interval
 from coterie.plan.collection import Collection
 from coterie.service.endpoints import ROUTES
 from coterie.service.manifest import make_manifest
 from coterie.service.openapi import openapi_document
+from coterie.service.problems import KINDS, URN
 from coterie.service.shuffler import ROUTES as SHUFFLER_ROUTES
 from coterie.service.shuffler import Shuffler
+from coterie.service.studies import REASONS
 from tests.service.conftest import KEY, OPERATOR, REPORTS, TOKEN, ask, reports_of, serving, small_plan
 from tests.service.shuffled import AMPLIFIED
 from tests.service.shuffled import reports_of as shuffled_reports
 from tests.service.test_pages import written
 
 DOCUMENT = openapi_document()
+PROBLEM = DOCUMENT["components"]["responses"]["problem"]
 PLAN = small_plan(Collection(minimum=5))
 TOKENS = small_plan(ids="token")
 
@@ -78,7 +84,8 @@ def check(value, schema, where="$"):
 def check_answer(operation, answer):
     status, headers, body = answer
     assert str(status) in operation["responses"], (operation["operationId"], status, body[:300])
-    content = operation["responses"][str(status)].get("content")
+    described = operation["responses"][str(status)]
+    content = (PROBLEM if "$ref" in described else described).get("content")
     if content is None:
         assert body == b""
         return
@@ -103,6 +110,21 @@ def test_every_route_is_described_and_every_description_has_a_route():
         routed = {(route.path, method) for route in routes for method in route.methods - {"HEAD"}}
         assert described == routed | uploads
     assert len({operation["operationId"] for _, _, operation in OPERATIONS}) == len(OPERATIONS)
+
+
+def test_kinds_of_problems_reasons_and_references_are_those_of_the_service():
+    schemas = DOCUMENT["components"]["schemas"]
+    assert schemas["Problem"]["properties"]["type"]["enum"] == [URN + kind for kind in KINDS]
+    fate = schemas["Failures"]["properties"]["failures"]["items"]["properties"]["reason"]
+    assert fate["enum"] == list(schemas["Status"]["properties"]["rejected"]["properties"]) == list(REASONS)
+    for role in ("collector", "shuffler"):
+        document = openapi_document(role)
+        assert document["info"]["version"] == coterie.__version__
+        assert role in document["info"]["title"]
+        known = {int(status) for _, _, each in operations(document) for status in each["responses"]}
+        assert known - {200, 201, 202, 204, 304} <= {status for status, _ in KINDS.values()}
+        for reference in re.findall(r'"\$ref": "#/([^"]*)"', json.dumps(document)):
+            assert functools.reduce(operator.getitem, reference.split("/"), document)
 
 
 ANY_BODY = st.one_of(

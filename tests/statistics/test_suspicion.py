@@ -93,7 +93,7 @@ def test_one_forged_report_in_twenty_is_noticed(seed):
     ):
         note = warning(poisoned(plan, honest, poisoning.ATTACKS[attack](forger, USERS // 20)))
         assert note is not None, attack
-        assert note.startswith("Some reports seem to be forged: ")
+        assert note.startswith("The reports look as those of honest people rarely do: ")
 
 
 def test_it_works_without_a_second_moment():

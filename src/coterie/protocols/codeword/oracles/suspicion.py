@@ -100,6 +100,7 @@ _WHAT: Final = {
 
 def _note(test: str, p_value: float) -> str:
     return (
-        f"Some reports seem to be forged: {_WHAT[test]} (chance in an honest study below "
-        f"{max(p_value, 1e-300):.0e}). Centers may stand where somebody wants them: do not rely on them."
+        f"The reports look as those of honest people rarely do: {_WHAT[test]} (chance in an honest study "
+        f"below {max(p_value, 1e-300):.0e}). If somebody sent reports to mislead, centers may stand where "
+        "they want them: find out before you rely on them."
     )
