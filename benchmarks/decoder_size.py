@@ -40,6 +40,8 @@ table.save(sys.argv[1])
 _DECODE: Final = """
 import sys
 from coterie import Aggregate, decode
+from coterie.centers import explain, population, repeats
+population.ATOMS, repeats.REPEATS, explain.MEMBERS = 200, 1, 1  # what is loaded counts, not how well
 decode(Aggregate.load(sys.argv[1]), random_state=0)
 for name, module in sorted(sys.modules.items()):
     if name.split(".")[0] == "coterie" and getattr(module, "__file__", None):
@@ -86,7 +88,7 @@ def size_of(source: Path) -> Size:
 def _run(program: str, table: str, source: Path) -> str:
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-c", program, table],
-        env=os.environ | {"PYTHONPATH": str(source)},
+        env=os.environ | {"PYTHONPATH": str(source), "COTERIE_KERNELS": "numpy"},
         stdout=subprocess.PIPE,
         text=True,
         check=True,

@@ -35,6 +35,16 @@ def fewer_atoms():
         yield
 
 
+@pytest.fixture(scope="module")
+def hardly_any_atoms():
+    """Decode as fast as it goes, for tests of what is around the decoder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(population, "ATOMS", 300)
+        patch.setattr(repeats, "REPEATS", 2)
+        patch.setattr(explain, "MEMBERS", 1)
+        yield
+
+
 @pytest.fixture(scope="session")
 def needs():
     """Skip a test of what pip does not bring, unless this run has seen to it: then it must be there."""

@@ -35,3 +35,8 @@ def result_of():
         return Result(**(said | more))
 
     return make
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _fast(hardly_any_atoms):
+    """Decode as fast as it goes: these tests are about what is around the decoder."""

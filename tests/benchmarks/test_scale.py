@@ -132,7 +132,8 @@ def test_what_peers_need_is_known_for_every_step():
     assert set(peer_steps.STEPS) - {"write_columns"} == set(scale.REQUIRED)
 
 
-def test_a_whole_run_of_few_writes_tables_and_pictures(tmp_path, capsys):
+def test_a_whole_run_of_few_writes_tables_and_pictures(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COTERIE_KERNELS", "numpy")  # nothing to compile in each of the processes
     out = tmp_path / "scale.json"
     scale.main(["--parts", "sizes", "--most", "1e4", "--folder", str(tmp_path), "--out", str(out)])
     document = json.loads(out.read_text())

@@ -130,3 +130,8 @@ def finished(coroutine):
     """Run a coroutine to its end in a thread of its own: a browser's driver may have a loop in this one."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, coroutine).result()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _fast(hardly_any_atoms):
+    """Decode as fast as it goes: these tests are about what is around the decoder."""

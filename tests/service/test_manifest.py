@@ -13,6 +13,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from coterie import Aggregate, decode
+from coterie.centers import explain, population, repeats
 from coterie.centers.result import Interval
 from coterie.errors import CoterieError
 from coterie.plain.canonical import canonical_bytes
@@ -318,7 +319,7 @@ from coterie import Aggregate, decode
 from coterie.centers import explain, population, repeats
 from coterie.service.decoder import result_document
 from coterie.service.manifest import decoding_seed, make_manifest
-population.ATOMS, repeats.REPEATS, explain.MEMBERS = 1000, 3, 2
+population.ATOMS, repeats.REPEATS, explain.MEMBERS = map(int, sys.argv[1:])
 data = sys.stdin.buffer.read()
 table = Aggregate.from_bytes(data)
 result = result_document(decode(table, random_state=decoding_seed(table.plan)))
@@ -338,7 +339,7 @@ def test_a_study_that_another_processor_decoded_verifies(table, result, core, mo
     if not processor_has(CORES[core]):
         pytest.skip(f"this processor cannot do as {core} does")
     done = subprocess.run(
-        [sys.executable, "-c", ELSEWHERE],
+        [sys.executable, "-c", ELSEWHERE, *map(str, (population.ATOMS, repeats.REPEATS, explain.MEMBERS))],
         input=table.to_bytes(),
         env={**os.environ, "OPENBLAS_CORETYPE": core},
         stdout=subprocess.PIPE,

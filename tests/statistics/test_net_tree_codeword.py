@@ -41,7 +41,7 @@ def mean_reports(plan, vector, people):
         ids = generator.integers(0, 256, (500, 12), dtype=np.uint8)
         turned = stream.rotated(ids, np.tile(vector, (500, 1))).astype(np.float32)
         turned /= np.linalg.norm(turned, axis=1, keepdims=True)
-        words = signs_of(stream.codeword_blocks(500)(ids)).reshape(500, 256, size).astype(np.float32)
+        words = signs_of(stream.codeword_blocks(500)(ids)).reshape(500, 256, size)
         scores = (words @ turned[:, :, None])[:, :, 0]
         chosen = np.argsort(-scores, axis=1, kind="stable")[:, : law.cap]
         weights = np.full(scores.shape, (1 << 24) / law.total, dtype=np.float32)
@@ -50,7 +50,8 @@ def mean_reports(plan, vector, people):
         first, second = stream._rotation_signs(ids)
         reports.append((fwht(fwht(mean) * second) * first)[:, : vector.shape[1]] / size / law.gain(size))
         fourth = 3 - 2 * (turned**4).sum(axis=1)
-        moments = [(scores**power).mean(axis=1) for power in (1, 2, 3, 4)]
+        squares = scores * scores
+        moments = [each.mean(axis=1) for each in (scores, squares, squares * scores, squares * squares)]
         known.append(np.stack([moments[0], moments[1] - 1, moments[2], moments[3] - fourth], axis=1))
     return np.concatenate(reports), np.concatenate(known)
 

@@ -41,8 +41,14 @@ PLANS = {
 SLOW = {name for name, reports in canaries._NEEDED.items() if reports >= canaries.SOME}
 
 
+@pytest.fixture
+def few(monkeypatch):
+    """Look at fewer reports than a quick audit does: enough for what passes; what must be caught has more."""
+    monkeypatch.setattr("coterie.audit.run._QUICK_REPORTS", 8000)
+
+
 @pytest.mark.parametrize("name", PLANS)
-def test_every_protocol_passes_a_quick_audit(name):
+def test_every_protocol_passes_a_quick_audit(name, few):
     found = audit(PLANS[name], quick=True, with_canaries=False)
     assert found.passed, found.failures
     assert len(found.checks) <= CHECKS_PER_AUDIT
@@ -163,7 +169,7 @@ for start in range(0, len(rows), 13):
 """
 
 
-def test_a_client_in_python_is_a_function():
+def test_a_client_in_python_is_a_function(few):
     client = Client(PLANS["codeword"])
     honest = audit(PLANS["codeword"], client.encode_many, quick=True, with_canaries=False)
     assert honest.passed, honest.failures
@@ -188,8 +194,8 @@ def run(*arguments):
 
 
 def test_a_client_in_another_language_is_audited_by_its_bytes(study, monkeypatch):
-    monkeypatch.setattr("coterie.audit.run._QUICK_REPORTS", 10_000)
-    monkeypatch.setattr("coterie.audit.run._QUICK_SECONDS", 8.0)
+    monkeypatch.setattr("coterie.audit.run._QUICK_REPORTS", 2000)
+    monkeypatch.setenv("COTERIE_KERNELS", "numpy")  # nothing to compile each time the command is started
     command = f"{sys.executable} client.py"
     done = run("--quick", "--no-canaries", "--json", "--client", f"{command} --honest", "--page", "page.html")
     assert done.exit_code == 0, done.stdout

@@ -13,7 +13,7 @@ from coterie.protocols.paper.net_tree.encode_codeword import CodewordTreeEncoder
 
 CODEWORDS = Plan.design(2, 2, 2.0, 10_000, protocol="net-tree", randomizer="codeword")
 SUMS = {"protocol": "net-tree-sums", "delta": 1e-6}
-SENT = Plan.design(2, 2, 1.0, 100, model="shuffle", levels=2, buckets=20, **SUMS)
+SENT = Plan.design(2, 2, 1.0, 100, model="shuffle", levels=2, buckets=10, **SUMS)
 
 
 def broken(plan, **changes):
@@ -25,7 +25,8 @@ def broken(plan, **changes):
 
 
 @pytest.mark.parametrize("plan", [CODEWORDS, SENT])
-def test_the_packages_own_client_passes(plan):
+def test_the_packages_own_client_passes(plan, monkeypatch):
+    monkeypatch.setattr("coterie.audit.run._QUICK_REPORTS", 8000)  # enough for what passes
     found = audit(plan, quick=True, with_canaries=False)
     assert found.passed, found.failures
     assert {check.part for check in found.checks} == {"exact", "empirical", "environment"}

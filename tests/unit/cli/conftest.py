@@ -51,3 +51,8 @@ def study(terminal):
     points, _, _ = gaussian_mixture(5000, 3, 2, separation=8, random_state=0)
     np.save(terminal.folder / "points.npy", points)
     return terminal
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _fast(hardly_any_atoms):
+    """Decode as fast as it goes: these tests are about what is around the decoder."""
