@@ -10,6 +10,7 @@ p_i = 1/m + (2/w²)·⟨corner_i, x⟩.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
@@ -49,7 +50,7 @@ class Category(Feature):
     """
 
     kind: ClassVar[str] = "category"
-    values: tuple[str | int, ...]
+    values: Sequence[str | int]
     unknown: str = field(default="middle", kw_only=True)
     missing: str = field(default="middle", kw_only=True)
 

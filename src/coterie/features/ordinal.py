@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
@@ -34,7 +35,7 @@ class Ordinal(Feature):
     """
 
     kind: ClassVar[str] = "ordinal"
-    levels: tuple[str | int, ...]
+    levels: Sequence[str | int]
     missing: str = field(default="middle", kw_only=True)
 
     def _check(self) -> None:

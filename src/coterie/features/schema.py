@@ -73,7 +73,7 @@ class Schema:
     True
     """
 
-    features: tuple[Feature, ...]
+    features: Sequence[Feature]
     coverage: float | None = None
     source: str = field(default=DECLARED, kw_only=True)
 

@@ -90,6 +90,25 @@ def test_unknown_and_missing_values_have_a_corner_of_their_own_or_the_middle():
     assert not Category("c", ("a", "b")).points(["z", None]).any()
 
 
+def test_a_place_is_the_value_of_the_nearest_corner_or_of_none():
+    plan = Category("plan", ("free", "paid", "team"), missing="own", weight=1.7)
+    corners = plan.place(np.arange(4))
+    for corner, value in zip(corners, ("free", "paid", "team", None), strict=True):
+        assert plan.value(corner) == value
+        assert plan.value(0.51 * corner) == value  # nearer to the corner than to the middle
+        assert plan.value(0.49 * corner) is None  # and the other way round
+    assert plan.value(0.9 * corners[1] + 0.1 * corners[3]) == "paid"
+    assert plan.value(np.zeros(3)) is None
+
+
+def test_a_place_on_the_circle_is_a_time_unless_it_is_near_the_middle():
+    hour = Cycle("hour", 24, weight=1.7)
+    eight = hour.points([8.0])[0]
+    assert hour.value(eight) == pytest.approx(8.0)
+    assert hour.value(0.51 * eight) == pytest.approx(8.0)
+    assert hour.value(0.49 * eight) is None
+
+
 def test_texts_are_compared_by_code_points_and_numbers_as_doubles():
     found = Category("c", ("\u00e9", 1, "1"), unknown="own")
     codes = found.codes(["\u00e9", "e\u0301", 1, 1.0, np.int64(1), "1", True, "\ud800"])
