@@ -138,7 +138,7 @@ class Line:
         """Return the forecast."""
         plan = self.plan
         facts: dict[str, Any] = {"clusters": plan.clusters, "people": plan.expected_users}
-        table = channel_of(plan.parameters, protocol=plan.protocol, dimension=plan.dimension, **facts)
+        table = channel_of(plan.protocol, plan.parameters, plan.facts, plan.expected_users)
         return expect(table, **facts, kind=self.kind, constants=constants)
 
 

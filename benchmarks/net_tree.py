@@ -41,10 +41,11 @@ from coterie.errors import DecodeError, PlanError
 from coterie.metrics import normalized_objective, recovered
 from coterie.plan import Plan
 from coterie.protocols.paper.k_means import k_means_decoder
-from coterie.protocols.paper.net_tree.decode import codeword_oracle, nets_of, oracles_of
+from coterie.protocols.paper.net_tree.decode import codeword_oracle, oracles_of
 from coterie.protocols.paper.net_tree.encode import NetTreeEncoder
 from coterie.protocols.paper.net_tree.oracles.codeword_levels import CodewordLevels
 from coterie.protocols.paper.tree.build import BuildParameters
+from coterie.protocols.paper.tree.decode import nets_of
 from coterie.protocols.paper.tree.oracle import FrequencyOracle
 
 RESULTS = Path(__file__).parent / "results" / "net_tree.json"

@@ -118,7 +118,7 @@ class Forger:
             piece = slice(start, start + 256)
             place = self._center if pull else self._target
             points = np.repeat(place[None], len(ids[piece]), axis=0)
-            vectors = self._encoder.signed_vectors(points, ids[piece]) * (-1 if pull else 1)
+            vectors = self._encoder.scored(points, ids[piece])[1] * (-1 if pull else 1)
             if headless:
                 vectors = vectors - np.outer(vectors @ head, head)
             vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)

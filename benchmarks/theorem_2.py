@@ -28,10 +28,10 @@ from coterie.datasets import gaussian_mixture
 from coterie.engines import Inline, drawn_table
 from coterie.metrics import normalized_objective
 from coterie.plan import Plan
-from coterie.protocols.paper.net_tree.decode import nets_of
 from coterie.protocols.paper.net_tree_sums.encode import NetTreeSumEncoder
 from coterie.protocols.paper.net_tree_sums.oracle import TreeSums
 from coterie.protocols.paper.net_tree_sums.parameters import NetTreeSumParameters
+from coterie.protocols.paper.tree.decode import nets_of
 
 PEOPLE = 200_000
 BARS = {(2, 4): 0.003, (100, 8): 0.002}  # (d, k): objective at most, of the worst seed

@@ -1,30 +1,33 @@
-"""A toy protocol, added by the tables that ARCHITECTURE.md names and by nothing else, from plan to centers.
+"""A small protocol, added by the one object that ARCHITECTURE.md names, from plan to centers.
 
 A person says on which side of zero the first coordinate lies, by randomized response; the centers are two
 public points, and what is learned is their shares.
 """
 
 import re
-from dataclasses import dataclass
-from importlib import import_module
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from coterie import Aggregate, Client, Plan, decode
-from coterie.aggregate.arrays import check_same_plan, fill
-from coterie.centers.decode import Decoder
-from coterie.centers.solution import Solution
+from coterie.centers import Solution
 from coterie.collect import take_in
-from coterie.encode.base import Encoder
-from coterie.encode.people import checked_people
 from coterie.errors import DecodeError, PlanError, ReportError
-from coterie.geometry.ball import quantize
 from coterie.plain.checks import checked_integer
-from coterie.privacy.odds import BASE_ODDS, largest_odds, odds_allowed, spent_epsilon
-from coterie.protocols.base import LocalParameters
-from coterie.wire.forms import Form
+from coterie.protocols import (
+    BASE_ODDS,
+    PROTOCOLS,
+    Decoder,
+    Encoder,
+    LocalParameters,
+    Part,
+    Protocol,
+    Table,
+    checked_people,
+    largest_odds,
+)
 from coterie.wire.report_file import writing_reports
 
 ROOT = Path(__file__).parents[2]
@@ -41,16 +44,8 @@ class SideParameters(LocalParameters):
     def __post_init__(self):
         self._set(odds=checked_integer("odds", self.odds, BASE_ODDS + 1, 1 << 48))
 
-    @property
-    def answer_bytes(self):
-        return 1
-
-    def spent_epsilon(self):
-        return spent_epsilon(self.odds)
-
-    def check_odds(self, epsilon):
-        if not odds_allowed(self.odds, epsilon):
-            raise PlanError(f"odds {self.odds} spend more than epsilon {epsilon}")
+    def parts(self):
+        return (Part(2, 1, self.odds, 0, 8),)
 
     def check_fit(self, dimension):
         if dimension < 1:
@@ -64,41 +59,25 @@ def design(facts, *, caution=1.0):
 class SideEncoder(Encoder):
     def encode_counting(self, points, ids, coins):
         points, ids = checked_people(points, ids, self._plan.dimension, coins)
-        quantized, clipped = quantize(points, self._plan.center, self._plan.radius)
+        quantized, clipped = self.quantize(points)
         odds = self._plan.parameters.odds
         lies = coins.below_many(odds + BASE_ODDS, len(ids)) >= odds
         told = ((quantized[:, 0] >= 0) ^ lies).astype(np.uint8)
         return np.concatenate([ids, told[:, None]], axis=1), clipped
 
 
-class SideTable:
+class SideTable(Table):
     def __init__(self, plan):
         self.plan, self.counts = plan, np.zeros(2, dtype=np.int64)
 
     zero = classmethod(lambda cls, plan: cls(plan))
     count = property(lambda self: int(self.counts.sum()))
-    shapes = classmethod(lambda cls, plan, size: {"counts": (2,)})
 
     def add(self, reports):
         self.counts += np.bincount(reports[:, -1], minlength=2)
 
-    def merge(self, other):
-        check_same_plan(self.plan, other.plan)
-        self.counts += other.counts
-
     def arrays(self):
         return {"counts": self.counts}
-
-    @classmethod
-    def from_arrays(cls, plan, arrays):
-        table = cls(plan)
-        fill(table.arrays(), arrays)
-        return table
-
-
-def side_form(plan):
-    del plan
-    return Form("there is no such side", lambda rows: rows[:, -1] > 1)
 
 
 def decode_sides(tables, clusters, rng, *, floor=0.01):
@@ -113,35 +92,30 @@ def decode_sides(tables, clusters, rng, *, floor=0.01):
     return Solution(centers, shares, np.full(2, 0.1), np.ones(2, dtype=bool), centers, shares)
 
 
-ENTRIES = {
-    "PARAMETERS": ((NAME, "local"), SideParameters),
-    "DESIGNS": ((NAME, "local"), design),
-    "ENCODERS": (NAME, SideEncoder),
-    "REPORT_FORMS": (NAME, side_form),
-    "TABLES": (NAME, SideTable),
-    "DECODERS": (NAME, {"sides": Decoder(decode_sides, any_number=False, options=("floor",))}),
-}
-
-
-def named_tables():
-    """The tables of "To add a protocol", by name: the page says in which file each is."""
-    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").split("## To add a protocol")[1]
-    rows = re.findall(r"^\| `([A-Z_]+)` \| `([a-z_/]+)\.py` \|", page, re.M)
-    return {
-        name: vars(import_module(("coterie/" + file).removesuffix("/__init__").replace("/", ".")))[name]
-        for name, file in rows
-    }
+SIDES = Protocol(
+    models={"local": SideParameters},
+    designs={"local": design},
+    encoder=SideEncoder,
+    table=SideTable,
+    decoders={"sides": Decoder(decode_sides, any_number=False, options=("floor",))},
+)
 
 
 @pytest.fixture
-def registered():
-    tables = named_tables()
-    assert tables.keys() == ENTRIES.keys()
-    for name, (key, entry) in ENTRIES.items():
-        tables[name][key] = entry
-    yield
-    for name, (key, _) in ENTRIES.items():
-        del tables[name][key]
+def registered(monkeypatch):
+    monkeypatch.setitem(PROTOCOLS, NAME, SIDES)
+
+
+def test_the_page_names_what_a_protocol_is_asked_for():
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").split("## To add a protocol")[1]
+    named = re.findall(r"^\| `([a-z_]+)`", page.split("\n\n")[2], re.M)
+    assert named == [field.name for field in fields(Protocol) if field.name != "package"]
+
+
+def test_a_protocol_is_written_with_four_modules():
+    page = (ROOT / "docs" / "write-a-protocol.md").read_text(encoding="utf-8")
+    modules = set(re.findall(r"^(?:from|import) (coterie[.a-z_]*)", page, re.M))
+    assert len(modules) <= 4
 
 
 @pytest.mark.usefixtures("registered")
@@ -162,7 +136,7 @@ def test_a_protocol_goes_from_plan_to_centers(tmp_path):
     assert result.weights[1] == pytest.approx(RIGHT, abs=FAR)
     assert result.centers[:, 0].tolist() == [-1.0, 1.0]  # in the plan's ball
     assert result.guarantee.spent <= 1.0
-    with pytest.raises(ReportError, match="there is no such side"):
+    with pytest.raises(ReportError, match="the index is not below 2"):
         table.add(bytes(12) + b"\x02")
     assert decode(table, floor=0.5).weights.tolist() == [0.5, 0.5]
     with pytest.raises(DecodeError, match="has no option 'ceiling'; known: floor"):

@@ -11,10 +11,10 @@ import pytest
 from coterie.cli.page import render
 from coterie.cli.simulation import simulate
 from coterie.coins import SimulationCoins
-from coterie.encode.base import ENCODERS
 from coterie.features import Category, Cycle, Embedding, Flag, Number, Ordinal, Schema
 from coterie.plan import Plan
 from coterie.plan.collection import Collection
+from coterie.protocols import encoder_of
 from coterie.remote import Receipt, RemoteCollector
 from coterie.service.pages.assets import assets
 from coterie.service.pages.routes import PAGES
@@ -501,7 +501,7 @@ def test_a_study_fills_up_live_and_tells_its_groups(collector, visit):
 def reports_of_features(plan, people):
     young = np.arange(people) % 2 == 0
     points = plan.features.points({"age": np.where(young, 20.0, 75.0), "member": young})
-    return ENCODERS[plan.protocol](plan).encode_counting(points, None, SimulationCoins(0))[0].tobytes()
+    return encoder_of(plan).encode_counting(points, None, SimulationCoins(0))[0].tobytes()
 
 
 # ---------------------------------------------------------------- for everybody's eyes and ears

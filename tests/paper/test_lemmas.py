@@ -16,8 +16,8 @@ from coterie.protocols.paper.coreset.representative import representative_point_
 from coterie.protocols.paper.coreset.transport import optimal_transport, transport_cost
 from coterie.protocols.paper.nets.nets import NetFamily
 from coterie.protocols.paper.nets.projection import Projection
-from coterie.protocols.paper.tree import NetTree, build_tree, compute_threshold
-from coterie.protocols.paper.tree.build import BuildParameters
+from coterie.protocols.paper.tree.build import BuildParameters, build_tree, compute_threshold
+from coterie.protocols.paper.tree.net_tree import NetTree
 
 seeds = st.integers(0, 2**32 - 1)
 

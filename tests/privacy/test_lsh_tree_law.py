@@ -88,7 +88,7 @@ def test_whole_report_is_private_at_the_total_epsilon(options, reports, epsilon)
         assert len(laws[0]) == reports
         for first, second in itertools.permutations(laws, 2):
             worst = max(worst, *(Fraction(first[report], second[report]) for report in first))
-    odds = plan.parameters.all_odds()
+    odds = [part.odds for part in plan.parameters.parts()]
     assert worst <= Fraction(math.prod(odds), BASE_ODDS ** len(odds))
     assert product_allowed(odds, epsilon)
     assert math.log(worst) > 0.6 * epsilon  # tight: what is promised is nearly what can be told

@@ -9,7 +9,7 @@ import pytest
 
 from coterie.errors import PlanError
 from coterie.plan import Plan
-from coterie.privacy.odds import BASE_ODDS, odds_allowed
+from coterie.privacy.odds import BASE_ODDS, product_allowed
 from coterie.protocols.paper.net_tree.encode_codeword import CodewordTreeEncoder
 
 
@@ -57,7 +57,7 @@ def test_the_exact_law_is_private_and_tight(epsilon):
             for other in laws:
                 worst = max(worst, *(Fraction(one[key], other[key]) for key in one))
     assert worst == Fraction(plan.parameters.odds, BASE_ODDS)  # attained, and …
-    assert odds_allowed(plan.parameters.odds, epsilon)  # … at most e^ε, in integers
+    assert product_allowed([plan.parameters.odds], epsilon)  # … at most e^ε, in integers
     assert plan.parameters.spent_epsilon() <= epsilon
     assert math.log(worst) > epsilon - 1e-6
 

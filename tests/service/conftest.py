@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from coterie.coins import SimulationCoins
-from coterie.encode.base import ENCODERS
 from coterie.plan import Plan
 from coterie.plan.collection import Collection
+from coterie.protocols import encoder_of
 from coterie.remote import RemoteCollector
 from coterie.service.app import create_app
 from coterie.service.collector import Collector
@@ -40,7 +40,7 @@ def small_plan(collection=None, **public):
 def reports_of(plan, people, seed=0):
     """Reports of two groups, (people, width)."""
     points = np.where(np.arange(people)[:, None] % 2, 0.6, -0.6) * np.array([1.0, 0.2, 0.0])
-    encoder = ENCODERS[plan.protocol](plan)
+    encoder = encoder_of(plan)
     return encoder.encode_counting(points, None, SimulationCoins(seed))[0]
 
 

@@ -13,10 +13,10 @@ from coterie.aggregate import Aggregate
 from coterie.centers import Population, Result, decode
 from coterie.centers.result import Interval
 from coterie.coins import SimulationCoins
-from coterie.encode.base import ENCODERS
 from coterie.features import Category, Cycle, Embedding, Flag, Number, Ordinal, Schema
 from coterie.plan import Plan
 from coterie.plan.collection import Collection
+from coterie.protocols import encoder_of
 from coterie.remote import RemoteCollector
 from coterie.service.decoder import result_document
 from coterie.service.pages.assets import assets
@@ -192,9 +192,7 @@ def evil():
         ordinal: ["<i>"] * half + ["]]>"] * half,
         day: [1.0] * half + [5.5] * half,
     }
-    reports = ENCODERS["codeword"](plan).encode_counting(
-        plan.features.points(people), None, SimulationCoins(0)
-    )[0]
+    reports = encoder_of(plan).encode_counting(plan.features.points(people), None, SimulationCoins(0))[0]
     table = Aggregate(plan)
     table.add(reports)
     return plan, result_document(decode(table, random_state=0))

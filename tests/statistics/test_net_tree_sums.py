@@ -21,8 +21,9 @@ from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
 from coterie.engines import drawn_table
 from coterie.metrics import normalized_objective
-from coterie.protocols.paper.net_tree.decode import nets_of, tree_oracles
+from coterie.protocols.paper.net_tree_sums.decode import tree_oracles
 from coterie.protocols.paper.net_tree_sums.encode import NetTreeSumEncoder
+from coterie.protocols.paper.tree.decode import nets_of
 
 FALSE_ALARM = 1e-7
 

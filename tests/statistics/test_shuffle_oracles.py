@@ -12,7 +12,7 @@ from coterie.engines import Inline, drawn_table
 from coterie.plan import Plan
 from coterie.protocols.paper.shuffled_histogram import ShuffledHistogram
 from coterie.protocols.vector_sums.encode import VectorSumEncoder
-from coterie.protocols.vector_sums.oracle import mixed_leaf_sums, people_by_row
+from coterie.protocols.vector_sums.oracle import mixed_leaf_sums
 
 FALSE_ALARM = 1e-7
 FLAT = 0.20  # relative change of the error from the fewest to the most people
@@ -84,7 +84,7 @@ def test_in_a_hashed_table_every_share_is_sent_and_every_bucket_has_the_stated_n
         reports = encoder.encode(points, ids, coins)
         assert reports.shape[1] == 12 + parameters.cost.messages * parameters.sums().mixer.share_bytes
         table = Inline().aggregate(plan, [reports]).table
-        assert (people_by_row(table) == people).all()
+        assert (table.people_by_row() == people).all()
         noise = parameters.sums().centered(table.sums) - true_sums(plan, points, ids)
         found.append(noise.ravel() / (float(parameters.noise_scale) * np.sqrt(people)))
     standardized = np.concatenate(found)

@@ -46,7 +46,7 @@ _BLOBS = ("tests/unit/centers/test_blobs.py",)
 NAMED = (
     Named(
         "a row is released with the plan's group of people, not with one",
-        "collect",
+        "protocols",
         "if smallest < parameters.group:",
         "if smallest < 1:",
         _PROMISES,
@@ -453,7 +453,7 @@ NAMED = (
     Named(
         "a shuffler takes plans of the shuffle model only",
         "service",
-        'if plan.model != "shuffle":\n            raise Problem("unfit-plan", f"a shuffler',
+        'if not plan.mixed:\n            raise Problem("unfit-plan", f"a shuffler',
         'if False:\n            raise Problem("unfit-plan", f"a shuffler',
         (*_SHUFFLER, "-k", "decodes_nothing"),
     ),
@@ -467,7 +467,7 @@ NAMED = (
     Named(
         "a collector takes shuffle plans only where it knows a shuffler",
         "service",
-        'if plan.model == "shuffle" and not self.shufflers:',
+        "if plan.mixed and not self.shufflers:",
         "if False:",
         (*_SHUFFLER, "-k", "without_shufflers"),
     ),

@@ -22,12 +22,12 @@ from typing import BinaryIO, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.aggregate.arrays import MAX_COUNT as MAX_COUNT
-from coterie.aggregate.base import TABLES, Table
 from coterie.errors import AggregateError, FileError, PlanError
 from coterie.plain.canonical import MAX_BYTES as MAX_PLAN_BYTES
 from coterie.plain.files import replacing
 from coterie.plan import Plan
+from coterie.protocols import protocol_of
+from coterie.protocols.table import MAX_COUNT, Table
 from coterie.wire.forms import message_form
 from coterie.wire.layout import Reports, as_rows
 
@@ -70,7 +70,7 @@ class Aggregate:
             raise PlanError(f"an aggregate needs a Plan, got {type(plan).__name__}; Plan.load reads one")
         self.plan = plan
         self._form = message_form(plan)
-        self.table: Table = TABLES[plan.protocol].zero(plan)
+        self.table: Table = _table_class(plan).zero(plan)
 
     @property
     def count(self) -> int:
@@ -178,7 +178,7 @@ class Aggregate:
         arrays = {name: reader.integers(shape) for name, shape in shapes.items()}
         reader.check_digest()
         try:
-            aggregate.table = TABLES[aggregate.plan.protocol].from_arrays(aggregate.plan, arrays)
+            aggregate.table = _table_class(aggregate.plan).from_arrays(aggregate.plan, arrays)
             if aggregate.count > MAX_COUNT:
                 raise AggregateError("it holds more than 2^46 reports")
         except AggregateError as error:
@@ -190,6 +190,12 @@ class Aggregate:
             raise AggregateError(
                 f"an aggregate holds at most 2^46 reports; it has {self.count}, {more} more came"
             )
+
+
+def _table_class(plan: Plan) -> type[Table]:
+    protocol = protocol_of(plan)
+    found: type[Table] = protocol.load(protocol.table)
+    return found
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:

@@ -17,24 +17,22 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.audit.amplification import check_amplification
 from coterie.audit.empirical import check_client
 from coterie.audit.environment import check_generator
-from coterie.audit.laws import Part, check_laws
+from coterie.audit.laws import check_laws
 from coterie.audit.memory import check_memory, client_with
 from coterie.audit.reading import Reading
 from coterie.audit.result import Check
-from coterie.audit.sums import check_amplification
 from coterie.coins import SimulationCoins, SystemCoins
-from coterie.encode.base import ENCODERS
 from coterie.encode.ledger import Answer, Ledger
 from coterie.features import Category, Flag, Number
 from coterie.plan import Plan
 from coterie.plan.views import CrossPolytope
 from coterie.privacy.odds import BASE_ODDS, largest_odds
+from coterie.protocols import PROTOCOLS, Part, encoder_of
 from coterie.protocols.codeword.encode import CodewordEncoder
 from coterie.protocols.codeword.parameters import CodewordParameters
-from coterie.protocols.vector_sums.parameters import VectorSumParameters
-from coterie.randomizers.vector_sums import VectorSums
 from coterie.wire.layout import ID_BYTES
 from coterie.wire.rows import HasViews
 from coterie.wire.rows import Rows as Rows_
@@ -59,39 +57,32 @@ def _plan() -> Plan:
 
 
 @functools.cache
-def _bits() -> Plan:
-    return Plan.design(3, 2, 2.0, 1000, protocol="lsh-tree", histogram_share=0.5)
-
-
-@functools.cache
-def _shares() -> Plan:
-    return Plan.design(2, 2, 1.0, 100, protocol="vector-sums", model="shuffle", delta=1e-6, cells=4)
-
-
-@functools.cache
 def _mixed() -> Plan:
     return Plan.design(2, 2, 1.0, 2000, model="shuffle", delta=1e-6)
 
 
-def _ids(count: int) -> Rows:
+def some_ids(count: int) -> Rows:
+    """Return fresh ids: (n, 12)."""
     return np.frombuffer(SystemCoins().bytes(ID_BYTES * count), dtype=np.uint8).reshape(-1, ID_BYTES)
 
 
-def _sender(plan: Plan, coins: Any = None) -> Callable[[Points], Rows]:
-    encoder = ENCODERS[plan.protocol](plan)
+def sender(plan: Plan, coins: Any = None) -> Callable[[Points], Rows]:
+    """Return a client of the plan's own encoder, with these coins or the system's."""
+    encoder = encoder_of(plan)
 
     def send(points: Points) -> Rows:
-        return encoder.encode_counting(points, _ids(len(points)), coins or SystemCoins())[0]
+        return encoder.encode_counting(points, some_ids(len(points)), coins or SystemCoins())[0]
 
     return send
 
 
-def _outside(points: Points) -> NDArray[np.bool_]:
-    """Tell which points lie outside the unit ball, however far."""
+def outside(points: Points) -> NDArray[np.bool_]:
+    """Return which points lie outside the unit ball, however far."""
     return np.asarray((np.clip(points, -2, 2) ** 2).sum(axis=1) > 1)
 
 
-def _samples(plan: Plan, send: Callable[[Any], Any], reports: int = REPORTS) -> list[Check]:
+def samples(plan: Plan, send: Callable[[Any], Any], reports: int = REPORTS) -> list[Check]:
+    """Return the checks of so many reports of a client."""
     return check_client(plan, send, reports=reports)
 
 
@@ -123,21 +114,6 @@ class _RepeatingCoins(SystemCoins):
         return np.full(size, int.from_bytes(b"same seed", "big") % bound, dtype=np.int64)
 
 
-class _SharedCoins(SystemCoins):
-    """One draw for all answers of a report."""
-
-    def __init__(self) -> None:
-        self._last: NDArray[np.int64] | None = None
-
-    def below_many(self, bound: int, size: int) -> NDArray[np.int64]:
-        fresh = SystemCoins().below_many(bound, size)
-        if self._last is not None and len(self._last) == size:
-            last, self._last = self._last, None
-            return np.asarray(np.minimum(last, bound - 1))
-        self._last = fresh
-        return fresh
-
-
 class _Forgetful(Ledger):
     """A ledger that is never written."""
 
@@ -158,7 +134,7 @@ def _odds_off() -> Iterable[Check]:
 
 
 def _biased_coins() -> Iterable[Check]:
-    yield from _samples(_plan(), _sender(_plan(), _RemainderCoins()))
+    yield from samples(_plan(), sender(_plan(), _RemainderCoins()))
 
 
 def _biased_generator() -> Iterable[Check]:
@@ -171,11 +147,9 @@ def _threshold_cap() -> Iterable[Check]:
 
     class Threshold(CodewordEncoder):
         def encode(self, points: Any, ids: Rows, coins: Any) -> Rows:
-            parameters = plan.parameters
-            assert isinstance(parameters, CodewordParameters)  # noqa: S101
             points = np.asarray(points)
             caps = -(Reading(plan)._keys(points, ids, 0) >> 6)  # scores, without the bits of the index
-            least = np.sort(caps, axis=1)[:, -parameters.cap]
+            least = np.sort(caps, axis=1)[:, -CodewordParameters.of(plan).cap]
             sizes = (caps >= least[:, None]).sum(axis=1)
             widest = int(sizes.max())
             return _encoder_of(plan, cap=widest).encode(points, ids, coins)
@@ -190,10 +164,10 @@ def _wide_cap() -> Iterable[Check]:
 
 def _redrawn_id() -> Iterable[Check]:
     """Draw two ids and keep the one with which the point's best codeword is better."""
-    encoder, reading = ENCODERS["codeword"](_plan()), Reading(_plan())
+    encoder, reading = encoder_of(_plan()), Reading(_plan())
 
     def picky(points: Points) -> Rows:
-        one, other = _ids(len(points)), _ids(len(points))
+        one, other = some_ids(len(points)), some_ids(len(points))
         better = reading.features(points, one)[:, :1] >= reading.features(points, other)[:, :1]
         return encoder.encode(points, np.where(better, one, other), SystemCoins())
 
@@ -201,70 +175,17 @@ def _redrawn_id() -> Iterable[Check]:
 
 
 def _telling_length() -> Iterable[Check]:
-    send = _sender(_plan())
+    send = sender(_plan())
 
     def telling(points: Points) -> list[bytes]:
-        outside = _outside(points)
-        return [row.tobytes() + b"!" * int(far) for row, far in zip(send(points), outside, strict=True)]
+        told = zip(send(points), outside(points), strict=True)
+        return [row.tobytes() + b"!" * int(far) for row, far in told]
 
     yield from check_client(_plan(), telling, reports=2000)
 
 
-def _telling_padding() -> Iterable[Check]:
-    encoder = ENCODERS["lsh-tree"](_bits())
-
-    def telling(points: Points, ids: Rows, coins: Any) -> Rows:
-        reports, _ = encoder.encode_counting(points, ids, coins)
-        reports[:, -1] |= _outside(points).astype(np.uint8)
-        return reports
-
-    yield check_laws(_bits(), telling, 2.0, ids=1)
-
-
-def _same_coin() -> Iterable[Check]:
-    yield from _samples(_bits(), _sender(_bits(), _SharedCoins()))
-
-
-def _honest_bit() -> Iterable[Check]:
-    """One answer is sent without its coin."""
-    send, reading = _sender(_bits()), Reading(_bits())
-
-    def honest(points: Points) -> Rows:
-        rows = send(points)
-        truth = reading._truth(points, np.ascontiguousarray(rows[:, :ID_BYTES]))[:, 0]
-        rows[:, -1] = (rows[:, -1] & 0x7F) | (truth.astype(np.uint8) << 7)
-        return rows
-
-    yield from _samples(_bits(), honest)
-
-
 def _seed_reused() -> Iterable[Check]:
-    yield from _samples(_plan(), _sender(_plan(), _RepeatingCoins()))
-
-
-def _missing_noise() -> Iterable[Check]:
-    yield from _samples(_shares(), _sender(_scaled(_shares(), 0)))
-
-
-def _little_noise() -> Iterable[Check]:
-    yield from _samples(_shares(), _sender(_scaled(_shares(), 0.9)))
-
-
-def _scaled(plan: Plan, factor: float) -> Plan:
-    parameters = plan.parameters
-    assert isinstance(parameters, VectorSumParameters)  # noqa: S101
-
-    class Quiet(VectorSumParameters):
-        __slots__ = ()
-
-        def sums(self) -> VectorSums:
-            right = VectorSumParameters.sums(self)
-            return dataclasses.replace(right, scale=right.scale * int(factor * 100) / 100)
-
-    broken = dataclasses.replace(plan)
-    quiet = Quiet(**{field.name: getattr(parameters, field.name) for field in dataclasses.fields(parameters)})
-    object.__setattr__(broken, "parameters", quiet)
-    return broken
+    yield from samples(_plan(), sender(_plan(), _RepeatingCoins()))
 
 
 def _wrong_batch() -> Iterable[Check]:
@@ -300,11 +221,11 @@ Where = Callable[[Any, Any], Any]  # points (n, d), ids (n, 12) -> (n,) of bool
 
 def _bent(plan: Plan, bend: Bend, ids_of: Callable[[Points], Rows] | None = None) -> Callable[[Any], Rows]:
     """Return a client whose draw is `bend` of the honest one; a draw of 0 names the best codeword."""
-    encoder = ENCODERS[plan.protocol](plan)
+    encoder = encoder_of(plan)
 
     def send(people: Any) -> Rows:
         points = people if plan.features is None else plan.features.points(people)
-        ids = _ids(len(points)) if ids_of is None else ids_of(points)
+        ids = some_ids(len(points)) if ids_of is None else ids_of(points)
 
         class Bent(SystemCoins):
             def below_many(self, bound: int, size: int) -> NDArray[np.int64]:
@@ -363,7 +284,7 @@ def _kept_coins() -> Callable[[Any], Rows]:
 
 def _clock_seed() -> Callable[[Any], Rows]:
     """Seed a generator by the clock, at every call."""
-    encoder = ENCODERS[_usual().protocol](_usual())
+    encoder = encoder_of(_usual())
 
     def send(points: Any) -> Rows:
         return encoder.encode_counting(points, None, SimulationCoins(time.time_ns()))[0]
@@ -386,14 +307,14 @@ SECRET: Final = (0.123456, -0.654321, 0.271828)
 
 # Those that a red team got past the audit, and seven that were written down before its detectors were.
 NAMED: Final[dict[str, Callable[[], Callable[[Any], Rows]]]] = {
-    "no coins outside the ball": lambda: _never_where(_usual(), lambda x, _: _outside(x)),
+    "no coins outside the ball": lambda: _never_where(_usual(), lambda x, _: outside(x)),
     "no coins at the origin": lambda: _never_where(_usual(), lambda x, _: (x == 0).all(axis=1)),
     "the best codeword never sent": _best_never_sent,
     "the worst codeword never sent": _worst_never_sent,
     "one report in 1,000 without coins": lambda: _never_where(
         _usual(), lambda x, _: SystemCoins().below_many(1000, len(x)) == 0
     ),
-    "epsilon larger by 3 %": lambda: _sender(_with_parameters(_usual(), odds=int(np.exp(1.03) * BASE_ODDS))),
+    "epsilon larger by 3 %": lambda: sender(_with_parameters(_usual(), odds=int(np.exp(1.03) * BASE_ODDS))),
     "an id that is a hash of point and time": _hashed_ids,
 }
 FRESH: Final[dict[str, Callable[[], Callable[[Any], Rows]]]] = {
@@ -422,7 +343,7 @@ UNSEEN: Final = ("no coins at one secret point",)  # what no audit of bytes can 
 def _looked_at(name: str) -> Iterable[Check]:
     make = NAMED[name] if name in NAMED else FRESH[name]
     plan = _recorded() if make is FRESH["no coins where a value is missing"] else _usual()
-    return _samples(plan, make(), _NEEDED.get(name, REPORTS))
+    return samples(plan, make(), _NEEDED.get(name, REPORTS))
 
 
 CANARIES: Final[dict[str, Callable[[], Iterable[Check]]]] = {
@@ -433,12 +354,7 @@ CANARIES: Final[dict[str, Callable[[], Iterable[Check]]]] = {
     "a cap one too large": _wide_cap,
     "an id drawn until it suits": _redrawn_id,
     "a length that tells": _telling_length,
-    "padding that tells": _telling_padding,
-    "one coin for two answers": _same_coin,
-    "an answer without its coin": _honest_bit,
     "a seed that is used again": _seed_reused,
-    "no noise in the shares": _missing_noise,
-    "a tenth less noise in the shares": _little_noise,
     "a tenth of the batch": _wrong_batch,
     "a ledger that forgets": _forgetful,
     "a ledger without a total": _spendthrift,
@@ -446,8 +362,15 @@ CANARIES: Final[dict[str, Callable[[], Iterable[Check]]]] = {
 }
 
 
+@functools.cache
+def every_canary() -> dict[str, Callable[[], Iterable[Check]]]:
+    """Return the broken clients by name: those above, and those that protocols bring along."""
+    brought = (one.load(one.canaries) for one in PROTOCOLS.values() if one.canaries is not None)
+    return {**CANARIES, **{name: make for more in brought for name, make in more.items()}}
+
+
 def check_canary(name: str) -> Check:
     """Run one broken client through the checks; it passes if they fail."""
-    failed = [check for check in CANARIES[name]() if not check.passed]
+    failed = [check for check in every_canary()[name]() if not check.passed]
     words = f"caught: {failed[0].name}: {failed[0].found}" if failed else "NOT CAUGHT"
     return Check("canary", name, bool(failed), words)

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
-
-import numpy as np
-from scipy import special
 
 from coterie.audit import fit
-from coterie.audit.laws import parts_of
+from coterie.audit.answers import audited
 from coterie.audit.power import check_power
-from coterie.audit.reading import Law, Reading
 from coterie.audit.replay import check_replay
 from coterie.audit.result import Check
 from coterie.audit.samples import CALL, REPORTS, SECONDS, Sample, Send, sample
-from coterie.audit.sums import ShareReading, check_sums
 from coterie.plan import Plan
-from coterie.protocols.shares.parameters import ShareParameters
 
 
 def check_client(
@@ -47,7 +40,8 @@ def check_client(
     label : str
         Added to the checks' names.
     """
-    reader: Any = Reading(plan) if parts_of(plan) is not None else ShareReading(plan)
+    kind = audited(plan)
+    reader = kind.reader()
     # As many coins as reports are looked at, four times as many bits: fewer reports where each holds many.
     bits = all(len(law.chances) == 2 for law in reader.laws)
     most = (4 if bits else 1) * reports // max(law.size for law in reader.laws)
@@ -59,15 +53,11 @@ def check_client(
     checks += [
         fit.check_law(found, number, _claim(plan, found, number), label) for number in range(len(found.laws))
     ]
-    if isinstance(reader, Reading):
-        checks.append(fit.check_values(reader, label))
-    checks += [fit.check_ids(found, label), fit.check_order(found, label)]
+    checks += [kind.check_sample(reader, label), fit.check_ids(found, label), fit.check_order(found, label)]
     together = fit.check_together(found, label)
     checks += [together] if together else []
-    if isinstance(reader, ShareReading):
-        checks.append(check_sums(plan, np.concatenate(reader.noise), label))
     if replay:
-        checks.append(check_replay(plan, send, reader.laws, _bits(plan, reader.laws), label))
+        checks.append(check_replay(plan, send, reader.laws, kind.bits(reader.laws), label))
     return [*checks, check_power(found, plan.local_epsilon, label)]
 
 
@@ -83,11 +73,3 @@ def _claim(plan: Plan, found: Sample, number: int) -> str:
     deviation = law.size / math.sqrt(cells.size * inside * (1 - inside))
     claimed = law.size * math.log(law.chances[0] / law.chances[-1])
     return f"epsilon {epsilon:.4f} ± {deviation:.4f} (the plan: {claimed:.4f}); "
-
-
-def _bits(plan: Plan, laws: tuple[Law, ...]) -> float:
-    """Return how many bits of coins a report's answers hold, at least."""
-    parameters: object = plan.parameters
-    if isinstance(parameters, ShareParameters):
-        return laws[0].size * (parameters.shares - 1) * math.log2(parameters.modulus)
-    return sum(law.size * float(special.entr(law.chances).sum()) for law in laws) / math.log(2)

@@ -14,10 +14,8 @@ from coterie import __version__
 from coterie.audit.bounds import ALPHA
 from coterie.audit.result import Check
 from coterie.coins import SimulationCoins, SystemCoins
-from coterie.errors import CoterieError
 from coterie.plan import Plan
-from coterie.protocols.codeword.encode import CodewordEncoder
-from coterie.wire.kernels import kernels_of
+from coterie.protocols import encoder_of
 
 _BYTES: Final = 1 << 20
 _PACKAGES: Final = ("numpy", "scipy", "cryptography", "rfc8785", "numba", "scikit-learn")
@@ -55,19 +53,15 @@ def check_generator(coins: Any = None) -> Check:
 
 def check_kernels(plan: Plan) -> Check | None:
     """Compare the bytes of both kernels, where numba is installed and the protocol has kernels."""
-    if plan.protocol != "codeword":
+    encoders = encoder_of(plan).by_kernels()
+    if "" in encoders:
         return None
-    try:
-        kernels_of("coterie.protocols.codeword.encode", "numba", 1)
-    except CoterieError:
+    if len(encoders) == 1:
         return Check("environment", "kernels", True, "numpy (numba is not installed)")
     generator = np.random.default_rng(3)
     points = generator.normal(size=(500, plan.dimension)) * plan.radius
     ids = generator.integers(0, 256, (500, 12), dtype=np.uint8)
-    sent = [
-        CodewordEncoder(plan, kernels=kernel).encode(points, ids, SimulationCoins(4)).tobytes()
-        for kernel in ("numpy", "numba")
-    ]
+    sent = [each.encode(points, ids, SimulationCoins(4)).tobytes() for each in encoders.values()]
     same = sent[0] == sent[1]
     return Check(
         "environment", "kernels", same, f"numpy and numba give {'the same' if same else 'DIFFERENT'} bytes"

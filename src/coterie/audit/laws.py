@@ -1,9 +1,7 @@
 """The exact law of a report given its id, enumerated through the encoder itself (docs/theory/codeword.md).
 
-A report of `codeword`, `net-tree` (bits or codewords) or `lsh-tree` is an id and independent *parts*: one of
-N values each, m of them (the cap of the point) with odds A, the others with odds B = 2^24; a bit is N = 2,
-m = 1. A part is decided by one secret draw, uniform below m·A + (N-m)·B, whose places are intervals of A or B
-draws.
+A report is an id and independent *parts* (`coterie.protocols.base.Part`). A part is decided by one secret
+draw, uniform below m·A + (N-m)·B, whose places are intervals of A or B draws.
 
 For a point and an id the encoder is asked at both ends of every interval of every draw, and at random
 combinations. The number of draws that lead to a value is the value's weight; the report's law is the product
@@ -17,7 +15,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
@@ -27,71 +24,13 @@ from numpy.typing import NDArray
 from coterie.audit.result import Check
 from coterie.errors import BrokenLawError
 from coterie.plan import Plan
-from coterie.privacy.odds import BASE_ODDS, ratio_allowed
-from coterie.protocols.codeword.parameters import CodewordParameters
-from coterie.protocols.paper.lsh_tree.parameters import LshTreeParameters
-from coterie.protocols.paper.net_tree.parameters import CodewordTreeParameters, NetTreeParameters
-from coterie.randomizers.codeword import CODEWORDS
+from coterie.privacy.odds import ratio_allowed
+from coterie.protocols import Part
 from coterie.wire.layout import ID_BYTES
 
 COMBINATIONS: Final = 64  # random combinations of places that are tried besides
 
 Encode = Callable[[NDArray[np.float64], NDArray[np.uint8], Any], NDArray[np.uint8]]
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One independent answer of a report: which bits of the payload, and its law."""
-
-    values: int  # N
-    cap: int  # m
-    odds: int  # A
-    first_bit: int  # of the payload (what follows the id), most significant first
-    bits: int
-
-    @property
-    def places(self) -> list[int]:
-        """Numbers of draws of the N places, the cap first."""
-        return [self.odds] * self.cap + [BASE_ODDS] * (self.values - self.cap)
-
-    @property
-    def total(self) -> int:
-        """Bound of the draw."""
-        return self.cap * self.odds + (self.values - self.cap) * BASE_ODDS
-
-    def read(self, payload: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Return the part's value: (n, payload bytes) -> (n,)."""
-        bits = np.unpackbits(payload, axis=1)[:, self.first_bit : self.first_bit + self.bits]
-        return np.asarray(bits.astype(np.int64) @ (1 << np.arange(self.bits - 1, -1, -1, dtype=np.int64)))
-
-
-def parts_of(plan: Plan) -> tuple[Part, ...] | None:
-    """Return the parts of a plan's reports, in the order of their draws; None where the law is not finite."""
-    parameters: object = plan.parameters
-    if isinstance(parameters, CodewordParameters):
-        return (Part(parameters.codewords, parameters.cap, parameters.odds, 0, 8 * parameters.index_bytes),)
-    if isinstance(parameters, CodewordTreeParameters):
-        return (Part(CODEWORDS, parameters.cap, parameters.odds, 0, 8),)
-    if isinstance(parameters, NetTreeParameters):
-        odds = [parameters.count_odds] * parameters.levels + [parameters.vector_odds] * parameters.levels
-        return tuple(Part(2, 1, each, bit, 1) for bit, each in enumerate(odds))
-    if isinstance(parameters, LshTreeParameters):
-        return _lsh_parts(parameters)
-    return None
-
-
-def _lsh_parts(parameters: LshTreeParameters) -> tuple[Part, ...]:
-    answers = parameters.answers
-    counts = 0 if parameters.joint else answers
-    parts = [Part(2, 1, parameters.count_odds, bit, 1) for bit in range(counts)]
-    if parameters.randomizer == "djw":
-        parts += [Part(2, 1, parameters.vector_odds, counts + bit, 1) for bit in range(answers)]
-    else:
-        start = 8 * parameters.bit_bytes
-        parts += [
-            Part(CODEWORDS, parameters.cap, parameters.vector_odds, start + 8 * i, 8) for i in range(answers)
-        ]
-    return tuple(parts)
 
 
 class ScriptedCoins:
@@ -148,9 +87,7 @@ Law = list[dict[int, int]]  # by part: value -> number of draws
 
 def law_of(plan: Plan, encode: Encode, point: NDArray[np.float64], identity: bytes) -> Law:
     """Return the exact law of the report of one point and one id."""
-    parts = parts_of(plan)
-    if parts is None:
-        raise BrokenLawError("this protocol's reports have no finite law")
+    parts = plan.parameters.parts()
     ends = [np.cumsum([0, *part.places]) for part in parts]
     draws, owners = [], []
     for number, edges in enumerate(ends):

@@ -13,14 +13,12 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.audit.laws import Part, ScriptedCoins, parts_of
-from coterie.encode.base import ENCODERS
+from coterie.audit.laws import ScriptedCoins
 from coterie.plan import Plan
 from coterie.privacy.odds import BASE_ODDS
-from coterie.protocols.codeword.encode import IndexEncoder
+from coterie.protocols import Part, encoder_of
 from coterie.protocols.codeword.encode_numpy import Chooser
-from coterie.protocols.paper.lsh_tree.encode import LshTreeEncoder
-from coterie.protocols.paper.lsh_tree.report import LshTreeStream
+from coterie.wire.forms import report_form
 from coterie.wire.layout import ID_BYTES
 
 _BITS_AT_A_TIME: Final = 1 << 25  # of codewords
@@ -89,10 +87,8 @@ class Reading:
     """
 
     def __init__(self, plan: Plan) -> None:
-        parts = parts_of(plan)
-        if parts is None:
-            raise TypeError(f"reports of protocol {plan.protocol} have no finite law")
-        self.plan, self.parts = plan, parts
+        self.plan, self.parts = plan, plan.parameters.parts()
+        parts = self.parts
         kinds = list(dict.fromkeys((part.values, part.cap, part.odds) for part in parts))
         self._members = [
             [number for number, part in enumerate(parts) if (part.values, part.cap, part.odds) == kind]
@@ -103,7 +99,8 @@ class Reading:
         self.expected = [np.zeros(part.values) for part in parts]  # given points and ids
         # How often the value before was sent again: by part, even or odd, in the cap or not; (hits, trials).
         self.again = np.zeros((len(parts), 2, 2, 2), dtype=np.int64)
-        self._encoder: Any = ENCODERS[plan.protocol](plan)
+        self._encoder: Any = encoder_of(plan)
+        self._form = report_form(plan)
 
     def read(self, points: NDArray[np.float64], rows: NDArray[np.uint8]) -> list[_Wide]:
         """Return places, by law, and count values (`seen`, `expected`)."""
@@ -121,15 +118,7 @@ class Reading:
 
     def leftover(self, reports: NDArray[np.uint8]) -> int:
         """Return how many reports have a bit set that belongs to no answer, or a value that is none."""
-        payload = np.ascontiguousarray(reports[:, ID_BYTES:])
-        spare = np.ones(8 * payload.shape[1], dtype=bool)
-        for part in self.parts:
-            spare[part.first_bit : part.first_bit + part.bits] = False
-        bad = np.zeros(len(reports), dtype=bool)
-        if spare.any():
-            bad |= np.unpackbits(payload, axis=1)[:, spare].any(axis=1)
-        bad |= (self.values(reports) >= [part.values for part in self.parts]).any(axis=1)
-        return int(bad.sum())
+        return int(self._form.foreign(reports).sum())
 
     def places(
         self, points: NDArray[np.float64], ids: NDArray[np.uint8], values: _Wide
@@ -199,14 +188,8 @@ class Reading:
     def _keys(self, points: NDArray[np.float64], ids: NDArray[np.uint8], number: int) -> _Wide:
         """Return the keys by which an answer's values are ordered, the smallest first: (n, N)."""
         part = self.parts[number]
-        if isinstance(self._encoder, LshTreeEncoder):
-            answer = sum(other.values > 2 for other in self.parts[:number])
-            packed = LshTreeStream(self.plan).codewords(ids, answer)
-            vectors = self._encoder.signed_vectors(points, ids, answer)
-        else:
-            encoder: IndexEncoder = self._encoder
-            vectors = encoder.signed_vectors(points, ids)
-            packed = encoder._blocks(len(ids))(ids).reshape(len(ids), part.values, -1)
+        answer = sum(other.values > 2 for other in self.parts[:number])
+        packed, vectors = self._encoder.scored(points, ids, answer)
         keys: Any = -Chooser(len(ids), part.values, vectors.shape[1]).scores(packed, vectors)
         keys <<= (part.values - 1).bit_length()
         keys += np.arange(part.values, dtype=keys.dtype)

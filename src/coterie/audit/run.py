@@ -10,19 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.audit import canaries, environment, laws, memory, sums
+from coterie.audit import canaries, environment, memory
+from coterie.audit.answers import audited
 from coterie.audit.command import CommandClient
 from coterie.audit.empirical import check_client
 from coterie.audit.result import Audit, Check
 from coterie.audit.samples import CALL, REPORTS, SECONDS, Send
 from coterie.encode import Client
-from coterie.encode.base import ENCODERS
-from coterie.errors import CoterieError, SettingError
 from coterie.plan import Plan
-from coterie.protocols.codeword.encode import CodewordEncoder
-from coterie.protocols.shares.parameters import ShareParameters
-from coterie.protocols.vector_sums.encode import MOST_BYTES
-from coterie.wire.kernels import kernels_of
 
 _QUICK_REPORTS = 60_000
 _QUICK_SECONDS = 20.0
@@ -58,7 +53,7 @@ def audit(
 
     Examples
     --------
-    >>> plan = Plan.design(dimension=2, clusters=2, epsilon=2.0, expected_users=100, protocol="lsh-tree")
+    >>> plan = Plan.design(dimension=2, clusters=2, epsilon=2.0, expected_users=100)
     >>> audit(plan, quick=True, with_canaries=False).passed
     True
     """
@@ -66,7 +61,7 @@ def audit(
     say = progress or (lambda name: None)
     checks = list(_checks(plan, client, quick, say))
     if with_canaries:
-        for name in canaries.CANARIES:
+        for name in canaries.every_canary():
             say(f"canary: {name}")
             checks.append(canaries.check_canary(name))
     if client is None:
@@ -87,28 +82,18 @@ def audit(
 def _checks(
     plan: Plan, client: str | Send | None, quick: bool, say: Callable[[str], None]
 ) -> Iterator[Check]:
-    finite = laws.parts_of(plan) is not None
-    parameters: object = plan.parameters
-    if not finite and not isinstance(parameters, ShareParameters):
-        raise SettingError(f"the audit knows no law of reports of protocol {plan.protocol}")
+    kind = audited(plan)
     if client is None:
         say("exact laws")
-        if finite:
-            yield from _exact(plan, plan.local_epsilon)
-        if isinstance(parameters, ShareParameters):
-            yield sums.check_noise_law(plan)
-            if plan.model == "shuffle":
-                yield sums.check_mixing()
-        elif plan.model == "shuffle":
-            yield sums.check_amplification(plan)
-        if plan.model != "central" and not _too_long(plan):
+        yield from kind.exact()
+        if plan.parameters.sendable:
             say("ledger and policy")
             yield memory.check_memory(plan)
-    if _too_long(plan):
+    if plan.parameters.sendable:
+        yield from _empirical(plan, client, quick, say)
+    elif not plan.curated:
         words = f"a report would have {plan.report_width:,} bytes, more than can be sent: none was looked at"
         yield Check("empirical", "samples", True, words)
-    elif plan.model != "central":
-        yield from _empirical(plan, client, quick, say)
 
 
 def _empirical(
@@ -127,29 +112,6 @@ def _empirical(
         yield from check_client(
             plan, _single(plan), reports=reports, seconds=seconds / 4, label=", one by one"
         )
-
-
-def _too_long(plan: Plan) -> bool:
-    """Tell whether the plan's shares can only be simulated."""
-    parameters: object = plan.parameters
-    return (
-        isinstance(parameters, ShareParameters) and plan.model == "shuffle" and plan.report_width > MOST_BYTES
-    )
-
-
-def _exact(plan: Plan, claim: float) -> Iterator[Check]:
-    """Enumerate laws by every kernel there is."""
-    if plan.protocol != "codeword":
-        encoder = ENCODERS[plan.protocol](plan)
-        yield laws.check_laws(plan, lambda *args: encoder.encode_counting(*args)[0], claim)
-        return
-    for kernel in ("numpy", "numba"):
-        try:
-            kernels_of("coterie.protocols.codeword.encode", kernel, 1)
-        except CoterieError:
-            continue
-        coded = CodewordEncoder(plan, kernels=kernel)
-        yield laws.check_laws(plan, coded.encode, claim, label=f", {kernel}")
 
 
 def _bulk(plan: Plan) -> Send:
@@ -181,5 +143,5 @@ def _name(client: Send | None) -> str:
 
 def _claim(plan: Plan) -> str:
     words = f"({plan.epsilon:g}, {plan.delta:g})" if plan.delta else f"{plan.epsilon:g}"
-    mixed = "" if plan.model == "local" else f" in the {plan.model} model"
+    mixed = f" in the {plan.model} model" if plan.mixed or plan.curated else ""
     return f"{words}-differential privacy{mixed}, protocol {plan.protocol}"

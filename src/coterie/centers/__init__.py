@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 from coterie.centers.decode import decode
 from coterie.centers.result import Choice, Interval, Population, Result
+from coterie.centers.solution import Solution
 
 if TYPE_CHECKING:
     from coterie.protocols.paper.k_means import NetTreeOutcome, Solver, k_means_decoder
     from coterie.protocols.paper.local_search import LocalSearch
-    from coterie.protocols.paper.lsh_tree.decode import LshTreeOutcome
 
 __all__ = [
     "Choice",
     "Interval",
     "LocalSearch",
-    "LshTreeOutcome",
     "NetTreeOutcome",
     "Population",
     "Result",
+    "Solution",
     "Solver",
     "decode",
     "k_means_decoder",
@@ -30,7 +30,6 @@ __all__ = [
 
 _LATER = {
     "LocalSearch": "coterie.protocols.paper.local_search",
-    "LshTreeOutcome": "coterie.protocols.paper.lsh_tree.decode",
     "NetTreeOutcome": "coterie.protocols.paper.k_means",
     "Solver": "coterie.protocols.paper.k_means",
     "k_means_decoder": "coterie.protocols.paper.k_means",

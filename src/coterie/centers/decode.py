@@ -6,9 +6,7 @@ returns a `Solution`, and `dress` makes the result of it, the same for all of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from importlib import import_module
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -22,60 +20,12 @@ from coterie.plain.canonical import shown
 from coterie.plain.checks import checked_options
 from coterie.plan import Plan
 from coterie.plan.public import MAX_CLUSTERS
-from coterie.protocols.paper.tree.parameters import DECODER_OPTIONS
+from coterie.protocols import PROTOCOLS, Decoder, protocol_of
 
 if TYPE_CHECKING:
     from coterie.protocols.paper.k_means import Solver
 
-Where = str | Callable[..., Any]  # a function, or "module:function", loaded when it is needed
-
 AUTO: Final = "auto"  # as many clusters as the reports tell apart
-
-
-@dataclass(frozen=True, slots=True)
-class Decoder:
-    """One way from tables to a solution, and what it may be asked."""
-
-    find: Where  # of (tables, clusters, Generator) and what it takes besides: a `Solution`
-    unfit: Where | None = None  # of (tables): why it cannot read them, or None
-    chooses: bool = False  # takes `choose=True`: another number of clusters if that is better
-    several: bool = False  # reads several tables together
-    any_number: bool = True  # finds another number of clusters than the plan's, too
-    takes_solver: bool = False  # clusters a private coreset
-    options: tuple[str, ...] = ()  # names of what it can be told besides
-
-
-def _paper(find: Where, options: tuple[str, ...]) -> dict[str, Decoder]:
-    return {"paper": Decoder(find, any_number=False, takes_solver=True, options=options)}
-
-
-_HERE: Final = "coterie.centers"
-DECODERS: Final[dict[str, dict[str, Decoder]]] = {
-    "codeword": {
-        "population": Decoder(
-            f"{_HERE}.codeword:decode_population",
-            f"{_HERE}.codeword:not_explained",
-            chooses=True,
-            several=True,
-        ),
-        "cells": Decoder(f"{_HERE}.codeword:decode_cells", f"{_HERE}.codeword:without_cells", chooses=True),
-    },
-    "net-tree": _paper("coterie.protocols.paper.net_tree.decode:decode_net_tree", DECODER_OPTIONS),
-    "vector-sums": {
-        "cells": Decoder("coterie.protocols.vector_sums.decode:decode_vector_sums", chooses=True)
-    },
-    "lsh-tree": _paper("coterie.protocols.paper.lsh_tree.decode:decode_lsh_tree", ("threshold",)),
-    "net-tree-sums": _paper("coterie.protocols.paper.net_tree.decode:decode_net_tree", DECODER_OPTIONS),
-}
-
-
-def _loaded(where: Where) -> Callable[..., Any]:
-    """Return the function that is meant: a table's decoder loads no other's code."""
-    if not isinstance(where, str):
-        return where
-    module, _, name = where.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), name)
-    return found
 
 
 def decoder_options(protocol: str) -> tuple[str, ...]:
@@ -83,10 +33,11 @@ def decoder_options(protocol: str) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> decoder_options("lsh-tree"), decoder_options("codeword")
-    (('threshold',), ())
+    >>> decoder_options("codeword")
+    ()
     """
-    return tuple(dict.fromkeys(name for each in DECODERS[protocol].values() for name in each.options))
+    known = PROTOCOLS[protocol].decoders.values()
+    return tuple(dict.fromkeys(name for each in known for name in each.options))
 
 
 def decode(
@@ -158,25 +109,26 @@ def decode(
     checked_options(f"the decoder of protocol {plan.protocol}", chosen.options, options, DecodeError)
     if solver is not None:
         options["solver"] = solver
-    rng = np.random.default_rng(random_state)
+    rng, find = np.random.default_rng(random_state), protocol_of(plan).load(chosen.find)
 
     if wanted is None and chosen.chooses:
         options["choose"] = True
     # The problems are small: with more threads than one they mostly wait for each other.
     with threadpool_limits(limits=1):
-        return dress(_loaded(chosen.find)(tables, wanted or plan.clusters, rng, **options), tables)
+        return dress(find(tables, wanted or plan.clusters, rng, **options), tables)
 
 
 def _chosen(tables: Sequence[Aggregate], name: str | None) -> Decoder:
     """Return the decoder of this name, or the protocol's first that can read the tables."""
     protocol = tables[-1].plan.protocol
-    decoders = DECODERS[protocol]
+    chosen = PROTOCOLS[protocol]
+    decoders = chosen.decoders
     if name is not None and name not in decoders:
         raise DecodeError(f"protocol {protocol} has no decoder {shown(name)}; known: {', '.join(decoders)}")
     refusals = []
     for each in decoders if name is None else [name]:
         unfit = decoders[each].unfit
-        why = None if unfit is None else _loaded(unfit)(tables)
+        why = None if unfit is None else chosen.load(unfit)(tables)
         if why is None and len(tables) > 1 and not decoders[each].several:
             why = "it reads one table, so decode these one by one"
         if why is None:
@@ -188,7 +140,11 @@ def _chosen(tables: Sequence[Aggregate], name: str | None) -> Decoder:
 def _check_asked(decoder: Decoder, plan: Plan, clusters: int | None, solver: Solver | None) -> None:
     """Refuse what the decoder cannot do."""
     if solver is not None and not decoder.takes_solver:
-        takers = [name for name, known in DECODERS.items() if any(x.takes_solver for x in known.values())]
+        takers = [
+            name
+            for name, known in PROTOCOLS.items()
+            if any(each.takes_solver for each in known.decoders.values())
+        ]
         raise DecodeError(
             f"the decoder of protocol {plan.protocol} is no k-means on a coreset and takes no solver; "
             f"those of {', '.join(takers)} do"
@@ -226,8 +182,6 @@ def _checked_tables(aggregate: object) -> Sequence[Aggregate]:
             )
         if table.count == 0:
             raise DecodeError("the aggregate is empty: add reports (Aggregate.add) before decoding")
-        if table.plan.protocol not in DECODERS:
-            raise DecodeError(f"no decoder for protocol {table.plan.protocol}; known: {', '.join(DECODERS)}")
         tables.append(table)
     if len(tables) > 1:
         _check_together(tables)
@@ -237,8 +191,9 @@ def _checked_tables(aggregate: object) -> Sequence[Aggregate]:
 def _check_together(tables: Sequence[Aggregate]) -> None:
     """Refuse tables whose reports do not come from different people of one study."""
     plans = [table.plan for table in tables]
-    if any(plan.protocol != "codeword" for plan in plans):
-        raise DecodeError("only tables of protocol codeword can be decoded together")
+    able = [name for name, protocol in PROTOCOLS.items() if protocol.reads_several]
+    if len({plan.protocol for plan in plans}) > 1 or plans[-1].protocol not in able:
+        raise DecodeError(f"only tables of protocol {' or '.join(able)} can be decoded together")
     if len({plan.dimension for plan in plans}) > 1:
         raise DecodeError("tables decoded together must have the same number of dimensions")
     if len({plan.features for plan in plans}) > 1:

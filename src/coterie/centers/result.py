@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass, replace
 from html import escape
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,6 @@ from coterie.centers.solution import Choice, Interval, squared_distances
 from coterie.errors import DecodeError
 from coterie.features import Estimate, Schema
 from coterie.privacy import Guarantee
-
-if TYPE_CHECKING:
-    from coterie.protocols.paper.k_means import NetTreeOutcome
-    from coterie.protocols.paper.lsh_tree.decode import LshTreeOutcome
 
 __all__ = ["Choice", "Interval", "Population", "Result"]
 
@@ -78,7 +74,7 @@ class Result:
         The features that the plan declares; None where people have points.
     radius : float
         Of the ball that holds everybody, in the original units.
-    tree : NetTreeOutcome, LshTreeOutcome or None
+    tree : object or None
         What the tree protocols built on the way: tree, leaves, partition, centers in the projected space.
     """
 
@@ -99,7 +95,7 @@ class Result:
     profile: NDArray[np.float64] | None = None
     alternatives: tuple[tuple[int, ...], ...] = ()
     choices: tuple[Choice, ...] = ()
-    tree: NetTreeOutcome | LshTreeOutcome | None = None
+    tree: Any = None
     features: Schema | None = None
     radius: float = math.inf
 

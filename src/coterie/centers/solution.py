@@ -10,16 +10,12 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.wire.workers import is_helper
-
-if TYPE_CHECKING:
-    from coterie.protocols.paper.k_means import NetTreeOutcome
-    from coterie.protocols.paper.lsh_tree.decode import LshTreeOutcome
 
 _RESTARTS: Final = 12  # of k-means++ on the leaves
 _CLEAR: Final = 2.0  # standard deviations by which a part's weight must stand out to be supported
@@ -58,7 +54,7 @@ class Solution:
     notes: tuple[str, ...] = ()  # what is doubtful, in plain words, the worst first
     coverage: float | None = None  # the rate at which `errors` hold; None: they are the noise alone
     scatter: float = 0.0  # mean square distance of people from the points in directions they do not show
-    tree: NetTreeOutcome | LshTreeOutcome | None = None  # what the tree protocols built on the way
+    tree: Any = None  # what the tree protocols built on the way
     share_errors: NDArray[np.float64] | None = None  # (k,): half the width of the shares' intervals
     profile: NDArray[np.float64] | None = None  # (d,): deviation of a coordinate of a mean over its radius
     explained: Interval | None = None  # share of people's spread that the centers explain
@@ -74,7 +70,7 @@ def solution_of_parts(
     weights: NDArray[np.float64],
     noise: tuple[NDArray[np.float64], NDArray[np.float64]],
     population: tuple[NDArray[np.float64], NDArray[np.float64]],
-    tree: NetTreeOutcome | LshTreeOutcome,
+    tree: Any,
 ) -> Solution:
     """Return the solution of a tree protocol: each center is the mean of one part of the leaves.
 
@@ -88,7 +84,7 @@ def solution_of_parts(
         The deviation of f̃ and the root mean square error of ṽ.
     population : pair of ndarray of float64, shapes (N, d) and (N,)
         The leaves as points of the unit ball, and their shares.
-    tree : NetTreeOutcome or LshTreeOutcome
+    tree : object
         What was built.
     """
     held, lengths = np.maximum(weights, 0.0), np.linalg.norm(centers, axis=1)

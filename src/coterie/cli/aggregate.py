@@ -116,7 +116,7 @@ def run(
         raise typer.BadParameter("give it: report files only name their plan", param_hint="--plan")
     if disjoint:
         raise SettingError("--disjoint is for tables: repeated ids in report files are found and left out")
-    if contract.model == "shuffle":
+    if contract.mixed:
         _add_batches(chosen, files, contract, out, force, json)
         return
     with progress("adding", _about(here, contract.report_width)) as advance:

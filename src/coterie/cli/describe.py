@@ -12,7 +12,6 @@ from coterie.errors import PlanError
 from coterie.features.schema import DECLARED, Schema
 from coterie.plan import Plan
 from coterie.plan.forecast import Expectation
-from coterie.protocols.shares.parameters import ShareParameters
 
 _SHOWN_COORDINATES = 4
 
@@ -37,8 +36,8 @@ def _plan_rows(plan: Plan) -> list[tuple[str, str]]:
         *([("features", _feature_words(plan.features))] if plan.features is not None else []),
         ("of", f"about {plan.expected_users:,} people, one report each"),
         ("expect", expectation_words(plan)),
-        ("report", f"{_report_words(plan)} ({plan.protocol} protocol)"),
-        *([("batch", _batch_words(plan))] if plan.model == "shuffle" else []),
+        ("report", f"{plan.parameters.report_words} ({plan.protocol} protocol)"),
+        *([("batch", _batch_words(plan))] if plan.mixed else []),
         ("ball", f"radius {plan.radius:g} around {_center_words(plan)}; points outside are clipped to it"),
         ("seed", f"{plan.seed} (public)"),
         *([("ids", "from tokens that the collector issues")] if plan.ids == "token" else []),
@@ -73,15 +72,6 @@ def expectation_words(plan: Plan) -> str:
         for one in found
     ]
     return "; ".join(shares)
-
-
-def _report_words(plan: Plan) -> str:
-    if isinstance(plan.parameters, ShareParameters):
-        if plan.model == "central":
-            return "the point itself, to a trusted curator"
-        cost = plan.parameters.cost
-        return f"{cost.messages:,} messages, {cost.bytes:,} bytes in all, whatever the point"
-    return f"{plan.report_width} bytes, whatever the point"
 
 
 def _batch_words(plan: Plan) -> str:

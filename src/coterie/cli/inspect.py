@@ -108,13 +108,12 @@ def _shuffled(file: Path, contract: Plan | None, json: bool) -> None:
 
 def _table(file: Path, contract: Plan | None, json: bool) -> None:
     from coterie.aggregate import Aggregate
-    from coterie.aggregate.arrays import FixedShapes
 
     table = Aggregate.load(file, contract)
     if json:
         print_json({"kind": "table", "count": table.count, "intact": True, **plan_facts(table.plan)})
         return
-    size = "whatever their number" if isinstance(table.table, FixedShapes) else "with all of them in it"
+    size = "with all of them in it" if table.table.keeps_reports else "whatever their number"
     _say(
         file,
         f"a table of {counted(table.count, 'report')} added up, {file.stat().st_size:,} bytes "

@@ -34,14 +34,10 @@ from coterie.collect.skips import Skipped
 from coterie.errors import PlanError, ReportError
 from coterie.plan import Plan
 from coterie.privacy import Guarantee
-from coterie.protocols.shares.parameters import ShareParameters
-from coterie.protocols.vector_sums.parameters import VectorSumParameters
-from coterie.randomizers.vector_sums import VectorSums, from_big_endian
+from coterie.protocols import protocol_of
 from coterie.wire.layout import ID_BYTES
 from coterie.wire.report_file import ReportWriter, writing_reports
-from coterie.wire.rows import Rows
 from coterie.wire.shuffled_file import ShuffledFile
-from coterie.wire.stream import PublicStream
 
 MOST_BYTES: Final = 1 << 32  # of reports mixed at a time
 
@@ -176,7 +172,7 @@ def released_messages(
 
 
 def _check_model(plan: Plan) -> None:
-    if plan.model != "shuffle":
+    if not plan.mixed:
         raise PlanError(f"a plan of the {plan.model} model has nothing to shuffle; its model must be shuffle")
 
 
@@ -213,51 +209,12 @@ def mixed(plan: Plan, partitions: Iterable[NDArray[np.uint8]]) -> Iterator[NDArr
     >>> [messages.shape for messages in mixed(plan, [np.zeros((5, 13), dtype=np.uint8)])]
     [(5, 13)]
     """
-    parameters: object = plan.parameters
-    if not isinstance(parameters, ShareParameters):
+    protocol = protocol_of(plan)
+    if protocol.mix is None:
         yield from partitions
         return
     reports = [*partitions, np.zeros((0, plan.report_width), dtype=np.uint8)]
-    yield from _mixed_shares(plan, parameters, np.concatenate(reports))
-
-
-def _mixed_shares(
-    plan: Plan, parameters: ShareParameters, reports: NDArray[np.uint8]
-) -> Iterator[NDArray[np.uint8]]:
-    """Yield the messages of all reports, row by row, in the order of their bytes: (n, width) -> (k, width).
-
-    ReportError if a row has too few people to mix.
-    """
-    sums = parameters.sums()
-    size = sums.mixer.share_bytes
-    if isinstance(parameters, VectorSumParameters) and parameters.by_column:
-        rows, _ = PublicStream(plan.randomness_key()).choices(reports[:, :ID_BYTES], Rows.of(parameters))
-        _check_groups(rows, parameters)
-        for row in np.unique(rows).tolist():
-            yield _sorted_messages(sums, row, reports[rows == row, ID_BYTES:], size)
-        return
-    width = parameters.coordinates * parameters.shares * size
-    for row in range(parameters.rows):
-        start = ID_BYTES + row * width
-        yield _sorted_messages(sums, row, reports[:, start : start + width], size)
-
-
-def _sorted_messages(sums: VectorSums, row: int, written: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
-    """Return everybody's messages of one row, sorted: (n, D·m·size) -> (n·D·m, message width)."""
-    people = len(written)
-    shares = from_big_endian(np.ascontiguousarray(written).reshape(-1, size))
-    by_coordinate = shares.reshape(people, sums.width, sums.mixer.shares).transpose(1, 0, 2)
-    in_order = np.sort(by_coordinate.reshape(sums.width, -1), axis=1)  # (D, n·m)
-    return sums.messages(np.array([row]), in_order[None])
-
-
-def _check_groups(rows: NDArray[np.int64], parameters: VectorSumParameters) -> None:
-    smallest = int(np.bincount(rows, minlength=parameters.rows).min())
-    if smallest < parameters.group:
-        raise ReportError(
-            f"a row of this batch has {smallest} people, the plan needs {parameters.group} in each to mix "
-            "and to add noise; nothing was released. Wait for more reports"
-        )
+    yield from protocol.load(protocol.mix)(plan, np.concatenate(reports))
 
 
 def _check_size(held: list[NDArray[np.uint8]]) -> None:

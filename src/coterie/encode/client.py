@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import SystemCoins
-from coterie.encode.base import ENCODERS
 from coterie.encode.ledger import Ledger
 from coterie.errors import LedgerError, PlanError, PointError, PolicyError, ReportError
 from coterie.features.columns import holds_records
 from coterie.geometry.ball import refuse_masked
 from coterie.plan import Plan
 from coterie.privacy import Guarantee, Policy
+from coterie.protocols import encoder_of
 from coterie.wire.layout import ID_BYTES
 from coterie.wire.tokens import checked_token, token_id
 
@@ -84,7 +84,7 @@ class Client:
         self._policy = policy or Policy()
         self.clipped = 0
         self._ledger = None if ledger is None else Ledger(ledger)
-        self._encoder = ENCODERS[plan.protocol](plan)
+        self._encoder = encoder_of(plan)
         self._coins = SystemCoins()
 
     @property

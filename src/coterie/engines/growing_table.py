@@ -106,7 +106,7 @@ class GrowingTable:
         workers : int, optional
             Threads; by default one for each core.
         """
-        if self.plan.model == "shuffle":
+        if self.plan.mixed:
             raise AggregateError("a table of shuffled batches cannot grow by ids: messages have none")
         workers = default_workers() if workers is None else workers
         runs = [IdRun(self._folder / run["name"], self.plan) for run in self._state["runs"]]

@@ -23,10 +23,10 @@ from coterie.aggregate import Aggregate
 from coterie.coins import Coins
 from coterie.collect import Batches, take_in
 from coterie.collect.shuffler import mixed
-from coterie.encode.base import ENCODERS
 from coterie.engines.base import Counted, Partition
 from coterie.errors import PointError
 from coterie.plan import Plan
+from coterie.protocols import encoder_of
 from coterie.store import Study, open_store
 
 CHUNK: Final = 1 << 14  # people encoded at a time; part of what a seed means, so it never changes
@@ -48,7 +48,7 @@ class Inline:
         """Yield everybody's reports; points are converted to float64 a partition at a time."""
         if points.ndim != 2:
             raise PointError(f"points must have shape (n, {plan.dimension}), got shape {points.shape}")
-        encoder = ENCODERS[plan.protocol](plan)
+        encoder = encoder_of(plan)
         for start in range(0, len(points), CHUNK):
             yield Partition(*encoder.encode_counting(points[start : start + CHUNK], None, coins))
 
@@ -79,7 +79,7 @@ class Inline:
         """Return the table of what counts in a collector's store, and the study as it was then."""
         with open_store(address, make=False) as store:
             plan = store.study(plan_id).plan
-            if plan.model == "shuffle":
+            if plan.mixed:
                 chunks = _messages(plan, (batch.data for batch in store.batches(plan_id)))
             else:
                 chunks = store.reports(plan_id)

@@ -23,9 +23,9 @@ from coterie.errors import PlanError, PointError, SettingError
 from coterie.geometry.ball import as_points
 from coterie.plain.checks import MOST_PEOPLE, checked_integer
 from coterie.plan import Plan
+from coterie.protocols import PROTOCOLS, protocol_of
 
 _PARTITION: Final = 1 << 18  # people encoded at a time; part of what a seed means, so it never changes
-_LAWS: Final = ("codeword",)  # protocols
 
 
 def simulate(
@@ -73,15 +73,15 @@ def simulate(
         return _by_reports(plan, rows, people, random_state, tell)
     if by != "law":
         raise SettingError(f"by must be law or reports, got {by!r}")
-    if plan.protocol not in _LAWS:
+    protocol = protocol_of(plan)
+    if protocol.simulate is None:
+        known = ", ".join(name for name, each in PROTOCOLS.items() if each.simulate is not None)
         raise PlanError(
-            f"no law of a table is known for protocol {plan.protocol}; known: {', '.join(_LAWS)}. "
-            'Use by="reports"'
+            f'no law of a table is known for protocol {plan.protocol}; known: {known}. Use by="reports"'
         )
-    from coterie.protocols.codeword.law import drawn_codeword_table
-
     rng = np.random.default_rng([random_state, 0])
-    return drawn_codeword_table(plan, rows, people, rng, device=device, tell=tell)
+    drawn: Aggregate = protocol.load(protocol.simulate)(plan, rows, people, rng, device=device, tell=tell)
+    return drawn
 
 
 def _by_reports(

@@ -108,7 +108,7 @@ class Spark(Inline):
         """
         from coterie.engines import spark_tasks as tasks
 
-        if plan.model == "shuffle":
+        if plan.mixed:
             raise ReportError("reports of the shuffle model are mixed first: count their batches")
         pieces = pieces_of(plan, files)
         total = sum(piece.count for piece in pieces)
@@ -156,7 +156,7 @@ class Spark(Inline):
         executors can read it. Batches of a shuffle plan, which the store keeps whole, are added up here.
         """
         with open_store(address, make=False) as store:
-            if store.study(plan_id).plan.model != "shuffle":
+            if not store.study(plan_id).plan.mixed:
                 with store.in_pieces(plan_id) as (study, pieces):
                     table, _ = self._summed(study.plan, pieces, tell)
                 return table, study
@@ -294,7 +294,7 @@ def _reduced(plan: Plan, tables: DataFrame, slots: int) -> tuple[Aggregate, Any]
         return tasks.merged(batches, text)
 
     total, facts = Aggregate(plan), tasks.Facts()
-    if tasks.keeps_reports(plan):
+    if Aggregate(plan).table.keeps_reports:
         for row in tables.toLocalIterator():
             facts.add(tasks.Facts.from_json(row["facts"]))
             total.add(bytes(row["body"]))

@@ -25,7 +25,6 @@ import pyarrow as arrow
 from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
-from coterie.aggregate.base import TABLES
 from coterie.collect.deduplicate import Deduplicator
 from coterie.collect.skips import SHOWN_PLACES
 from coterie.engines.pieces import Piece
@@ -170,12 +169,6 @@ def merged(batches: _Batches, plan: str) -> _Batches:
         yield _result(facts, total.to_bytes())
 
 
-def keeps_reports(plan: Plan) -> bool:
-    """Tell whether the plan's table is the reports themselves, and so grows with them."""
-    kind = TABLES[plan.protocol]
-    return bool(kind.shapes(plan, 0) != kind.shapes(plan, 1 << 20))
-
-
 # ---------------------------------------------------------------- packets and parts
 
 
@@ -254,7 +247,7 @@ def _packets(batches: _Batches) -> Iterator[tuple[int, bytes]]:
 
 def _table_of(plan: Plan, rows: _Rows, facts: Facts) -> _Batches:
     """Add reports up and yield facts and table or, where the table is the reports, those, as they come."""
-    if not keeps_reports(plan):
+    if not Aggregate(plan).table.keeps_reports:
         table = Aggregate(plan)
         for chunk in rows:
             with sharing_the_cores():  # other tasks run beside this one on the same machine

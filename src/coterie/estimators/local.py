@@ -18,6 +18,7 @@ from coterie.coins import Coins
 from coterie.errors import PlanError
 from coterie.estimators.base import Features, PlayedKMeans, seed_of
 from coterie.plan import Plan
+from coterie.protocols import PROTOCOLS
 
 _WHOLE: Final = 1e-9  # how far shares may be from adding up to 1
 
@@ -187,8 +188,9 @@ class LocalKMeans(PlayedKMeans):
     def _parts(self, waves: Sequence[float], people: int) -> list[NDArray[np.int64]]:
         """Return the rows of each wave, drawn at random."""
         shares = _checked_waves(waves)
-        if self.protocol != "codeword":
-            raise PlanError(f"waves need protocol codeword, got {self.protocol}")
+        able = [name for name, protocol in PROTOCOLS.items() if protocol.reads_several]
+        if self.protocol not in able:
+            raise PlanError(f"waves need protocol {' or '.join(able)}, got {self.protocol}")
         ends = np.rint(np.cumsum(shares) * people).astype(np.int64)
         if (np.diff(ends, prepend=0) < self._planned(people)).any():
             raise PlanError(

@@ -19,20 +19,17 @@ from coterie.engines import drawn_table
 from coterie.estimators.base import Features, PlayedKMeans
 from coterie.plan import Plan
 from coterie.privacy import MAX_EPSILON
+from coterie.protocols import PROTOCOLS
 from coterie.protocols.codeword.amplified_design import LOCAL_CAP
-from coterie.protocols.shares.parameters import ShareParameters
-from coterie.protocols.vector_sums.encode import MOST_BYTES
 
-MOST_SENT_PEOPLE: Final = 2000  # up to here shares are really sent, mixed and added up
-MOST_SENT_MESSAGES: Final = 1 << 24
-
-_VARIANTS: Final[dict[str, dict[str, Any]]] = {
+_ALL_VARIANTS: Final[dict[str, dict[str, Any]]] = {
     "amplified": {"protocol": "codeword", "model": "shuffle"},
     "split-and-mix": {"protocol": "vector-sums", "model": "shuffle"},
     "net-tree": {"protocol": "net-tree-sums", "model": "shuffle"},
     "central": {"protocol": "vector-sums", "model": "central"},
     "central-net-tree": {"protocol": "net-tree-sums", "model": "central"},
 }
+_VARIANTS: Final = {name: played for name, played in _ALL_VARIANTS.items() if played["protocol"] in PROTOCOLS}
 
 
 class ShuffleKMeans(PlayedKMeans):
@@ -140,13 +137,8 @@ class ShuffleKMeans(PlayedKMeans):
         return played["protocol"], played["model"]
 
     def _collect(self, plan: Plan, points: NDArray[Any], coins: Coins) -> Aggregate:
-        parameters = plan.parameters
-        sent = True
-        if isinstance(parameters, ShareParameters):
-            few = len(points) <= MOST_SENT_PEOPLE
-            few = few and len(points) * parameters.cost.messages <= MOST_SENT_MESSAGES
-            sent = plan.model == "shuffle" and few and parameters.report_width <= MOST_BYTES
-        self.sums_drawn_ = plan.model == "shuffle" and not sent
+        sent = plan.parameters.is_played(len(points))
+        self.sums_drawn_ = plan.mixed and not sent
         if sent:
             return super()._collect(plan, points, coins)
         table, self.n_clipped_ = drawn_table(plan, points, coins)

@@ -31,17 +31,15 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Self
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.plain.checks import MOST_PEOPLE, checked_choice, checked_real
-from coterie.plan.views import Halfspaces
 from coterie.privacy import MAX_EPSILON
-from coterie.protocols.base import Parameters
-from coterie.protocols.codeword.parameters import CodewordParameters
-from coterie.protocols.vector_sums.parameters import VectorSumParameters
+from coterie.protocols import PROTOCOLS
+from coterie.protocols.base import Facts, Parameters
 
 SLACK: Final = 1.5  # by which the noise may be better or worse than the formula: the band
 HOPELESS: Final = 0.25  # recovered at the lucky end of the band, below which a study is not worth asking for
@@ -146,10 +144,15 @@ class Channel:
     dimension: int  # d
     lifted: int  # D
 
+    @classmethod
+    def of(cls, variance: float, count_weight: int, facts: Facts, people: int, rows: int = 0) -> Self:
+        """Return the channel of a table whose sums over everybody have this variance ν a coordinate."""
+        dimension, point = facts.dimension, 1 - (count_weight / SCALE) ** 2  # d, a²
+        noise = facts.clusters**2 * dimension * variance / (point * people**2)
+        return cls(noise, rows, dimension, dimension + EXTRA_COORDINATES)
 
-def channel_of(
-    parameters: Parameters, *, protocol: str, dimension: int, clusters: int, people: int
-) -> Channel:
+
+def channel_of(protocol: str, parameters: Parameters, facts: Facts, people: int) -> Channel:
     """Return the noise of a plan's table, for so many people.
 
     Raises
@@ -157,41 +160,17 @@ def channel_of(
     PlanError
         If nobody has measured how errors of this protocol follow from its noise.
     """
-    if isinstance(parameters, CodewordParameters):
-        return _codeword_channel(parameters, dimension, clusters, people)
-    if isinstance(parameters, VectorSumParameters) and not parameters.by_column:
-        return _cells_channel(parameters, dimension, clusters, people)
-    raise PlanError(
-        f"there is no forecast for {protocol} plans of this layout: only for codeword and for vector-sums of "
-        "all cells is it known how errors follow from the noise; forecast a codeword plan of the same facts, "
-        "or try the plan on made-up points (`coterie.datasets.gaussian_mixture`)"
-    )
-
-
-def _codeword_channel(of: CodewordParameters, dimension: int, clusters: int, people: int) -> Channel:
-    lifted = dimension + EXTRA_COORDINATES
-    gain, second = of.randomizer.gain(of.embedding), of.randomizer.second_gain(of.embedding)
-    halfspaces = [view for view in of.views if isinstance(view, Halfspaces)]
-    share = sum(view.weight for view in halfspaces or of.views) / sum(view.weight for view in of.views)
-    variance = people * (1 + second / lifted) / (gain**2 * share)  # ν
-    return Channel(
-        noise=clusters**2 * dimension * variance / (_weight(of.count_weight) * people**2),
-        rows=sum(view.rows for view in halfspaces),
-        dimension=dimension,
-        lifted=lifted,
-    )
-
-
-def _cells_channel(of: VectorSumParameters, dimension: int, clusters: int, people: int) -> Channel:
-    adding = people if of.noise == "everyone" else 1
-    variance = adding * float(of.noise_scale / of.grid) ** 2  # ν
-    noise = clusters**2 * dimension * variance / (_weight(of.count_weight) * people**2)
-    return Channel(noise=noise, rows=0, dimension=dimension, lifted=dimension + EXTRA_COORDINATES)
-
-
-def _weight(count_weight: int) -> float:
-    """Return a² = 1 - b²."""
-    return 1 - (count_weight / SCALE) ** 2
+    asked = PROTOCOLS[protocol]
+    found: Channel | None = None
+    if asked.channel is not None:
+        found = asked.load(asked.channel)(parameters, facts, people)
+    if found is None:
+        raise PlanError(
+            f"there is no forecast for {protocol} plans of this layout: only for codeword and for "
+            "vector-sums of all cells is it known how errors follow from the noise; forecast a codeword plan "
+            "of the same facts, or try the plan on made-up points (`coterie.datasets.gaussian_mixture`)"
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,13 +97,7 @@ class Questions:
 
         facts = self.facts
         people = facts.expected_users if n is None else checked_integer("n", n, 1, MOST_PEOPLE)
-        table = channel_of(
-            self.parameters,
-            protocol=self.protocol,
-            dimension=facts.dimension,
-            clusters=facts.clusters,
-            people=people,
-        )
+        table = channel_of(self.protocol, self.parameters, facts, people)
         return expect(table, people, facts.clusters, kind)
 
     def approximation(
@@ -177,6 +171,16 @@ class Questions:
     def spending(self) -> Spending:
         """What answering costs a person, in exact fractions, for policies and ledgers."""
         return Spending.of(self.facts.epsilon, self.facts.delta, self.local_epsilon)
+
+    @property
+    def mixed(self) -> bool:
+        """Whether reports are mixed by a shuffler before anyone reads them."""
+        return self.facts.model == "shuffle"
+
+    @property
+    def curated(self) -> bool:
+        """Whether a trusted curator sees the points, and nobody sends reports."""
+        return self.facts.model == "central"
 
     @property
     def minimum_batch(self) -> int:

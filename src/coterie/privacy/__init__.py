@@ -5,7 +5,7 @@ promise is kept: a privacy parameter is never understated.
 """
 
 from coterie.privacy.guarantee import MODELS, Guarantee
-from coterie.privacy.odds import BASE_ODDS, MAX_EPSILON, largest_odds, odds_allowed, spent_epsilon
+from coterie.privacy.odds import BASE_ODDS, MAX_EPSILON, largest_odds, product_allowed, spent_by_product
 from coterie.privacy.policy import Policy, Spending
 
 __all__ = [
@@ -16,6 +16,6 @@ __all__ = [
     "Policy",
     "Spending",
     "largest_odds",
-    "odds_allowed",
-    "spent_epsilon",
+    "product_allowed",
+    "spent_by_product",
 ]

@@ -44,17 +44,6 @@ def largest_odds(epsilon: float) -> int:
     return largest_shared_odds(epsilon, 1)
 
 
-def odds_allowed(odds: int, epsilon: float) -> bool:
-    """Tell whether `odds` : 2^24 keeps the promise of ε, that is odds ≤ e^ε·2^24, exactly.
-
-    Examples
-    --------
-    >>> odds_allowed(45605201, 1.0), odds_allowed(45605202, 1.0)
-    (True, False)
-    """
-    return odds <= largest_odds(epsilon)
-
-
 def largest_shared_odds(epsilon: float, parts: int) -> int:
     """Return the largest integer A with (A/2^24)^parts ≤ e^ε: the odds of one of `parts` independent answers.
 
@@ -78,37 +67,27 @@ def largest_shared_odds(epsilon: float, parts: int) -> int:
 
 
 def product_allowed(odds: Sequence[int], epsilon: float) -> bool:
-    """Tell whether independent answers with these odds are ε-private together: Π (A_j/2^24) ≤ e^ε, exactly.
+    """Return whether independent answers with these odds are ε-private together: Π (A_j/2^24) ≤ e^ε, exactly.
 
     Examples
     --------
     >>> product_allowed([17637402] * 20, 1.0), product_allowed([17637403] * 20, 1.0)
     (True, False)
     """
-    exact = _exact(epsilon)
-    product, power = math.prod(odds), 24 * len(odds)
-    precision = _FIRST_PRECISION
-    while True:
-        lower, upper = _exponential_bracket(exact, precision)
-        scaled = product << precision  # compare Π A_j·2^precision with e^ε·2^(24·parts)·2^precision
-        if scaled <= lower << power:
-            return True
-        if scaled > upper << power:
-            return False
-        precision *= 2
+    return ratio_allowed(Fraction(math.prod(odds), BASE_ODDS ** len(odds)), epsilon)
 
 
 def ratio_allowed(ratio: Fraction, epsilon: float) -> bool:
-    """Tell whether a ratio of probabilities keeps the promise of ε: ratio ≤ e^ε, exactly.
+    """Return whether a ratio of probabilities keeps the promise of ε: ratio ≤ e^ε, exactly.
 
     Examples
     --------
     >>> ratio_allowed(Fraction(45605201, 2**24), 1.0), ratio_allowed(Fraction(45605202, 2**24), 1.0)
     (True, False)
     """
+    exact = _exact(epsilon)
     if ratio <= 1:
         return True
-    exact = _exact(epsilon)
     precision = _FIRST_PRECISION
     while True:
         lower, upper = _exponential_bracket(exact, precision)
@@ -130,6 +109,7 @@ def spent_by_product(odds: Sequence[int]) -> float:
     """
     if min(odds, default=0) <= BASE_ODDS:
         raise PlanError(f"odds must exceed {BASE_ODDS} (even odds), got {min(odds, default=0)}")
+    # The float logarithm is a guess within a few units in the last place; exact checks move it into place.
     guess = math.fsum(math.log1p((a - BASE_ODDS) / BASE_ODDS) for a in odds)
     while product_allowed(odds, below := math.nextafter(guess, 0.0)):
         guess = below
@@ -138,27 +118,8 @@ def spent_by_product(odds: Sequence[int]) -> float:
     return guess
 
 
-def spent_epsilon(odds: int) -> float:
-    """Return the smallest double that is at least ln(odds / 2^24): the loss actually spent, rounded up.
-
-    Examples
-    --------
-    >>> spent_epsilon(45605201) <= 1.0
-    True
-    """
-    if odds <= BASE_ODDS:
-        raise PlanError(f"odds must exceed {BASE_ODDS} (even odds), got {odds}; take a larger epsilon")
-    # The float logarithm is a guess within a few units in the last place; exact checks move it into place.
-    guess = math.log1p((odds - BASE_ODDS) / BASE_ODDS)
-    while odds_allowed(odds, below := math.nextafter(guess, 0.0)):
-        guess = below
-    while not odds_allowed(odds, guess):
-        guess = math.nextafter(guess, math.inf)
-    return guess
-
-
 def _exact(epsilon: float) -> Fraction:
-    # One unit above 16 is let through: `spent_epsilon` probes the neighbours of its guess.
+    # One unit above 16 is let through: `spent_by_product` probes the neighbours of its guess.
     if not 0 < epsilon <= math.nextafter(MAX_EPSILON, math.inf):
         raise PlanError(f"epsilon must be in (0, {MAX_EPSILON:g}], got {epsilon!r}")
     return Fraction(epsilon)

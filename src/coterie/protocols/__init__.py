@@ -1,7 +1,7 @@
-"""The protocols a plan may name, by protocol and model: the class of their parameters, and their design.
+"""The protocols that a plan may name: one line each here, and one folder each beside this file.
 
-Adding one is a line in each table. An entry written as "module:name" is loaded when it is first asked for, so
-that whoever reads a plan of one protocol loads that one alone, and a device never loads a design.
+What the rest of the package asks of one is `Protocol`. What a protocol is written with has its names here
+(`__all__`; docs/write-a-protocol.md).
 """
 
 from __future__ import annotations
@@ -9,79 +9,82 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from importlib import import_module
 from inspect import Parameter, signature
-from typing import Any, Final, TypeVar, cast, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
 
-from coterie.errors import PlanError, bringing
+from coterie.errors import PlanError
 from coterie.plain.checks import checked_choice, checked_options
-from coterie.privacy import MODELS
-from coterie.protocols.base import Facts, Parameters
+from coterie.privacy import BASE_ODDS, MODELS, largest_odds
+from coterie.protocols.base import Facts, LocalParameters, Parameters, Part
+from coterie.protocols.protocol import Decoder, Protocol, loaded
 
-Key = TypeVar("Key")
-Entry = TypeVar("Entry")
+if TYPE_CHECKING:
+    from coterie.plan import Plan
+    from coterie.protocols.encoder import SCALE, Encoder, checked_people
+    from coterie.protocols.table import Table
 
-# Chooses a protocol's parameters from the public facts of a study, all of them checked before, and from the
-# options that the protocol has besides: its keyword arguments.
-Design = Callable[..., Parameters]
+__all__ = [
+    "BASE_ODDS",
+    "PROTOCOLS",
+    "SCALE",
+    "Decoder",
+    "Encoder",
+    "Facts",
+    "LocalParameters",
+    "Parameters",
+    "Part",
+    "Protocol",
+    "Table",
+    "checked_people",
+    "largest_odds",
+]
 
 
-class Registry(MutableMapping[Key, Entry]):
-    """A table whose entries may be written "module:name", to be loaded on first use.
+class Registry(MutableMapping[str, Protocol]):
+    """Protocols by name, in the order in which they are offered; each is loaded when first asked for."""
 
-    Examples
-    --------
-    >>> roots = Registry({"of 2": "math:sqrt"})
-    >>> roots["of 2"](2.0) < 1.5
-    True
-    """
+    def __init__(self, entries: Mapping[str, str | Protocol]) -> None:
+        self._entries: dict[str, str | Protocol] = dict(entries)
 
-    def __init__(self, entries: Mapping[Key, str | Entry]) -> None:
-        self._entries: dict[Key, str | Entry] = dict(entries)
-
-    def __getitem__(self, key: Key) -> Entry:
-        entry = self._entries[key]
+    def __getitem__(self, name: str) -> Protocol:
+        entry = self._entries[name]
         if isinstance(entry, str):
-            module, _, name = entry.partition(":")
-            with bringing("analyst"):
-                entry = self._entries[key] = cast("Entry", vars(import_module(module))[name])
+            entry = self._entries[name] = loaded(f"{__name__}.{entry}:PROTOCOL")
         return entry
 
-    def __setitem__(self, key: Key, entry: str | Entry) -> None:
-        self._entries[key] = entry
+    def __setitem__(self, name: str, entry: str | Protocol) -> None:
+        self._entries[name] = entry
 
-    def __delitem__(self, key: Key) -> None:
-        del self._entries[key]
+    def __delitem__(self, name: str) -> None:
+        del self._entries[name]
 
-    def __iter__(self) -> Iterator[Key]:
+    def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
 
     def __len__(self) -> int:
         return len(self._entries)
 
 
-PARAMETERS: Final[Registry[tuple[str, str], type[Parameters]]] = Registry(
+PROTOCOLS: Final = Registry(
     {
-        ("codeword", "local"): "coterie.protocols.codeword.parameters:CodewordParameters",
-        ("codeword", "shuffle"): "coterie.protocols.codeword.amplified:AmplifiedParameters",
-        ("net-tree", "local"): "coterie.protocols.paper.net_tree.parameters:LocalTreeParameters",
-        ("vector-sums", "shuffle"): "coterie.protocols.vector_sums.parameters:VectorSumParameters",
-        ("vector-sums", "central"): "coterie.protocols.vector_sums.parameters:VectorSumParameters",
-        ("lsh-tree", "local"): "coterie.protocols.paper.lsh_tree.parameters:LshTreeParameters",
-        ("net-tree-sums", "shuffle"): "coterie.protocols.paper.net_tree_sums.parameters:NetTreeSumParameters",
-        ("net-tree-sums", "central"): "coterie.protocols.paper.net_tree_sums.parameters:NetTreeSumParameters",
+        "codeword": "codeword",
+        "net-tree": "paper.net_tree",
+        "vector-sums": "vector_sums",
+        "lsh-tree": "paper.lsh_tree",
+        "net-tree-sums": "paper.net_tree_sums",
     }
 )
-DESIGNS: Final[Registry[tuple[str, str], Design]] = Registry(
-    {
-        ("codeword", "local"): "coterie.protocols.codeword.design:design",
-        ("codeword", "shuffle"): "coterie.protocols.codeword.amplified_design:design",
-        ("net-tree", "local"): "coterie.protocols.paper.net_tree.design:design",
-        ("vector-sums", "shuffle"): "coterie.protocols.vector_sums.design:design",
-        ("vector-sums", "central"): "coterie.protocols.vector_sums.design:design",
-        ("lsh-tree", "local"): "coterie.protocols.paper.lsh_tree.design:design",
-        ("net-tree-sums", "shuffle"): "coterie.protocols.paper.net_tree_sums.design:design",
-        ("net-tree-sums", "central"): "coterie.protocols.paper.net_tree_sums.design:design",
-    }
-)
+
+
+def protocol_of(plan: Plan) -> Protocol:
+    """Return the protocol of a plan."""
+    return PROTOCOLS[plan.protocol]
+
+
+def encoder_of(plan: Plan) -> Encoder:
+    """Return what turns points into reports under a plan."""
+    chosen = protocol_of(plan)
+    made: Encoder = chosen.load(chosen.encoder)(plan)
+    return made
 
 
 def protocols(model: str | None = None) -> tuple[str, ...]:
@@ -92,17 +95,19 @@ def protocols(model: str | None = None) -> tuple[str, ...]:
     >>> protocols("local")
     ('codeword', 'net-tree', 'lsh-tree')
     """
-    return tuple(dict.fromkeys(name for name, runs_in in PARAMETERS if model in (None, runs_in)))
+    return tuple(name for name in PROTOCOLS if model is None or model in PROTOCOLS[name].models)
 
 
 def parameters_class(protocol: object, model: object) -> type[Parameters]:
     """Return the class of a protocol's parameters in a model, or raise PlanError."""
-    protocol = checked_choice("protocol", protocol, protocols())
+    name = checked_choice("protocol", protocol, protocols())
     model = checked_choice("model", model, MODELS)
-    if (protocol, model) not in PARAMETERS:
-        allowed = " or ".join(sorted(runs_in for name, runs_in in PARAMETERS if name == protocol))
-        raise PlanError(f"protocol {protocol} does not run in the {model} model; it needs model {allowed}")
-    return PARAMETERS[protocol, model]
+    chosen = PROTOCOLS[name]
+    if model not in chosen.models:
+        allowed = " or ".join(sorted(chosen.models))
+        raise PlanError(f"protocol {name} does not run in the {model} model; it needs model {allowed}")
+    found: type[Parameters] = chosen.load(chosen.models[model])
+    return found
 
 
 def design_options(protocol: str, model: str) -> tuple[str, ...]:
@@ -116,7 +121,7 @@ def design_options(protocol: str, model: str) -> tuple[str, ...]:
     ('minimum_batch', 'local_cap')
     """
     parameters_class(protocol, model)
-    design = DESIGNS[protocol, model]
+    design = _design(protocol, model)
     names: list[str] = []
     for option in tuple(signature(design).parameters.values())[1:]:
         if option.kind is Parameter.VAR_KEYWORD:
@@ -133,10 +138,26 @@ def design_parameters(protocol: str, facts: Facts, options: Mapping[str, Any]) -
         checked_options(f"protocol {protocol} in the {facts.model} model", known, options)
     except PlanError as error:
         wanted = min(set(options) - set(known))
-        elsewhere = [f"{name} ({model})" for name, model in DESIGNS if wanted in design_options(name, model)]
+        every = [(name, model) for name in PROTOCOLS for model in PROTOCOLS[name].models]
+        elsewhere = [f"{name} ({model})" for name, model in every if wanted in design_options(name, model)]
         if not elsewhere:
             raise
         raise PlanError(
             f"{error}. Leave it out, or choose a protocol and model that have it: {', '.join(elsewhere)}"
         ) from None
-    return DESIGNS[protocol, facts.model](facts, **options)
+    return _design(protocol, facts.model)(facts, **options)
+
+
+def _design(protocol: str, model: str) -> Callable[..., Parameters]:
+    chosen = PROTOCOLS[protocol]
+    found: Callable[..., Parameters] = chosen.load(chosen.designs[model])
+    return found
+
+
+if not TYPE_CHECKING:  # a type checker that saw this would let every misspelt name pass
+
+    def __getattr__(name: str) -> object:
+        """Load what reading a plan does not need when it is first asked for (PEP 562)."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return vars(import_module(f"{__name__}.{'table' if name == 'Table' else 'encoder'}"))[name]

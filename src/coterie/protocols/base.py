@@ -8,16 +8,20 @@ they do not keep.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from coterie.errors import PlanError
 from coterie.plain.checks import checked_fields
-from coterie.privacy import Guarantee
+from coterie.privacy import BASE_ODDS, Guarantee, product_allowed, spent_by_product
 from coterie.privacy.guarantee import CONDITIONS, ISSUED_IDS
 
 if TYPE_CHECKING:
+    from coterie.plan import Plan
     from coterie.protocols.paper.approximation import Approximation
 
 ID_BYTES: Final = 12  # a report opens with its id
@@ -38,6 +42,44 @@ class Facts:
     ids: str = "random"
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One independent answer of a report: which bits of it, and its law.
+
+    It is one of N values; m of them (the cap of the point) have odds A each, the others B = 2^24 each. One
+    secret draw below m·A + (N-m)·B decides it, and no value is more than A/B times as likely for one point as
+    for another. A bit is N = 2, m = 1.
+    """
+
+    values: int  # N
+    cap: int  # m
+    odds: int  # A
+    first_bit: int  # of what follows the id, most significant first
+    bits: int
+
+    @property
+    def places(self) -> list[int]:
+        """Numbers of draws of the N places, the cap first."""
+        return [self.odds] * self.cap + [BASE_ODDS] * (self.values - self.cap)
+
+    @property
+    def total(self) -> int:
+        """Bound of the draw."""
+        return self.cap * self.odds + (self.values - self.cap) * BASE_ODDS
+
+    def read(self, payload: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Return the part's value: (n, bytes after the id) -> (n,)."""
+        first, last = self.first_bit // 8, -(-(self.first_bit + self.bits) // 8)
+        bits = np.unpackbits(payload[:, first:last], axis=1)
+        bits = bits[:, self.first_bit - 8 * first :][:, : self.bits]
+        return np.asarray(bits.astype(np.int64) @ (1 << np.arange(self.bits - 1, -1, -1, dtype=np.int64)))
+
+
+def bits_of(odds: Sequence[int], first: int = 0) -> tuple[Part, ...]:
+    """Return single bits with these odds of the truth, one after the other from the first on."""
+    return tuple(Part(2, 1, each, bit, 1) for bit, each in enumerate(odds, first))
+
+
 class Parameters(ABC):
     """The parameters of one protocol in one model. Frozen dataclasses inherit from it; valid once built.
 
@@ -45,6 +87,14 @@ class Parameters(ABC):
     """
 
     __slots__ = ()
+
+    @classmethod
+    def of(cls, plan: Plan) -> Self:
+        """Return a plan's parameters if they are of this class, else raise PlanError."""
+        found: object = plan.parameters
+        if not isinstance(found, cls):
+            raise PlanError(f"this needs a plan with {cls.__name__}, got one of protocol {plan.protocol}")
+        return found
 
     # ------------------------------------------------------------ what a report is
 
@@ -62,6 +112,30 @@ class Parameters(ABC):
     def message_width(self) -> int:
         """Bytes of one row that a table takes: a report, unless reports are split up."""
         return self.report_width
+
+    @property
+    def mixed_bytes(self) -> int:
+        """Bytes of messages that one person has in a batch."""
+        return self.message_width
+
+    def parts(self) -> tuple[Part, ...]:
+        """Return the independent answers of a report, in the order of their draws; none of shares."""
+        return ()
+
+    @property
+    def sendable(self) -> bool:
+        """Whether people send reports; not so to a curator, nor where they would be too long."""
+        return True
+
+    def is_played(self, people: int) -> bool:
+        """Return whether one process can make so many reports, or has to draw what they would add up to."""
+        del people
+        return self.sendable
+
+    @property
+    def report_words(self) -> str:
+        """What a person sends, in words."""
+        return f"{self.report_width} bytes, whatever the point"
 
     # ------------------------------------------------------------ what it needs
 
@@ -133,13 +207,39 @@ class Parameters(ABC):
 
 
 class LocalParameters(Parameters):
-    """Parameters of a protocol whose reports keep the promise by themselves, by their odds."""
+    """Parameters of a protocol whose reports keep the promise by themselves, by their odds.
+
+    A report is independent answers, each with its own odds A_j against B = 2^24 (`parts`). So it is private
+    with ε = Σ_j ln(A_j/B), and the check is
+
+        Π_j A_j ≤ e^ε·Π_j B        in integers
+    """
 
     __slots__ = ()
 
     @abstractmethod
+    def parts(self) -> tuple[Part, ...]:
+        """Return the independent answers of a report, in the order of their draws."""
+
+    @property
+    def answer_bytes(self) -> int:
+        """Bytes of a report after its id: those of its answers."""
+        return -(-max(part.first_bit + part.bits for part in self.parts()) // 8)
+
+    def spent_epsilon(self) -> float:
+        """Return Σ ln(A_j/B), rounded up."""
+        return spent_by_product([part.odds for part in self.parts()])
+
     def check_odds(self, epsilon: float) -> None:
-        """Raise PlanError unless the odds keep the promise of `epsilon`, in exact arithmetic."""
+        """Raise PlanError unless all answers together keep the promise of `epsilon`, in exact arithmetic."""
+        odds = [part.odds for part in self.parts()]
+        if not product_allowed(odds, epsilon):
+            told = " and ".join(str(each) for each in dict.fromkeys(odds))
+            more = f" of {len(odds)} independent answers" if len(odds) > 1 else ""
+            raise PlanError(
+                f"odds {told}{more} spend more than epsilon {epsilon!r}: the plan would not keep its "
+                "promise; do not answer it"
+            )
 
     def check_promise(self, facts: Facts) -> None:
         """Raise PlanError unless the odds keep the promise of the plan's ε."""

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from coterie.aggregate import Aggregate
 from coterie.errors import CoterieError
 from coterie.plan import Plan
-from coterie.protocols.shares.table import VectorSumTable
-from coterie.protocols.vector_sums.oracle import people_by_row
 from coterie.service.problems import Problem
 from coterie.store import Store, Study
 from coterie.wire.report_file import DIGEST_BYTES, HEADER
@@ -48,7 +46,7 @@ def checked_people(plan: Plan, digest: str, data: bytes) -> int:
         table = Aggregate(plan)
         for piece in _pieces(rows):
             table.add(piece)
-        people, fewest = table.count, _fewest(table)
+        people, fewest = table.count, table.table.fewest
     except CoterieError as error:
         raise Problem("malformed-batch", f"{error}; nothing was taken in") from None
     if not _in_order(rows):
@@ -58,12 +56,6 @@ def checked_people(plan: Plan, digest: str, data: bytes) -> int:
             "too-few", f"a batch of this plan is of {plan.minimum_batch} people or more; nothing was taken in"
         )
     return people
-
-
-def _fewest(table: Aggregate) -> int:
-    """Return the people of the row that has the fewest; ReportError if messages are missing or doubled."""
-    held: object = table.table
-    return int(people_by_row(held).min()) if isinstance(held, VectorSumTable) else table.count
 
 
 def _in_order(rows: NDArray[np.uint8]) -> bool:
@@ -84,7 +76,7 @@ def _pieces(rows: NDArray[np.uint8]) -> Iterator[NDArray[np.uint8]]:
 
 def messages(store: Store, plan: Plan) -> Iterator[NDArray[np.uint8]]:
     """Return what the table of a plan adds up: its reports or, in the shuffle model, messages of batches."""
-    if plan.model != "shuffle":
+    if not plan.mixed:
         return store.reports(plan.id)
     return (
         piece

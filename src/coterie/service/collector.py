@@ -144,9 +144,9 @@ class Collector:
 
     def check_plan(self, plan: Plan) -> None:
         """Raise Problem unless this service takes such plans."""
-        if plan.model == "shuffle" and not self.shufflers:
+        if plan.mixed and not self.shufflers:
             raise Problem("unfit-plan", "this collector knows no shuffler: give it the public key of one")
-        if plan.model not in ("local", "shuffle"):
+        if plan.curated:
             raise Problem("unfit-plan", f"this service takes no plans of the {plan.model} model")
 
     def study(self, plan_id: str) -> Study:

@@ -221,7 +221,7 @@ async def put_batch(request: Request) -> Response:
     plan, digest = known.plan, request.path_params["digest"]
     if not is_put_by(collector.shufflers, request.headers.get("authorization"), plan.id, digest):
         raise Problem("not-a-shuffler", "sign it with the key of a shuffler that this collector knows")
-    if plan.model != "shuffle":
+    if not plan.mixed:
         raise Problem("unfit-plan", f"a plan of the {plan.model} model has no batches")
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != BATCH_TYPE:
         raise Problem("wrong-type", f"the body must be {BATCH_TYPE}")

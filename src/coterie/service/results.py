@@ -114,7 +114,7 @@ class Results:
             raise Problem("deleted", "they were deleted, as the plan says, before the study was decoded")
         closed = self.close(known)  # again: where a crash came between closing and noting when
         counts = self._store.compact(plan.id)
-        people = counts.counted if plan.model == "local" else self.tally.people(study)
+        people = self.tally.people(study) if plan.mixed else counts.counted
         if people < known.collection.minimum:
             raise Problem(
                 "too-few",

@@ -125,7 +125,7 @@ class Shuffler(Collector):
 
     def check_plan(self, plan: Plan) -> None:
         """Raise Problem unless reports of the plan are mixed, and a batch of them can be handed over."""
-        if plan.model != "shuffle":
+        if not plan.mixed:
             raise Problem("unfit-plan", f"a shuffler takes plans of the shuffle model, not of {plan.model}")
         if plan.minimum_batch * bytes_per_person(plan) > MOST_BATCH:
             raise Problem("unfit-plan", f"its smallest batch has more than {MOST_BATCH} bytes")

@@ -94,7 +94,7 @@ class Studies:
         collection = plan.collection or Collection(minimum=plan.minimum_batch)
         if plan.model != self._model:  # its window is the shuffler's; batches come when it has closed
             collection = replace(collection, opens=None, closes=None)
-        most = MOST_BATCH // bytes_per_person(plan) if plan.model == "shuffle" else 1 << 62
+        most = MOST_BATCH // bytes_per_person(plan) if plan.mixed else 1 << 62
         rejected = dict.fromkeys(REASONS, 0)
         return Known(plan, collection, report_form(plan), plan.upload_width, waiting, rejected, most)
 

@@ -21,6 +21,7 @@ from typing import Final, Literal, TypeVar, cast
 from coterie.errors import MissingExtraError, SettingError, bringing
 
 Kernels = Literal["numpy", "numba", "auto"]
+KERNELS: Final[tuple[Kernels, ...]] = ("numpy", "numba")
 VARIABLE: Final = "COTERIE_KERNELS"
 
 _COMPILING_PAYS: Final = 1000  # reports at a time below which `auto` stays with numpy

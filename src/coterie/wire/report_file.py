@@ -299,7 +299,7 @@ def writing_reports(
     1
     """
     # What is not mixed yet is for the shuffler's eyes alone.
-    unmixed = plan.model == "shuffle" and kind is ReportFile
+    unmixed = plan.mixed and kind is ReportFile
     with replacing(path, 0o600 if unmixed else 0o666, overwrite=overwrite) as file:
         writer = ReportWriter(file, plan, kind)
         yield writer

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from coterie.plan import Plan
-from coterie.protocols.shares.parameters import ShareParameters
 from coterie.wire.report_file import ReportFile
 from coterie.wire.signing import is_signed, sign
 
@@ -54,8 +53,7 @@ def bytes_per_person(plan: Plan) -> int:
     >>> bytes_per_person(Plan.design(2, 2, 2.0, 60, model="shuffle", delta=1e-4))
     13
     """
-    parameters: object = plan.parameters
-    return parameters.cost.bytes if isinstance(parameters, ShareParameters) else plan.message_width
+    return plan.parameters.mixed_bytes
 
 
 def batch_authorization(key: bytes, plan_id: str, digest: str) -> str:

@@ -11,13 +11,13 @@ from typer.testing import CliRunner
 
 from coterie import Client
 from coterie.audit import audit, canaries
+from coterie.audit.amplification import shuffled_response_delta
 from coterie.audit.bounds import CHECKS_PER_AUDIT
 from coterie.audit.canaries import CANARIES, FRESH, NAMED, UNSEEN, check_canary
 from coterie.audit.command import CommandClient
 from coterie.audit.empirical import check_client
 from coterie.audit.laws import check_laws, largest_ratio, law_of
 from coterie.audit.samples import reports_of
-from coterie.audit.sums import shuffled_response_delta
 from coterie.cli.app import app
 from coterie.errors import SettingError
 from coterie.plan import Plan
@@ -136,7 +136,7 @@ def test_a_client_that_refuses_somebody_fails():
     def careful(points):
         if np.abs(points).max() > 1e100:
             raise ValueError("too far")
-        return canaries._sender(PLANS["codeword"])(points)
+        return canaries.sender(PLANS["codeword"])(points)
 
     (form,) = check_client(PLANS["codeword"], careful, reports=5000)
     assert not form.passed
@@ -145,7 +145,7 @@ def test_a_client_that_refuses_somebody_fails():
 
 @pytest.mark.parametrize("skip", [0, 16])
 def test_reports_come_one_by_one_or_back_to_back_with_their_tokens_or_without(skip):
-    plan, rows = PLANS["token"], canaries._sender(PLANS["token"])(np.zeros((3, 3)))
+    plan, rows = PLANS["token"], canaries.sender(PLANS["token"])(np.zeros((3, 3)))
     uploads = [bytes(skip) + row.tobytes() for row in rows]
     expected = [row.tobytes() for row in rows]
     assert reports_of(uploads, plan) == reports_of(b"".join(uploads), plan) == expected
@@ -225,14 +225,14 @@ def test_a_command_that_is_no_client_is_said(command, message):
 
 
 def test_the_verdict_is_the_exit_code(study, monkeypatch):
-    monkeypatch.setattr("coterie.audit.run._exact", lambda plan, claim: [])
+    monkeypatch.setattr("coterie.audit.answers.AnswerAudit.exact", lambda self: [])
     monkeypatch.setattr("coterie.audit.run._QUICK_REPORTS", 5000)
     assert run("--quick", "--no-canaries").exit_code == 0
     broken = dataclasses.replace(
         PLANS["codeword"], parameters=dataclasses.replace(PLANS["codeword"].parameters)
     )
     object.__setattr__(broken.parameters, "cap", 200)
-    monkeypatch.setattr("coterie.audit.run._bulk", lambda plan: canaries._sender(broken))
+    monkeypatch.setattr("coterie.audit.run._bulk", lambda plan: canaries.sender(broken))
     done = run("--quick", "--no-canaries")
     assert done.exit_code == 1
     assert "FAILED in" in done.stdout

@@ -5,13 +5,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from coterie.audit.canaries import _bent, _ids, _never_where, _sender, _usual, _with_parameters
+from coterie.audit.canaries import _bent, _never_where, _usual, _with_parameters, sender, some_ids
 from coterie.audit.empirical import check_client
 from coterie.audit.power import smallest
 from coterie.audit.reading import Reading
 from coterie.coins import SystemCoins
-from coterie.encode.base import ENCODERS
 from coterie.plan import Plan
+from coterie.protocols import encoder_of
 from coterie.protocols.vector_sums.parameters import VectorSumParameters
 from coterie.randomizers.vector_sums import VectorSums
 from coterie.wire.stream import PublicStream
@@ -27,13 +27,13 @@ def with_ids(make):
 
 
 def two_bits_tell(x):
-    bits = np.unpackbits(_ids(len(x)), axis=1)
+    bits = np.unpackbits(some_ids(len(x)), axis=1)
     bits[:, 3] = bits[:, 57] ^ (x[:, 0] > 0)
     return np.packbits(bits, axis=1)
 
 
 def a_hidden_sum_tells(x):
-    bits = np.unpackbits(_ids(len(x)), axis=1)
+    bits = np.unpackbits(some_ids(len(x)), axis=1)
     some = np.random.default_rng(5).permutation(96)[:21]
     bits[:, some[0]] = bits[:, some[1:]].sum(axis=1) % 2 ^ (x[:, 0] > 0)
     return np.packbits(bits, axis=1)
@@ -45,13 +45,13 @@ def twisted(x):
 
 
 def the_flip_prefers_a_side(x):
-    one, other = _ids(len(x)), _ids(len(x))
+    one, other = some_ids(len(x)), some_ids(len(x))
     flips = PublicStream(PLAN.randomness_key()).blocks(one, 0, 1)[:, 0, 4] & 1
     return np.where((flips == (x[:, 0] > 0))[:, None], one, other)
 
 
 def stale(x):
-    rows = _sender(PLAN)(x)
+    rows = sender(PLAN)(x)
     old = np.flatnonzero(np.random.default_rng().random(len(rows)) < 0.01)
     old = old[old > 0]
     rows[old, 12] = rows[old - 1, 12]
@@ -98,7 +98,7 @@ FAULTS = {
         PLAN, lambda x, ids: (ids[:, 0] == 17) & (x[:, 0] > 0)
     ),
     "few random bits": lambda: _bent(PLAN, lambda x, ids, draws: draws >> 26 << 26),
-    "a cap one too large": lambda: _sender(_with_parameters(PLAN, cap=CAP + 1)),
+    "a cap one too large": lambda: sender(_with_parameters(PLAN, cap=CAP + 1)),
 }
 
 
@@ -125,17 +125,17 @@ def test_another_fault_that_no_canary_has_is_caught(name):
 
 @pytest.mark.nightly
 def test_a_level_of_a_tree_that_one_person_in_ten_answers_without_coins_is_caught():
-    encoder, reading = ENCODERS["net-tree"](BITS), Reading(BITS)
+    encoder, reading = encoder_of(BITS), Reading(BITS)
 
     def send(x):
-        ids = _ids(len(x))
+        ids = some_ids(len(x))
         rows = encoder.encode(x, ids, SystemCoins())
         truth = reading._truth(x, ids)[:, 0].astype(np.uint8) << 7
         bare = SystemCoins().below_many(10, len(x)) == 0
         rows[:, 12] = np.where(bare, rows[:, 12] & 0x7F | truth, rows[:, 12])
         return rows
 
-    assert all(each.passed for each in check_client(BITS, _sender(BITS), reports=300_000, replay=False))
+    assert all(each.passed for each in check_client(BITS, sender(BITS), reports=300_000, replay=False))
     assert not all(each.passed for each in check_client(BITS, send, reports=300_000, replay=False))
 
 
@@ -154,7 +154,7 @@ def shares_with(noise):
     broken, parameters = dataclasses.replace(SHARES), SHARES.parameters
     fields = {field.name: getattr(parameters, field.name) for field in dataclasses.fields(parameters)}
     object.__setattr__(broken, "parameters", Parameters(**fields))
-    return _sender(broken)
+    return sender(broken)
 
 
 NOISES = {
@@ -175,10 +175,10 @@ def test_noise_that_is_not_the_plans_is_caught(name):
 @pytest.mark.nightly
 def test_the_smallest_excess_that_is_stated_is_caught():
     reports = 60_000
-    checks = {each.name: each for each in check_client(PLAN, _sender(PLAN), reports=reports, replay=False)}
+    checks = {each.name: each for each in check_client(PLAN, sender(PLAN), reports=reports, replay=False)}
     assert all(each.passed for each in checks.values()), checks
     excess = 1.15 * checks["power"].figures["epsilon_excess"]
-    broken = _sender(_with_parameters(PLAN, odds=int(ODDS * np.exp(excess))))
+    broken = sender(_with_parameters(PLAN, odds=int(ODDS * np.exp(excess))))
     found = {each.name: each for each in check_client(PLAN, broken, reports=reports, replay=False)}
     assert not found["law of places"].passed
     assert "would have shown" in checks["power"].found

@@ -8,9 +8,9 @@ import pytest
 from coterie.audit.laws import ScriptedCoins
 from coterie.audit.probes import Probes
 from coterie.audit.reading import Reading
-from coterie.encode.base import ENCODERS
 from coterie.features import Category, Cycle, Embedding, Flag, Number, Ordinal
 from coterie.plan import Plan
+from coterie.protocols import encoder_of
 
 PLANS = {
     "codeword": Plan.design(3, 2, 2.0, 1000, center=[1.0, 0.0, -2.0], radius=2.0),
@@ -43,7 +43,7 @@ def test_places_are_those_that_were_drawn(name):
     drawn = np.stack([generator.integers(0, part.values, 300) for part in reading.parts], axis=1)
     starts = [np.concatenate([[0], np.cumsum(part.places)]) for part in reading.parts]
     draws = np.stack([starts[j][drawn[:, j]] for j in range(len(starts))], axis=1)
-    rows = ENCODERS[plan.protocol](plan).encode(points, ids, ScriptedCoins(draws, reading.parts))
+    rows = encoder_of(plan).encode(points, ids, ScriptedCoins(draws, reading.parts))
     assert reading.leftover(rows) == 0
     places, expected = reading.places(points, ids, reading.values(rows))
     assert (places == drawn).all()

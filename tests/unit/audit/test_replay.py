@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from coterie.audit import tape
-from coterie.audit.canaries import FRESH, NAMED, _bent, _sender, _usual
+from coterie.audit.canaries import FRESH, NAMED, _bent, _usual, sender
 from coterie.audit.command import CommandClient
 from coterie.audit.reading import Reading
 from coterie.audit.replay import _ask_command, check_replay, replaying
@@ -42,7 +42,7 @@ def test_a_tape_keeps_what_it_is_told_to():
 
 
 def test_an_honest_client_passes():
-    found = replayed(_sender(PLAN))
+    found = replayed(sender(PLAN))
     assert found.passed, found.found
 
 
@@ -53,7 +53,7 @@ def test_an_honest_client_passes():
         (FRESH["a generator seeded by the clock"], "0 bytes of coins"),
         (lambda: _bent(PLAN, lambda x, ids, draws: draws * 0), "192 of 192 answers stay"),
         (lambda: _bent(PLAN, lambda x, ids, draws: ids[:, 0].astype(np.int64) << 24), "answers stay"),
-        (lambda: lambda x: _sender(PLAN)(np.repeat(x, 2, axis=0))[: len(x)], None),
+        (lambda: lambda x: sender(PLAN)(np.repeat(x, 2, axis=0))[: len(x)], None),
     ],
 )
 def test_coins_that_come_from_elsewhere_show(client, words):

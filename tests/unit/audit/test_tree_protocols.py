@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from coterie.audit.canaries import _sender
+from coterie.audit.canaries import sender
 from coterie.audit.empirical import check_client
 from coterie.audit.laws import check_laws
 from coterie.audit.run import audit
@@ -41,7 +41,7 @@ def test_larger_odds_or_a_wider_cap_break_the_law_of_codewords():
 @pytest.mark.parametrize("share", [0.01, 0.9])
 def test_less_noise_in_the_shares_is_seen(share):
     quiet = broken(SENT, noise_parts=int(SENT.parameters.noise_parts * share))
-    assert not all(check.passed for check in check_client(SENT, _sender(quiet), reports=60_000))
+    assert not all(check.passed for check in check_client(SENT, sender(quiet), reports=60_000))
 
 
 def test_reports_that_are_too_long_to_send_are_said_not_to_have_been_looked_at():

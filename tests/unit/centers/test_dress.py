@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from coterie import Plan, decode
-from coterie.centers.decode import DECODERS
 from coterie.centers.dress import dress
 from coterie.centers.solution import Interval, Solution
 from coterie.coins import SimulationCoins
 from coterie.engines import drawn_table, play
 from coterie.errors import DecodeError
+from coterie.protocols import PROTOCOLS
 
 CENTER, RADIUS = np.array([7.0, -2.0, 1.0]), 3.0
 PEOPLE = 400
@@ -31,7 +31,7 @@ def table_of(protocol, epsilon=0.3, people=PEOPLE, planned=PEOPLE, **more):
 
 
 def test_every_protocol_is_held_to_it():
-    assert set(DESIGNS) == set(DECODERS)
+    assert set(DESIGNS) == set(PROTOCOLS)
 
 
 @pytest.mark.parametrize("protocol", DESIGNS)

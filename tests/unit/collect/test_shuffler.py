@@ -18,7 +18,6 @@ from coterie.encode import Client
 from coterie.engines import Inline
 from coterie.errors import FileError, PlanError, ReportError
 from coterie.plan import Plan
-from coterie.protocols.vector_sums.oracle import people_by_row
 from coterie.wire.report_file import writing_reports
 from coterie.wire.shuffled_file import ShuffledFile
 
@@ -90,7 +89,7 @@ def test_shares_add_up_after_mixing():
     for chunk in ShuffledFile.open("out", SHARES).chunks(100):
         aggregate.add(chunk)
     assert aggregate.count == PEOPLE
-    assert (people_by_row(aggregate.table) == PEOPLE).all()
+    assert (aggregate.table.people_by_row() == PEOPLE).all()
 
 
 def test_columns_are_mixed_by_row_and_need_their_group(folder):

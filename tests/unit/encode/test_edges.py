@@ -2,41 +2,40 @@
 
 import importlib.util
 import math
+import sys
 
 import numpy as np
 import pytest
 
 import coterie.protocols.codeword.encode_numpy as kernels_numpy
 from coterie.coins import SimulationCoins
-from coterie.encode.base import ENCODERS
 from coterie.errors import PlanError
 from coterie.geometry.ball import quantize
-from coterie.plan import Plan
-from coterie.protocols.codeword.encode import CodewordEncoder
-from coterie.protocols.paper.lsh_tree.encode import LshTreeEncoder
-from coterie.protocols.paper.lsh_tree.report import LshTreeStream
-from coterie.protocols.paper.net_tree.encode import NetTreeEncoder
-from coterie.protocols.paper.net_tree.report import NetTreeStream
-from coterie.protocols.paper.net_tree_sums.encode import NetTreeSumEncoder
+from coterie.protocols import encoder_of
 from coterie.protocols.shares import encode as shares
-from coterie.protocols.vector_sums.encode import VectorSumEncoder
+from coterie.protocols.shares import parameters
+from tests.plans import plans_of
 
 HAS_NUMBA = importlib.util.find_spec("numba") is not None
 MIXED = {"model": "shuffle", "delta": 1e-6}
-PLANS = {
-    "codeword": Plan.design(3, 2, 1.0, 1000),
-    "net-tree": Plan.design(3, 2, 2.0, 10**5, protocol="net-tree", levels=3),
-    "net-tree codeword": Plan.design(3, 2, 2.0, 10**5, protocol="net-tree", randomizer="codeword"),
-    "lsh-tree": Plan.design(3, 2, 2.0, 10**5, protocol="lsh-tree"),
-    "lsh-tree privunit": Plan.design(
-        3, 2, 2.0, 10**5, protocol="lsh-tree", randomizer="privunit", count="joint"
-    ),
-    "vector-sums": Plan.design(3, 2, 1.0, 100, protocol="vector-sums", cells=4, **MIXED),
-    "vector-sums by column": Plan.design(
-        3, 2, 1.0, 1000, protocol="vector-sums", cells=4, layout="column", **MIXED
-    ),
-    "net-tree-sums": Plan.design(3, 2, 1.0, 100, protocol="net-tree-sums", levels=2, buckets=20, **MIXED),
-}
+PLANS = plans_of(
+    {
+        "codeword": (3, 2, 1.0, 1000, {}),
+        "net-tree": (3, 2, 2.0, 10**5, {"protocol": "net-tree", "levels": 3}),
+        "net-tree codeword": (3, 2, 2.0, 10**5, {"protocol": "net-tree", "randomizer": "codeword"}),
+        "lsh-tree": (3, 2, 2.0, 10**5, {"protocol": "lsh-tree"}),
+        "lsh-tree privunit": (
+            3, 2, 2.0, 10**5, {"protocol": "lsh-tree", "randomizer": "privunit", "count": "joint"}
+        ),
+        "vector-sums": (3, 2, 1.0, 100, {"protocol": "vector-sums", "cells": 4, **MIXED}),
+        "vector-sums by column": (
+            3, 2, 1.0, 1000, {"protocol": "vector-sums", "cells": 4, "layout": "column", **MIXED}
+        ),
+        "net-tree-sums": (
+            3, 2, 1.0, 100, {"protocol": "net-tree-sums", "levels": 2, "buckets": 20, **MIXED}
+        ),
+    }
+)  # fmt: skip
 PEOPLE = 30
 
 
@@ -49,7 +48,7 @@ def people():
 @pytest.mark.parametrize("name", PLANS)
 def test_the_cut_of_the_work_changes_no_byte_and_every_clipped_point_counts(name, monkeypatch):
     points, ids = people()
-    encoder = ENCODERS[PLANS[name].protocol](PLANS[name])
+    encoder = encoder_of(PLANS[name])
     whole, clipped = encoder.encode_counting(points, ids, SimulationCoins(1))
     assert clipped == (np.linalg.norm(points, axis=1) > 1).sum() > 3
     assert (encoder.encode(points, ids, SimulationCoins(1)) == whole).all()
@@ -60,74 +59,63 @@ def test_the_cut_of_the_work_changes_no_byte_and_every_clipped_point_counts(name
         assert cut.shape == whole.shape == (PEOPLE, PLANS[name].report_width)
         assert (cut[:, :12] == ids).all()
     else:
-        for module, constant in (
-            ("codeword.encode", "_SIGNS_AT_A_TIME"),
-            ("codeword.encode_numpy", "_SIGNS_AT_A_TIME"),
-            ("paper.net_tree.encode", "_NORMALS_AT_A_TIME"),
-            ("paper.lsh_tree.encode", "_NORMALS_AT_A_TIME"),
-        ):
-            monkeypatch.setattr(f"coterie.protocols.{module}.{constant}", 1)
-        monkeypatch.setattr("coterie.protocols.paper.lsh_tree.encode._CODEWORDS_AT_A_TIME", 7)
+        modules = {sys.modules[kind.__module__] for kind in type(encoder).__mro__} | {kernels_numpy}
+        steps = {"_SIGNS_AT_A_TIME": 1, "_NORMALS_AT_A_TIME": 1, "_CODEWORDS_AT_A_TIME": 7}
+        found = [(module, name) for module in modules for name in steps if hasattr(module, name)]
+        assert len(found) > 1
+        for module, constant in found:
+            monkeypatch.setattr(module, constant, steps[constant])
         cut, again = encoder.encode_counting(points, ids, SimulationCoins(1))
         assert (cut == whole).all()
     assert again == clipped
 
 
-@pytest.mark.parametrize("name", ["net-tree", "lsh-tree"])
+@pytest.mark.parametrize("name", [name for name in ("net-tree", "lsh-tree") if name in PLANS])
 def test_a_vector_across_its_direction_counts_as_towards_it(name, monkeypatch):
     """The sign of 0 is +1, as the wire format has it: one step less would already be the other side."""
     points, ids = people()
     plan = PLANS[name]
-    encoder = ENCODERS[plan.protocol](plan)
-    levels = 3
+    encoder = encoder_of(plan)
+    stream, levels = type(encoder._stream), 3
     sent = {}
     for height in (0, 1, -1):
         # Its product with a lifted point has the sign of the height: the filler of points inside is positive.
         one = np.array([0, 0, 0, height], dtype=np.int16)
-        monkeypatch.setattr(
-            NetTreeStream, "all_directions", lambda _, ids, one=one: np.tile(one, (len(ids), levels, 1))
-        )
-        monkeypatch.setattr(
-            LshTreeStream, "directions", lambda _, ids, answer, one=one: np.tile(one, (len(ids), 1))
-        )
+        if hasattr(stream, "all_directions"):
+            all_ = lambda _, ids, one=one: np.tile(one, (len(ids), levels, 1))  # noqa: E731
+            monkeypatch.setattr(stream, "all_directions", all_)
+        else:
+            one_ = lambda _, ids, answer, one=one: np.tile(one, (len(ids), 1))  # noqa: E731
+            monkeypatch.setattr(stream, "directions", one_)
         sent[height] = encoder.encode(0.1 * points, ids, SimulationCoins(2))
     assert (sent[0] == sent[1]).all()
     assert (sent[0] != sent[-1]).any()
 
 
-@pytest.mark.parametrize("protocol", ["vector-sums", "net-tree-sums"])
+@pytest.mark.parametrize("protocol", [name for name in PLANS if name.endswith("sums")])
 def test_the_widest_report_is_sent_and_one_byte_more_is_not(protocol, monkeypatch):
     points, ids = people()
     plan = PLANS[protocol]
-    assert shares.MOST_BYTES == 65535
-    monkeypatch.setattr(shares, "MOST_BYTES", plan.report_width)
-    assert ENCODERS[protocol](plan).encode(points, ids, SimulationCoins(0)).shape[1] == plan.report_width
-    monkeypatch.setattr(shares, "MOST_BYTES", plan.report_width - 1)
+    assert parameters.MOST_BYTES == 65535
+    monkeypatch.setattr(parameters, "MOST_BYTES", plan.report_width)
+    assert encoder_of(plan).encode(points, ids, SimulationCoins(0)).shape[1] == plan.report_width
+    monkeypatch.setattr(parameters, "MOST_BYTES", plan.report_width - 1)
     with pytest.raises(PlanError, match="a person sends"):
-        ENCODERS[protocol](plan).encode(points, ids, SimulationCoins(0))
+        encoder_of(plan).encode(points, ids, SimulationCoins(0))
 
 
-@pytest.mark.parametrize(
-    ("encoder", "protocol"),
-    [
-        (CodewordEncoder, "codeword"),
-        (NetTreeEncoder, "net-tree"),
-        (LshTreeEncoder, "lsh-tree"),
-        (VectorSumEncoder, "vector-sums"),
-        (NetTreeSumEncoder, "net-tree-sums"),
-    ],
-)
-def test_plans_of_other_protocols_are_refused(encoder, protocol):
-    other = PLANS["lsh-tree" if protocol == "codeword" else "codeword"]
-    with pytest.raises(PlanError, match=f"protocol {protocol}"):
-        encoder(other)
+@pytest.mark.parametrize("name", PLANS)
+def test_plans_of_other_protocols_are_refused(name):
+    other = PLANS["net-tree" if PLANS[name].protocol == "codeword" else "codeword"]
+    with pytest.raises(PlanError, match=rf"needs a plan with \w+, got one of protocol {other.protocol}"):
+        type(encoder_of(PLANS[name]))(other)
 
 
-@pytest.mark.parametrize("name", ["vector-sums", "vector-sums by column", "net-tree-sums"])
+@pytest.mark.parametrize("name", [name for name in PLANS if "sums" in name])
 def test_shares_of_a_report_add_up_to_the_vectors_and_the_noise(name, monkeypatch):
     points, ids = people()
     plan = PLANS[name]
-    encoder = ENCODERS[plan.protocol](plan)
+    encoder = encoder_of(plan)
     rows, vectors, _ = encoder.contributions(points, ids)
     quantized, _ = quantize(points, None, 1.0)
     assert vectors.shape == (PEOPLE, plan.parameters.coordinates)

@@ -1,14 +1,17 @@
 """Clients of plans with features encode records: never an error that tells, and the same point each way."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas
 import pytest
 
 from coterie.encode import Client
-from coterie.encode.base import ENCODERS
 from coterie.errors import PointError
 from coterie.features import Category, Cycle, Flag, Number, Schema
 from coterie.plan import Plan
+from coterie.protocols import PROTOCOLS
+from coterie.protocols.codeword.encode import CodewordEncoder
 
 SCHEMA = Schema(
     [
@@ -31,14 +34,14 @@ RECORDS = [
 def seen(monkeypatch):
     """What the encoder was given."""
     points = []
-    encoder = ENCODERS[PLAN.protocol]
 
-    class Watched(encoder):
+    class Watched(CodewordEncoder):
         def encode_counting(self, given, ids, coins):
             points.append(np.array(given))
             return super().encode_counting(given, ids, coins)
 
-    monkeypatch.setitem(ENCODERS, PLAN.protocol, Watched)
+    watched = replace(PROTOCOLS[PLAN.protocol], encoder=Watched)
+    monkeypatch.setitem(PROTOCOLS, PLAN.protocol, watched)
     return points
 
 

@@ -35,7 +35,7 @@ def played(plan, files, bits, per_slot):
         for batch in spark_tasks.counted(iter(here.to_batches(max_chunksize=3)), text):
             facts.add(spark_tasks.Facts.from_json(batch.column(1)[0].as_py()))
             body = batch.column(2)[0].as_py()
-            if spark_tasks.keeps_reports(plan):
+            if Aggregate(plan).table.keeps_reports:
                 total.add(body)
             else:
                 total.merge(Aggregate.from_bytes(body, plan))

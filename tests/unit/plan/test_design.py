@@ -8,7 +8,7 @@ from coterie.geometry.spread import spread_points
 from coterie.plan import Plan
 from coterie.plan.views import CrossPolytope, Halfspaces, Net
 from coterie.privacy import largest_odds
-from coterie.protocols import DESIGNS, design_options
+from coterie.protocols import PROTOCOLS, design_options
 from coterie.protocols.codeword.design import (
     CELLS,
     HALFSPACE_SHARE,
@@ -120,7 +120,9 @@ def test_a_shape_must_be_known():
 WRONG = ("word", float("nan"), float("inf"), None, -1, 0, 10**30, 0.5)
 
 
-@pytest.mark.parametrize(("protocol", "model"), list(DESIGNS))
+@pytest.mark.parametrize(
+    ("protocol", "model"), [(name, model) for name in PROTOCOLS for model in PROTOCOLS[name].models]
+)
 def test_a_wrong_option_of_a_design_is_an_error_of_the_plan(protocol, model):
     delta = 0.0 if model == "local" else 1e-6
     for name in design_options(protocol, model):

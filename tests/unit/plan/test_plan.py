@@ -100,7 +100,7 @@ def test_save_and_load(plan, tmp_path):
 def test_load_names_the_file(plan, tmp_path):
     path = tmp_path / "plan.json"
     path.write_text(edited(plan, epsilon=0.5))
-    with pytest.raises(PlanError, match=r"plan\.json: odds \d+ exceed"):
+    with pytest.raises(PlanError, match=r"plan\.json: odds \d+ spend more than epsilon 0\.5"):
         Plan.load(path)
     path.write_bytes(b" " * (MAX_BYTES + 1))
     with pytest.raises(FileError, match=r"plan\.json, byte 4194304: expected the end of a plan"):

@@ -1,1 +1,20 @@
-"""The default protocol: one byte that names a codeword, 13 bytes a person (docs/theory/codeword.md)."""
+"""The default protocol: a report names one of 256 public codewords (docs/theory/codeword.md)."""
+
+from coterie.protocols.protocol import Decoder, Protocol
+
+_CENTERS = "coterie.centers.codeword"
+PROTOCOL = Protocol(
+    package=__name__,
+    models={"local": ".parameters:CodewordParameters", "shuffle": ".amplified:AmplifiedParameters"},
+    designs={"local": ".design:design", "shuffle": ".amplified_design:design"},
+    encoder=".encode:CodewordEncoder",
+    table=".table:CodewordTable",
+    decoders={
+        "population": Decoder(
+            f"{_CENTERS}:decode_population", f"{_CENTERS}:not_explained", chooses=True, several=True
+        ),
+        "cells": Decoder(f"{_CENTERS}:decode_cells", f"{_CENTERS}:without_cells", chooses=True),
+    },
+    channel=".design:channel",
+    simulate=".law:drawn_codeword_table",
+)

@@ -28,6 +28,7 @@ from coterie.geometry.halfspaces import turn_size
 from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.geometry.spread import spread_points
 from coterie.plain.checks import checked_choice
+from coterie.plan.forecast import Channel
 from coterie.plan.views import CrossPolytope, Halfspaces, Net, View
 from coterie.privacy.odds import BASE_ODDS, largest_odds
 from coterie.protocols.base import Facts
@@ -168,3 +169,15 @@ def _corners(cells: int, weight: int = 1) -> CrossPolytope:
 def power_of_two_at_least(number: int) -> int:
     """Return the smallest power of two that is no smaller."""
     return 1 << (number - 1).bit_length()
+
+
+def channel(parameters: CodewordParameters, facts: Facts, people: int) -> Channel:
+    """Return the noise of a table of so many people, as the forecast needs it: by the halfspaces, if any."""
+    lifted = facts.dimension + EXTRA_COORDINATES
+    law, views = parameters.randomizer, parameters.views
+    gain, second = law.gain(parameters.embedding), law.second_gain(parameters.embedding)
+    halfspaces = [view for view in views if isinstance(view, Halfspaces)]
+    share = sum(view.weight for view in halfspaces or views) / sum(view.weight for view in views)
+    variance = people * (1 + second / lifted) / (gain**2 * share)
+    rows = sum(view.rows for view in halfspaces)
+    return Channel.of(variance, parameters.count_weight, facts, people, rows)

@@ -10,6 +10,7 @@ thread before the work is spread, so that seeded simulations do not depend on th
 
 from __future__ import annotations
 
+import contextlib
 from abc import abstractmethod
 from collections.abc import Iterable
 from types import ModuleType
@@ -19,16 +20,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import Coins
-from coterie.encode.base import Encoder
-from coterie.encode.people import checked_people
-from coterie.errors import PlanError
-from coterie.geometry.ball import as_points, quantize
+from coterie.errors import MissingExtraError
+from coterie.geometry.ball import as_points
 from coterie.geometry.rotation import Rotation
 from coterie.plan.plan import Plan
 from coterie.protocols.codeword.parameters import CodewordParameters
 from coterie.protocols.codeword.signs import ViewSigns
+from coterie.protocols.encoder import Encoder, checked_people
 from coterie.randomizers.codeword import CodewordRandomizer
-from coterie.wire.kernels import Kernels, kernels_of
+from coterie.wire.kernels import KERNELS, Kernels, kernels_of
 from coterie.wire.layout import ID_BYTES
 from coterie.wire.stream import BLOCK_BITS, BlockReader, PublicStream
 from coterie.wire.workers import default_workers, in_shares
@@ -109,14 +109,19 @@ class IndexEncoder(Encoder):
         clipped = sum(in_shares(encode_share, range(0, people, step), self._workers))
         return self._reports(ids, indices), clipped
 
-    def signed_vectors(self, points: ArrayLike, ids: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Return the integers that the codewords are scored against, as doubles: (n, d), (n, 12) -> (n, P).
+    def scored(
+        self, points: ArrayLike, ids: NDArray[np.uint8], answer: int = 0
+    ) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
+        """Return the codewords, eight bits a byte, and the integers that they are scored against, as doubles.
 
-        A public function of point and id, before any coin: **not private**. For audits.
+        (n, d), (n, 12) -> (n, N, P/8), (n, P). A public function of point and id, before any coin: **not
+        private**. For audits.
         """
+        del answer  # there is one
         heavy = kernels_of("coterie.protocols.codeword.encode", self._kernels, len(ids))
         vectors, _ = self._signed_vectors(as_points(points, self._plan.dimension), ids, heavy)
-        return vectors.astype(np.float64, copy=False)
+        packed = self._blocks(len(ids))(ids).reshape(len(ids), self._randomizer.codewords, -1)
+        return packed, vectors.astype(np.float64, copy=False)
 
     def _reports(self, ids: NDArray[np.uint8], indices: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Join id and big-endian index: (n, 12), (n,) -> (n, width)."""
@@ -151,15 +156,22 @@ class CodewordEncoder(IndexEncoder):
     """
 
     def __init__(self, plan: Plan, *, kernels: Kernels | None = None, workers: int | None = None) -> None:
-        parameters = plan.parameters
-        if not isinstance(parameters, CodewordParameters):
-            raise PlanError(f"this encoder needs a plan of protocol codeword, got {plan.protocol}")
+        parameters = CodewordParameters.of(plan)
         super().__init__(plan, parameters.randomizer, parameters.embedding, kernels=kernels, workers=workers)
         self._parameters = parameters
         self._signs = ViewSigns(plan, parameters)
         self._stream = PublicStream(plan.randomness_key())
         self._rotation = Rotation.from_key(plan.randomness_key("embedding"), parameters.embedding)
         self._embedders: dict[ModuleType, Any] = {}  # by kernels, each made when first asked for
+
+    def by_kernels(self) -> dict[str, Encoder]:
+        """Return encoders of the same plan by the kernels that they run, as far as those are installed."""
+        found: dict[str, Encoder] = {}
+        for kernels in KERNELS:
+            with contextlib.suppress(MissingExtraError):
+                kernels_of("coterie.protocols.codeword.encode", kernels, 1)
+                found[kernels] = CodewordEncoder(self._plan, kernels=kernels)
+        return found
 
     def _signed_vectors(
         self, points: NDArray[np.float64], ids: NDArray[np.uint8], heavy: ModuleType
@@ -168,7 +180,7 @@ class CodewordEncoder(IndexEncoder):
         if embed is None:
             embed = heavy.Embedder(self._rotation, self._plan.dimension, self._parameters.count_weight)
             self._embedders[heavy] = embed
-        quantized, clipped = quantize(points, self._plan.center, self._plan.radius)
+        quantized, clipped = self.quantize(points)
         views, masks, flips = self._stream.places(ids, self._signs.rows)
         return embed(quantized, self._signs.odd(quantized, views, masks) ^ flips), clipped
 

@@ -18,8 +18,8 @@ from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.plain.checks import checked_integer, checked_power_of_two
 from coterie.plan.views import View, check_dimension, checked_views
-from coterie.privacy.odds import BASE_ODDS, largest_odds, spent_epsilon
-from coterie.protocols.base import LocalParameters
+from coterie.privacy.odds import BASE_ODDS
+from coterie.protocols.base import LocalParameters, Part
 from coterie.randomizers.codeword import TOTAL_LIMIT, CodewordRandomizer
 
 MAX_CODEWORDS: Final = 1 << 12
@@ -83,27 +83,9 @@ class CodewordParameters(LocalParameters):
         """Rows of the table: those of all views."""
         return sum(view.rows for view in self.views)
 
-    @property
-    def index_bytes(self) -> int:
-        """Bytes of the index in a report."""
-        return 1 if self.codewords <= 256 else 2
-
-    @property
-    def answer_bytes(self) -> int:
-        """Bytes of a report after its id: the index."""
-        return self.index_bytes
-
-    def spent_epsilon(self) -> float:
-        """Return ln(A/B), rounded up."""
-        return spent_epsilon(self.odds)
-
-    def check_odds(self, epsilon: float) -> None:
-        """Raise PlanError unless A ≤ e^ε·2^24, in exact arithmetic."""
-        if self.odds > (allowed := largest_odds(epsilon)):
-            raise PlanError(
-                f"odds {self.odds} exceed {allowed}, the most that epsilon {epsilon!r} allows: "
-                "the plan would not keep its promise; do not answer it"
-            )
+    def parts(self) -> tuple[Part, ...]:
+        """Return the one answer of a report: the index."""
+        return (Part(self.codewords, self.cap, self.odds, 0, 8 if self.codewords <= 256 else 16),)
 
     def check_fit(self, dimension: int) -> None:
         """Raise PlanError unless the codewords are long enough and the views fit the dimension."""

@@ -10,17 +10,17 @@ same bits. Tables are post-processing of private reports: nothing in them needs 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.aggregate.arrays import MAX_COUNT, FixedShapes, check_same_plan, fill
-from coterie.errors import AggregateError, PlanError
+from coterie.errors import AggregateError
 from coterie.plan.plan import Plan
 from coterie.protocols.codeword.parameters import CodewordParameters
+from coterie.protocols.table import MAX_COUNT, Table
 from coterie.wire.kernels import Kernels, kernels_of
 from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream
@@ -34,7 +34,7 @@ _SHARE: Final = 1 << 15  # reports below which a further thread is not worth its
 
 
 @dataclass(slots=True, eq=False)
-class CodewordTable(FixedShapes):
+class CodewordTable(Table):
     """Sums of codewords by row, counts by row and the second moment.
 
     Examples
@@ -51,10 +51,12 @@ class CodewordTable(FixedShapes):
     counts: NDArray[np.int64]  # (rows,)
     second: NDArray[np.int64] | None  # (P, P); None where P > 1024
 
+    limit: ClassVar[int] = MAX_COUNT
+
     @classmethod
     def zero(cls, plan: Plan) -> Self:
         """Return the table of no reports."""
-        parameters = _parameters_of(plan)
+        parameters = CodewordParameters.of(plan)
         size = parameters.embedding
         second = np.zeros((size, size), dtype=np.int64) if size <= SECOND_MOMENT_LIMIT else None
         return cls(
@@ -67,7 +69,7 @@ class CodewordTable(FixedShapes):
     @property
     def parameters(self) -> CodewordParameters:
         """The parameters of the table's plan."""
-        return _parameters_of(self.plan)
+        return CodewordParameters.of(self.plan)
 
     @property
     def count(self) -> int:
@@ -109,38 +111,15 @@ class CodewordTable(FixedShapes):
 
         workers = default_workers() if workers is None else workers
         for table in in_shares(table_of, range(0, len(reports), step), min(workers, len(reports) // _SHARE)):
-            self._add_arrays(table)
-
-    def merge(self, other: CodewordTable) -> None:
-        """Add another table of the same plan."""
-        check_same_plan(self.plan, other.plan)
-        self._add_arrays(other)
+            self.merge(table)
 
     def arrays(self) -> dict[str, NDArray[np.int64]]:
         """Return the arrays by name, in the order of the file format; not copies."""
         arrays = {"sums": self.sums, "counts": self.counts}
         return arrays if self.second is None else {**arrays, "second": self.second}
 
-    @classmethod
-    def from_arrays(cls, plan: Plan, arrays: Mapping[str, NDArray[np.int64]]) -> Self:
-        """Return the table with these arrays, after checking that reports can have made them.
-
-        Raises
-        ------
-        AggregateError
-            If an array is missing, foreign, of another shape or type, or impossible.
-        """
-        table = cls.zero(plan)
-        fill(table.arrays(), arrays, MAX_COUNT)
-        table._check_possible()
-        return table
-
-    def _add_arrays(self, other: CodewordTable) -> None:
-        for mine, theirs in zip(self.arrays().values(), other.arrays().values(), strict=True):
-            mine += theirs
-
-    def _check_possible(self) -> None:
-        """Refuse arrays that no set of reports can sum to."""
+    def check_possible(self) -> None:
+        """Raise AggregateError for arrays that no set of reports can sum to."""
         bounds = self.counts[:, None]
         if (self.counts < 0).any() or (np.abs(self.sums) > bounds).any() or ((self.sums - bounds) & 1).any():
             raise AggregateError("sums and counts contradict each other: no reports make such a table")
@@ -151,9 +130,3 @@ class CodewordTable(FixedShapes):
             or (np.abs(square) > total).any()
         ):
             raise AggregateError("the second moment contradicts the counts: no reports make such a table")
-
-
-def _parameters_of(plan: Plan) -> CodewordParameters:
-    if not isinstance(plan.parameters, CodewordParameters):
-        raise PlanError(f"this table needs a plan of protocol codeword, got {plan.protocol}")
-    return plan.parameters

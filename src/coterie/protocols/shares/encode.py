@@ -15,16 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import Coins
-from coterie.encode.base import Encoder
-from coterie.encode.people import checked_people
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.plan.plan import Plan
-from coterie.protocols.shares.parameters import ShareParameters
+from coterie.protocols.encoder import Encoder, checked_people
+from coterie.protocols.shares.parameters import MOST_BYTES, ShareParameters
 from coterie.randomizers.vector_sums import big_endian
 from coterie.wire.layout import ID_BYTES
 
-MOST_BYTES: Final = (1 << 16) - 1  # of a report; what its file's header can say
 _SHARES_AT_A_TIME: Final = 1 << 22
 
 
@@ -81,7 +79,7 @@ class ShareEncoder(Encoder):
                 "coterie.protocols.shares.law plays that part"
             )
         cost = shares.cost
-        if shares.report_width > MOST_BYTES:
+        if not shares.sendable:
             raise PlanError(
                 f"under this plan a person sends {cost.messages:,} messages of {shares.message_width} bytes "
                 f"({cost.bytes:,} bytes in all; at most {MOST_BYTES:,} bytes of shares are sent): take "

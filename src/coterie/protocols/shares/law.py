@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +26,12 @@ from scipy.sparse import csr_array
 
 from coterie.aggregate import Aggregate
 from coterie.coins import Coins
-from coterie.encode.people import checked_people
 from coterie.plan import Plan
-from coterie.protocols.paper.net_tree_sums.encode import NetTreeSumEncoder
-from coterie.protocols.shares.parameters import SCALE_PARTS
-from coterie.protocols.shares.table import VectorSumTable, parameters_of
-from coterie.protocols.vector_sums.encode import VectorSumEncoder
+from coterie.protocols import encoder_of
+from coterie.protocols.encoder import checked_people
+from coterie.protocols.shares.encode import ShareEncoder
+from coterie.protocols.shares.parameters import SCALE_PARTS, ShareParameters
+from coterie.protocols.shares.table import VectorSumTable
 from coterie.randomizers.discrete_gaussian import DiscreteGaussian
 
 _CHUNK: Final = 1 << 14  # people at a time
@@ -47,8 +47,8 @@ def drawn_table(plan: Plan, points: NDArray[Any], coins: Coins) -> tuple[Aggrega
     >>> drawn_table(plan, np.zeros((100, 2)), SystemCoins())[0].count
     100
     """
-    parameters = parameters_of(plan)
-    encoder = VectorSumEncoder(plan) if plan.protocol == "vector-sums" else NetTreeSumEncoder(plan)
+    parameters = ShareParameters.of(plan)
+    encoder = cast("ShareEncoder", encoder_of(plan))
     sums = np.zeros((parameters.rows, parameters.coordinates), dtype=np.int64)
     people = np.zeros(parameters.rows, dtype=np.int64)
     clipped = 0

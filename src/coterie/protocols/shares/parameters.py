@@ -43,6 +43,9 @@ NOISES: Final = ("everyone", "curator")
 SCALE_PARTS: Final = 64  # the noise's scale is in 64ths of a grid step
 MAX_GRID_BITS: Final = 20
 MAX_MODULUS: Final = 1 << 46  # a table's integers stay below it
+MOST_BYTES: Final = (1 << 16) - 1  # of a report; what its file's header can say
+MOST_SENT_PEOPLE: Final = 2000  # up to here shares are really sent, mixed and added up in one process
+MOST_SENT_MESSAGES: Final = 1 << 24
 SMALLEST_LOCAL_SCALE: Final = 2  # grid steps; below it sums of discrete Gaussians are no discrete Gaussians
 
 _CURATOR_CONDITIONS: Final = (
@@ -180,6 +183,28 @@ class ShareParameters(Parameters):
     def answer_bytes(self) -> int:
         """Bytes of an unshuffled report after its id: shares in the order of their addresses."""
         return self.cost.messages * (self.message_width - ADDRESS_BYTES)
+
+    @property
+    def mixed_bytes(self) -> int:
+        """Bytes of messages that one person has in a batch."""
+        return self.cost.bytes
+
+    @property
+    def sendable(self) -> bool:
+        """Whether people send reports; not so to a curator, nor where they would be too long."""
+        return self.noise == "everyone" and self.report_width <= MOST_BYTES
+
+    def is_played(self, people: int) -> bool:
+        """Return whether one process can send the shares of so many people, mix them and add them up."""
+        few = people <= MOST_SENT_PEOPLE and people * self.cost.messages <= MOST_SENT_MESSAGES
+        return few and self.sendable
+
+    @property
+    def report_words(self) -> str:
+        """What a person sends, in words."""
+        if self.noise == "curator":
+            return "the point itself, to a trusted curator"
+        return f"{self.cost.messages:,} messages, {self.cost.bytes:,} bytes in all, whatever the point"
 
     @property
     def smallest_batch(self) -> int:

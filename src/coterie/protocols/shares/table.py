@@ -5,28 +5,27 @@
 Addition modulo q has no order, so any split and any order of merging give the same bits. What the table holds
 when all messages are in is noisy already: reading it costs no privacy. A person's shares of one address are
 all in one batch, so `messages` must be a multiple of the shares a person sends, the same for all coordinates
-of a row; `coterie.protocols.vector_sums.oracle` refuses to read a table where shares are missing or doubled.
+of a row; `people_by_row` refuses to read a table where shares are missing or doubled.
 
 In the central model the curator fills in sums and people, and nothing is modulo anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.aggregate.arrays import MAX_COUNT, FixedShapes, check_same_plan, fill
-from coterie.errors import AggregateError, PlanError, ReportError
+from coterie.errors import AggregateError, DecodeError, ReportError
 from coterie.plan.plan import Plan
 from coterie.protocols.shares.parameters import ShareParameters
+from coterie.protocols.table import MAX_COUNT, Table, check_same_plan
 
 
 @dataclass(slots=True, eq=False)
-class VectorSumTable(FixedShapes):
+class VectorSumTable(Table):
     """Sums modulo q and numbers of messages.
 
     Examples
@@ -44,14 +43,14 @@ class VectorSumTable(FixedShapes):
     @classmethod
     def zero(cls, plan: Plan) -> Self:
         """Return the table of no messages."""
-        parameters = parameters_of(plan)
+        parameters = ShareParameters.of(plan)
         shape = (parameters.rows, parameters.coordinates)
         return cls(plan, np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64))
 
     @property
     def parameters(self) -> ShareParameters:
         """The plan's parameters."""
-        return parameters_of(self.plan)
+        return ShareParameters.of(self.plan)
 
     @property
     def count(self) -> int:
@@ -83,23 +82,33 @@ class VectorSumTable(FixedShapes):
         """Return the arrays by name, in the order of the file format; not copies."""
         return {"sums": self.sums, "messages": self.messages}
 
-    @classmethod
-    def from_arrays(cls, plan: Plan, arrays: Mapping[str, NDArray[np.int64]]) -> Self:
-        """Return the table with these arrays; AggregateError if no messages can have made them."""
-        table = cls.zero(plan)
-        fill(table.arrays(), arrays)
-        modulus = table.parameters.modulus
-        if (table.messages < 0).any() or (
-            modulus and ((table.sums < 0).any() or (table.sums >= modulus).any())
-        ):
+    def check_possible(self) -> None:
+        """Raise AggregateError for arrays that no messages can sum to."""
+        modulus = self.parameters.modulus
+        if (self.messages < 0).any() or (modulus and ((self.sums < 0).any() or (self.sums >= modulus).any())):
             raise AggregateError("sums outside the field, or negative numbers of messages")
-        if table.messages.max() > MAX_COUNT:  # below it, 2^16 rows of them do not wrap
+        if self.messages.max() > MAX_COUNT:  # below it, 2^16 rows of them do not wrap
             raise AggregateError("an entry has more than 2^46 messages")
-        return table
 
+    @property
+    def fewest(self) -> int:
+        """People of the row that has the fewest; DecodeError if messages are missing or doubled."""
+        return int(self.people_by_row().min())
 
-def parameters_of(plan: Plan) -> ShareParameters:
-    """Return the parameters of a plan of vector sums, or say that it is none."""
-    if not isinstance(plan.parameters, ShareParameters):
-        raise PlanError(f"this table needs a plan of vector sums, got protocol {plan.protocol}")
-    return plan.parameters
+    def people_by_row(self) -> NDArray[np.int64]:
+        """Return how many people each row heard from, (rows,), or say where shares are missing or doubled."""
+        parameters = self.parameters
+        shares = max(parameters.shares, 1)
+        people = self.messages[:, :1] // shares
+        wrong = self.messages != people * shares
+        if not parameters.by_column:
+            wrong |= self.messages != self.messages[0, 0]
+        if wrong.any():
+            row, coordinate = (int(place) for place in np.argwhere(wrong)[0])
+            raise DecodeError(
+                f"row {row}, coordinate {coordinate} has {self.messages[row, coordinate]} messages; every "
+                f"person sends {shares} to each coordinate of a row: messages are missing or doubled, and "
+                "the sums mean nothing. Add every message of a batch once"
+            )
+        everyone: NDArray[np.int64] = people[:, 0]
+        return everyone

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +24,12 @@ from coterie.centers.explain import explain
 from coterie.centers.leaves import Leaves, significant_leaves
 from coterie.centers.shrinkage import shrink
 from coterie.centers.solution import Solution, into_ball, with_equal_points
-from coterie.errors import DecodeError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import point_weight
 from coterie.protocols.codeword.oracles.leaf_sums import LeafSums
 from coterie.protocols.codeword.oracles.rows import Lift, ViewRows, frame_of
 from coterie.protocols.shares.table import VectorSumTable
-from coterie.protocols.vector_sums.oracle import mixed_leaf_sums, people_by_row
+from coterie.protocols.vector_sums.oracle import mixed_leaf_sums
 from coterie.protocols.vector_sums.parameters import VectorSumParameters
 from coterie.wire.rows import Rows
 
@@ -41,9 +41,7 @@ def decode_vector_sums(
     tables: Sequence[Aggregate], clusters: int, rng: np.random.Generator, *, choose: bool = False
 ) -> Solution:
     """Find the centers of a `vector-sums` table."""
-    table, plan = tables[-1].table, tables[-1].plan
-    if not isinstance(table, VectorSumTable):
-        raise DecodeError(f"this decoder needs a table of vector sums, got {type(table).__name__}")
+    table, plan = cast("VectorSumTable", tables[-1].table), tables[-1].plan
     weight = table.parameters.count_weight
     lift = Lift(point_weight(weight), weight / SCALE, plan.dimension)
     sums = mixed_leaf_sums(table)
@@ -58,10 +56,8 @@ def decode_vector_sums(
 
 def _rows(table: VectorSumTable, sums: Sequence[LeafSums], lift: Lift) -> list[ViewRows]:
     """Return the sums of each view as rows."""
-    plan, parameters = table.plan, table.parameters
-    if not isinstance(parameters, VectorSumParameters):
-        raise DecodeError(f"this decoder needs a plan of vector sums, got {plan.protocol}")
-    people = people_by_row(table)
+    plan, parameters = table.plan, VectorSumParameters.of(table.plan)
+    people = table.people_by_row()
     served = [number for number, rows in enumerate(Rows.of(parameters).parts) if people[rows].any()]
     return [
         ViewRows(

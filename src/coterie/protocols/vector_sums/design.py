@@ -11,6 +11,7 @@ from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.geometry.spread import spread_points
 from coterie.plain.checks import checked_power_of_two, checked_real
+from coterie.plan.forecast import Channel
 from coterie.plan.views import CrossPolytope, Net, View
 from coterie.privacy.renyi import Influence, gaussian_curve, least_scale
 from coterie.protocols.base import Facts
@@ -113,3 +114,12 @@ def _column_cells(facts: Facts) -> int:
     while 2 * cells <= most and error(2 * cells) <= _QUIET_COLUMN:
         cells *= 2
     return cells
+
+
+def channel(parameters: VectorSumParameters, facts: Facts, people: int) -> Channel | None:
+    """Return the noise of a table of so many people, as the forecast needs it; None by column."""
+    if parameters.by_column:
+        return None
+    adding = people if parameters.noise == "everyone" else 1
+    variance = adding * float(parameters.noise_scale / parameters.grid) ** 2
+    return Channel.of(variance, parameters.count_weight, facts, people)

@@ -13,18 +13,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from coterie.errors import PlanError
-from coterie.geometry.ball import as_points, quantize
+from coterie.geometry.ball import as_points
 from coterie.geometry.cells import Cells
 from coterie.geometry.hashing import PairwiseHash
 from coterie.geometry.lift import lift
 from coterie.plan.plan import Plan
 from coterie.plan.views import Halfspaces
 from coterie.protocols.codeword.signs import ViewSigns
-from coterie.protocols.shares.encode import MOST_BYTES, ShareEncoder
+from coterie.protocols.shares.encode import ShareEncoder
 from coterie.protocols.vector_sums.parameters import VectorSumParameters
 from coterie.wire.stream import PublicStream
-
-__all__ = ["MOST_BYTES", "VectorSumEncoder"]
 
 
 class VectorSumEncoder(ShareEncoder):
@@ -49,9 +47,7 @@ class VectorSumEncoder(ShareEncoder):
     smaller: ClassVar[str] = "fewer cells or layout='column'"
 
     def __init__(self, plan: Plan) -> None:
-        parameters = plan.parameters
-        if not isinstance(parameters, VectorSumParameters):
-            raise PlanError(f"this encoder needs a plan of protocol vector-sums, got {plan.protocol}")
+        parameters = VectorSumParameters.of(plan)
         super().__init__(plan, parameters)
         self._parameters = parameters
         self._stream = PublicStream(plan.randomness_key())
@@ -63,7 +59,7 @@ class VectorSumEncoder(ShareEncoder):
 
     def cells(self, points: ArrayLike) -> NDArray[np.int64]:
         """Return the cell of each point in the first view: (n, d) -> (n,). Before any noise: not private."""
-        quantized, _ = quantize(as_points(points, self._plan.dimension), self._plan.center, self._plan.radius)
+        quantized, _ = self.quantize(as_points(points, self._plan.dimension))
         return self._cells_of(quantized)
 
     def contributions(
@@ -73,7 +69,7 @@ class VectorSumEncoder(ShareEncoder):
 
         A public function of point and id, before any noise: **not private**.
         """
-        quantized, clipped = quantize(points, self._plan.center, self._plan.radius)
+        quantized, clipped = self.quantize(points)
         vectors = self._on_grid(lift(quantized, self._parameters.count_weight))
         if self._parameters.layout == "column":
             views, masks, _ = self._stream.places(ids, self._signs.rows)

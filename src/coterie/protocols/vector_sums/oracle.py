@@ -14,9 +14,7 @@ others' random signs add n·E[w_k²] to the variance of coordinate k of the sum,
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from coterie.errors import DecodeError
 from coterie.geometry.hadamard import fwht
 from coterie.geometry.hashing import PairwiseHash
 from coterie.plan.views import Halfspaces
@@ -34,10 +32,8 @@ def mixed_leaf_sums(table: VectorSumTable) -> tuple[LeafSums, ...]:
     DecodeError
         If shares are missing or doubled.
     """
-    parameters = table.parameters
-    if not isinstance(parameters, VectorSumParameters):
-        raise DecodeError(f"cells are read off a table of protocol vector-sums, got {table.plan.protocol}")
-    people = people_by_row(table)  # (rows,)
+    parameters = VectorSumParameters.of(table.plan)
+    people = table.people_by_row()  # (rows,)
     sums = (parameters.sums().centered(table.sums) if parameters.modulus else table.sums).astype(np.float64)
     per_person = float(parameters.noise_scale) ** 2
     if parameters.layout != "column":
@@ -57,22 +53,3 @@ def mixed_leaf_sums(table: VectorSumTable) -> tuple[LeafSums, ...]:
             variance = (per_person * adders + signs) / (parameters.grid * here) ** 2
             views.append(LeafSums(fwht(sums[rows].T).T / (parameters.grid * here), variance, here))
     return tuple(views)
-
-
-def people_by_row(table: VectorSumTable) -> NDArray[np.int64]:
-    """Return how many people each row heard from, (rows,), or say where shares are missing or doubled."""
-    parameters = table.parameters
-    shares = max(parameters.shares, 1)
-    people = table.messages[:, :1] // shares
-    wrong = table.messages != people * shares
-    if not parameters.by_column:
-        wrong |= table.messages != table.messages[0, 0]
-    if wrong.any():
-        row, coordinate = (int(place) for place in np.argwhere(wrong)[0])
-        raise DecodeError(
-            f"row {row}, coordinate {coordinate} has {table.messages[row, coordinate]} messages; every "
-            f"person sends {shares} to each coordinate of a row: messages are missing or doubled, and the "
-            "sums mean nothing. Add every message of a batch once"
-        )
-    everyone: NDArray[np.int64] = people[:, 0]
-    return everyone

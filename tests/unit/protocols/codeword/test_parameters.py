@@ -17,7 +17,7 @@ def parameters():
 
 
 def test_what_follows_from_the_parameters(parameters):
-    assert (parameters.rows, parameters.index_bytes, parameters.report_width) == (256, 1, 13)
+    assert (parameters.rows, parameters.answer_bytes, parameters.report_width) == (256, 1, 13)
     assert parameters.randomizer.total == 89 * ODDS + 167 * BASE_ODDS
     assert parameters.spent_epsilon() <= 1.0
 
@@ -71,7 +71,7 @@ def test_the_plan_around_the_parameters_is_checked(parameters):
     parameters.check_odds(1.0)
     with pytest.raises(PlanError, match=r"embedding must be at least dimension \+ 2 = 129"):
         parameters.check_fit(127)
-    with pytest.raises(PlanError, match=r"exceed 45605155, the most that epsilon 0\.999999 allows"):
+    with pytest.raises(PlanError, match=r"odds 45605201 spend more than epsilon 0\.999999"):
         parameters.check_odds(0.999999)
     flat = dataclasses.replace(parameters, views=(Net(SQUARE),))
     with pytest.raises(PlanError, match=r"views\[0\]: net points must have dimension 3"):

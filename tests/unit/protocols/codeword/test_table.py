@@ -8,11 +8,11 @@ import pytest
 
 import coterie.protocols.codeword.table as table_module
 from coterie.aggregate import Aggregate
-from coterie.aggregate.arrays import MAX_COUNT
 from coterie.errors import AggregateError, ReportError
 from coterie.plan import Plan
 from coterie.plan.views import CrossPolytope, Halfspaces
 from coterie.protocols.codeword.table import CodewordTable
+from coterie.protocols.table import MAX_COUNT
 from tests.reference.codeword_reference import Reference
 
 HAS_NUMBA = importlib.util.find_spec("numba") is not None
@@ -44,7 +44,7 @@ def random_reports(plan, count, seed=0):
     rng = np.random.default_rng(seed)
     ids = rng.integers(0, 256, size=(count, 12), dtype=np.uint8)
     index = rng.integers(0, plan.parameters.codewords, size=count).astype(">u2").view(np.uint8).reshape(-1, 2)
-    return np.concatenate([ids, index[:, 2 - plan.parameters.index_bytes :]], axis=1)
+    return np.concatenate([ids, index[:, 2 - plan.parameters.answer_bytes :]], axis=1)
 
 
 def table_of(plan, reports, **options):

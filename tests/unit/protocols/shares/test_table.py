@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from coterie.aggregate import Aggregate
-from coterie.aggregate.arrays import MAX_COUNT
 from coterie.coins import SimulationCoins
 from coterie.collect.shuffler import mixed
-from coterie.encode.base import ENCODERS
 from coterie.errors import AggregateError, PlanError, ReportError
 from coterie.plan import Plan
-from coterie.protocols.shares.table import VectorSumTable, parameters_of
+from coterie.protocols import encoder_of
+from coterie.protocols.shares.table import VectorSumTable
+from coterie.protocols.table import MAX_COUNT
 
 SHARES = Plan.design(2, 2, 2.0, 60, protocol="vector-sums", model="shuffle", delta=1e-4, cells=4)
 COLUMN = Plan.design(
@@ -22,7 +22,7 @@ MODULUS = SHARES.parameters.modulus
 
 def messages_of(plan, people, seed=0):
     points = np.random.default_rng(seed).normal(0, 0.4, (people, 2))
-    reports = ENCODERS[plan.protocol](plan).encode_counting(points, None, SimulationCoins(seed))[0]
+    reports = encoder_of(plan).encode_counting(points, None, SimulationCoins(seed))[0]
     return np.concatenate(list(mixed(plan, [reports])))
 
 
@@ -103,5 +103,5 @@ def test_a_file_round_trips_and_other_plans_are_refused():
     aggregate = Aggregate(SHARES)
     aggregate.add(messages_of(SHARES, 60))
     assert Aggregate.from_bytes(aggregate.to_bytes(), SHARES) == aggregate
-    with pytest.raises(PlanError, match="needs a plan of vector sums, got protocol codeword"):
-        parameters_of(Plan.design(2, 2, 1.0, 100))
+    with pytest.raises(PlanError, match="needs a plan with ShareParameters, got one of protocol codeword"):
+        VectorSumTable.zero(Plan.design(2, 2, 1.0, 100))

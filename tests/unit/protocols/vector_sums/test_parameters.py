@@ -70,7 +70,7 @@ def test_a_plan_edited_by_hand_is_refused():
     for change in ({"minimum_batch": 9_000}, {"local_epsilon": 9.0, "odds": plan.parameters.odds * 8}):
         with pytest.raises(PlanError, match=r"would not keep its promise; do not answer it"):
             dataclasses.replace(plan, parameters=dataclasses.replace(plan.parameters, **change))
-    with pytest.raises(PlanError, match=r"odds .* exceed"):
+    with pytest.raises(PlanError, match=r"odds .* spend more than epsilon"):
         dataclasses.replace(
             plan, parameters=dataclasses.replace(plan.parameters, odds=plan.parameters.odds + 1)
         )

@@ -19,17 +19,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import Coins
-from coterie.encode.base import Encoder
-from coterie.encode.people import checked_people
-from coterie.geometry.ball import as_points, quantize
+from coterie.geometry.ball import as_points
 from coterie.geometry.lift import lift
 from coterie.geometry.rotation import Rotation
 from coterie.geometry.rounding import rounded
 from coterie.plan import Plan
+from coterie.protocols.encoder import Encoder, checked_people
+from coterie.protocols.paper.lsh_tree.parameters import LshTreeParameters
 from coterie.protocols.paper.lsh_tree.report import (
     LshChoices,
     LshTreeStream,
-    lsh_tree_parameters,
     pack_reports,
 )
 from coterie.protocols.paper.lsh_tree.simhash import SimHash
@@ -60,7 +59,7 @@ class LshTreeEncoder(Encoder):
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
-        parameters = lsh_tree_parameters(plan)
+        parameters = LshTreeParameters.of(plan)
         self._parameters = parameters
         self._stream = LshTreeStream(plan)
         self._hashes = SimHash.from_key(plan.randomness_key("hyperplanes"), plan.dimension, parameters.levels)
@@ -88,7 +87,7 @@ class LshTreeEncoder(Encoder):
         clipped = 0
         for start in range(0, people, step):
             piece = slice(start, start + step)
-            quantized, outside = quantize(points[piece], self._plan.center, self._plan.radius)
+            quantized, outside = self.quantize(points[piece])
             clipped += outside
             codes, body = self._hashes.codes(quantized), self._lift(quantized)
             scored = self._scored(body) if by_codeword else body
@@ -106,16 +105,19 @@ class LshTreeEncoder(Encoder):
         bits = np.concatenate([counts ^ count_flips, vectors ^ vector_flips], axis=1)
         return pack_reports(ids, bits, indices), clipped
 
-    def signed_vectors(self, points: ArrayLike, ids: NDArray[np.uint8], answer: int) -> NDArray[np.float64]:
-        """Return the integers that an answer's codewords are scored against: (n, d), (n, 12) -> (n, P).
+    def scored(
+        self, points: ArrayLike, ids: NDArray[np.uint8], answer: int
+    ) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
+        """Return an answer's codewords, eight bits a byte, and the integers that they are scored against.
 
-        For privunit. A public function of point and id, before any coin: **not private**. For audits.
+        (n, d), (n, 12) -> (n, 256, P/8), (n, P). For privunit. A public function of point and id, before any
+        coin: **not private**. For audits.
         """
         points = as_points(points, self._plan.dimension)
-        quantized, _ = quantize(points, self._plan.center, self._plan.radius)
+        quantized, _ = self.quantize(points)
         choices = self._stream.choices(ids, answer)
         signs = self._signs(self._hashes.codes(quantized), choices) * choices.vector_signs
-        return self._scored(self._lift(quantized)) * signs[:, None]
+        return self._stream.codewords(ids, answer), self._scored(self._lift(quantized)) * signs[:, None]
 
     def _draw(
         self, people: int, coins: Coins

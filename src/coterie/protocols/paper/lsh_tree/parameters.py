@@ -24,6 +24,7 @@ from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.plain.checks import checked_choice, checked_integer
 from coterie.privacy.odds import BASE_ODDS
+from coterie.protocols.base import Part, bits_of
 from coterie.protocols.codeword.parameters import MAX_EMBEDDING, MIN_EMBEDDING
 from coterie.protocols.paper.answers import AnswerParameters
 from coterie.randomizers.codeword import CODEWORDS, CodewordRandomizer
@@ -136,11 +137,6 @@ class LshTreeParameters(AnswerParameters):
         """Bytes that the single bits take."""
         return -(-self.bits // 8)
 
-    @property
-    def answer_bytes(self) -> int:
-        """Bytes of a report after its id: the bits, and for privunit a byte an answer."""
-        return self.bit_bytes + (self.answers if self.randomizer == "privunit" else 0)
-
     def lifted(self, dimension: int) -> int:
         """Return the dimension D of what is randomized."""
         return dimension + (2 if self.joint else 1)
@@ -153,7 +149,10 @@ class LshTreeParameters(AnswerParameters):
                 f"got {self.embedding}"
             )
 
-    def all_odds(self) -> list[int]:
-        """Return the odds of a count and of a vector, S times."""
-        one = [self.vector_odds] if self.joint else [self.count_odds, self.vector_odds]
-        return one * self.answers
+    def parts(self) -> tuple[Part, ...]:
+        """Return the bits of the counts, then those of the vectors, or for privunit a byte an answer."""
+        counts = bits_of([] if self.joint else [self.count_odds] * self.answers)
+        if self.randomizer == "djw":
+            return counts + bits_of([self.vector_odds] * self.answers, len(counts))
+        starts = range(8 * self.bit_bytes, 8 * (self.bit_bytes + self.answers), 8)
+        return counts + tuple(Part(CODEWORDS, self.cap, self.vector_odds, start, 8) for start in starts)

@@ -29,7 +29,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.errors import PlanError
 from coterie.plan import Plan
 from coterie.protocols.paper.lsh_tree.parameters import LshTreeParameters
 from coterie.randomizers.codeword import CODEWORDS
@@ -65,7 +64,7 @@ class LshTreeStream:
     __slots__ = ("_parameters", "_stream", "_width", "lifted")
 
     def __init__(self, plan: Plan) -> None:
-        self._parameters = lsh_tree_parameters(plan)
+        self._parameters = LshTreeParameters.of(plan)
         self._stream = PublicStream(plan.randomness_key())
         self.lifted = self._parameters.lifted(plan.dimension)  # D
         self._width = -(-self.lifted // _WORDS_A_BLOCK)  # blocks of one direction
@@ -103,13 +102,6 @@ class LshTreeStream:
         return self._stream.blocks_at(ids, first + (indices * width)[:, None] + np.arange(width)).reshape(
             len(ids), size // 8
         )
-
-
-def lsh_tree_parameters(plan: Plan) -> LshTreeParameters:
-    """Return the plan's parameters, or say that it is of another protocol."""
-    if not isinstance(plan.parameters, LshTreeParameters):
-        raise PlanError(f"this needs a plan of protocol lsh-tree, got {plan.protocol}")
-    return plan.parameters
 
 
 def pack_reports(

@@ -13,18 +13,17 @@ Sums are exact, order-free and mergeable.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.aggregate.arrays import MAX_COUNT, FixedShapes, check_same_plan, fill
 from coterie.errors import AggregateError, bringing
 from coterie.plan import Plan
 from coterie.protocols.paper.lsh_tree.parameters import LshTreeParameters
-from coterie.protocols.paper.lsh_tree.report import LshTreeStream, lsh_tree_parameters, unpack_bits
+from coterie.protocols.paper.lsh_tree.report import LshTreeStream, unpack_bits
+from coterie.protocols.table import MAX_COUNT, Table
 from coterie.wire.layout import ID_BYTES
 from coterie.wire.stream import signs_of
 
@@ -34,7 +33,7 @@ _REPORTS_AT_A_TIME: Final = 1 << 13
 
 
 @dataclass(slots=True, eq=False)
-class LshTreeTable(FixedShapes):
+class LshTreeTable(Table):
     """Sums of answers by level and mask.
 
     Examples
@@ -51,10 +50,12 @@ class LshTreeTable(FixedShapes):
     counts: NDArray[np.int64]  # (rows,)
     reports: NDArray[np.int64]  # (rows,)
 
+    limit: ClassVar[int] = (LENGTH + 1) * MAX_COUNT
+
     @classmethod
     def zero(cls, plan: Plan) -> Self:
         """Return the table of no reports."""
-        parameters = lsh_tree_parameters(plan)
+        parameters = LshTreeParameters.of(plan)
         width = parameters.embedding or parameters.lifted(plan.dimension)
         rows = parameters.rows
         return cls(
@@ -67,7 +68,7 @@ class LshTreeTable(FixedShapes):
     @property
     def parameters(self) -> LshTreeParameters:
         """The parameters of the table's plan."""
-        return lsh_tree_parameters(self.plan)
+        return LshTreeParameters.of(self.plan)
 
     @property
     def count(self) -> int:
@@ -80,26 +81,12 @@ class LshTreeTable(FixedShapes):
         for start in range(0, len(reports), _REPORTS_AT_A_TIME):
             self._add_piece(reports[start : start + _REPORTS_AT_A_TIME], stream)
 
-    def merge(self, other: LshTreeTable) -> None:
-        """Add another table of the same plan."""
-        check_same_plan(self.plan, other.plan)
-        for mine, theirs in zip(self.arrays().values(), other.arrays().values(), strict=True):
-            mine += theirs
-
     def arrays(self) -> dict[str, NDArray[np.int64]]:
         """Return the arrays by name, in the order of the file format; not copies."""
         return {"sums": self.sums, "counts": self.counts, "reports": self.reports}
 
-    @classmethod
-    def from_arrays(cls, plan: Plan, arrays: Mapping[str, NDArray[np.int64]]) -> Self:
-        """Return the table with these arrays; AggregateError if no reports can have made them."""
-        table = cls.zero(plan)
-        fill(table.arrays(), arrays, (LENGTH + 1) * MAX_COUNT)
-        table._check_possible()
-        return table
-
-    def _check_possible(self) -> None:
-        """Refuse arrays that no set of reports can sum to."""
+    def check_possible(self) -> None:
+        """Raise AggregateError for arrays that no set of reports can sum to."""
         most, parameters = self.reports, self.parameters
         if (most < 0).any() or most.max() > MAX_COUNT:
             raise AggregateError("the array reports holds a number below 0 or beyond 2^46")

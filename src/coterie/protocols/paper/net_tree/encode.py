@@ -18,13 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import Coins
-from coterie.encode.base import Encoder
-from coterie.encode.people import checked_people
-from coterie.geometry.ball import as_points, quantize
+from coterie.geometry.ball import as_points
 from coterie.plan import Plan
+from coterie.protocols.encoder import Encoder, checked_people
 from coterie.protocols.paper.net_tree.encode_codeword import CodewordTreeEncoder
-from coterie.protocols.paper.net_tree.parameters import CodewordTreeParameters
-from coterie.protocols.paper.net_tree.report import NetTreeStream, net_tree_parameters, pack_reports
+from coterie.protocols.paper.net_tree.parameters import CodewordTreeParameters, NetTreeParameters
+from coterie.protocols.paper.net_tree.report import NetTreeStream, pack_reports
 from coterie.protocols.paper.tree.encode import TreePaths, node_signs
 from coterie.randomizers.sphere import lifted
 
@@ -51,7 +50,7 @@ class NetTreeEncoder(Encoder):
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
-        parameters = net_tree_parameters(plan)
+        parameters = NetTreeParameters.of(plan)
         self._parameters = parameters
         self._stream = NetTreeStream(plan)
         self._paths = TreePaths(plan, parameters)
@@ -75,7 +74,7 @@ class NetTreeEncoder(Encoder):
         step = max(1, _NORMALS_AT_A_TIME // (levels * self._stream.lifted))
         for start in range(0, people, step):
             piece = slice(start, start + step)
-            quantized, outside = quantize(points[piece], self._plan.center, self._plan.radius)
+            quantized, outside = self.quantize(points[piece])
             positive[piece] = self.true_answers(quantized, ids[piece])
             clipped += outside
         return pack_reports(ids, positive ^ flips), clipped
@@ -93,7 +92,7 @@ class NetTreeEncoder(Encoder):
 
     def outside(self, points: ArrayLike) -> int:
         """Return how many points the projection put at zero, for simulations. Not private."""
-        quantized, _ = quantize(as_points(points, self._plan.dimension), self._plan.center, self._plan.radius)
+        quantized, _ = self.quantize(as_points(points, self._plan.dimension))
         return self._paths.outside(quantized)
 
 

@@ -14,12 +14,12 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.geometry.ball import quantize
 from coterie.geometry.lift import lift
 from coterie.geometry.rounding import rounded
 from coterie.plan import Plan
 from coterie.protocols.codeword.encode import IndexEncoder
-from coterie.protocols.paper.net_tree.report_codeword import CodewordTreeStream, codeword_tree_parameters
+from coterie.protocols.paper.net_tree.parameters import CodewordTreeParameters
+from coterie.protocols.paper.net_tree.report_codeword import CodewordTreeStream
 from coterie.protocols.paper.tree.encode import TreePaths, node_signs
 from coterie.wire.stream import BlockReader
 
@@ -42,7 +42,7 @@ class CodewordTreeEncoder(IndexEncoder):
     """
 
     def __init__(self, plan: Plan) -> None:
-        parameters = codeword_tree_parameters(plan)
+        parameters = CodewordTreeParameters.of(plan)
         super().__init__(plan, parameters.randomizer, parameters.embedding)
         self._parameters = parameters
         self._stream = CodewordTreeStream(plan)
@@ -51,7 +51,7 @@ class CodewordTreeEncoder(IndexEncoder):
     def _signed_vectors(
         self, points: NDArray[np.float64], ids: NDArray[np.uint8], heavy: ModuleType
     ) -> tuple[NDArray[np.float64], int]:
-        quantized, clipped = quantize(points, self._plan.center, self._plan.radius)
+        quantized, clipped = self.quantize(points)
         choices = self._stream.choices(ids)
         signs = node_signs(self._paths.of(quantized), choices.root_masks, choices.digit_masks)  # (n, T)
         own = signs[np.arange(len(ids)), choices.levels - 1] * choices.signs

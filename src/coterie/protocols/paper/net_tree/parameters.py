@@ -33,8 +33,8 @@ from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.plain.checks import checked_integer, checked_power_of_two
-from coterie.privacy.odds import BASE_ODDS, odds_allowed, spent_epsilon
-from coterie.protocols.base import LocalParameters
+from coterie.privacy.odds import BASE_ODDS
+from coterie.protocols.base import LocalParameters, Part, bits_of
 from coterie.protocols.codeword.parameters import MAX_EMBEDDING, MIN_EMBEDDING
 from coterie.protocols.paper.answers import AnswerParameters
 from coterie.protocols.paper.tree.parameters import TreeParameters
@@ -102,11 +102,6 @@ class NetTreeParameters(LocalTreeParameters, AnswerParameters):
             layout=checked_integer("layout", self.layout, BITS, BITS),
         )
 
-    @property
-    def answer_bytes(self) -> int:
-        """Bytes that the 2T bits take."""
-        return -(-2 * self.levels // 8)
-
     def oracle_errors(
         self, *, dimension: int, people: int, failure: float, nodes: float
     ) -> tuple[float, float]:
@@ -122,9 +117,9 @@ class NetTreeParameters(LocalTreeParameters, AnswerParameters):
         """How many levels a report answers for: all of them."""
         return self.levels
 
-    def all_odds(self) -> list[int]:
-        """Return the odds of the 2T bits."""
-        return [self.count_odds] * self.levels + [self.vector_odds] * self.levels
+    def parts(self) -> tuple[Part, ...]:
+        """Return the 2T bits."""
+        return bits_of([self.count_odds] * self.levels + [self.vector_odds] * self.levels)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,10 +171,9 @@ class CodewordTreeParameters(LocalTreeParameters):
         """The law of the index."""
         return CodewordRandomizer(CODEWORDS, self.cap, self.odds)
 
-    @property
-    def answer_bytes(self) -> int:
-        """Bytes of a report after its id: the index."""
-        return 1
+    def parts(self) -> tuple[Part, ...]:
+        """Return the one answer of a report: the index."""
+        return (Part(CODEWORDS, self.cap, self.odds, 0, 8),)
 
     @property
     def point_weight(self) -> float:
@@ -192,18 +186,6 @@ class CodewordTreeParameters(LocalTreeParameters):
         if self.spent_epsilon() > BIAS_EPSILON:
             return math.inf
         return BIAS / min(self.count_weight / SCALE, self.point_weight)
-
-    def spent_epsilon(self) -> float:
-        """Return ln(A/2^24), rounded up."""
-        return spent_epsilon(self.odds)
-
-    def check_odds(self, epsilon: float) -> None:
-        """Raise PlanError unless A ≤ e^ε·2^24, in exact arithmetic."""
-        if not odds_allowed(self.odds, epsilon):
-            raise PlanError(
-                f"odds {self.odds} exceed e^epsilon·2^24 for epsilon {epsilon!r}: the plan would not keep "
-                "its promise; do not answer it"
-            )
 
     def check_fit(self, dimension: int) -> None:
         """Raise PlanError unless nets and codewords fit the dimension."""

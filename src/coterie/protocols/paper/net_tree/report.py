@@ -30,9 +30,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.errors import PlanError
 from coterie.plan import Plan
-from coterie.protocols.paper.net_tree.parameters import CodewordTreeParameters, NetTreeParameters
+from coterie.protocols.paper.net_tree.parameters import NetTreeParameters
 from coterie.protocols.paper.nets.nets import ROOT_BITS
 from coterie.randomizers.sphere import directions_of
 from coterie.wire.layout import ID_BYTES
@@ -66,7 +65,7 @@ class NetTreeStream:
     __slots__ = ("_digit_bits", "_head", "_levels", "_root_bits", "_stream", "_width", "lifted")
 
     def __init__(self, plan: Plan) -> None:
-        parameters = net_tree_parameters(plan)
+        parameters = NetTreeParameters.of(plan)
         self._stream = PublicStream(plan.randomness_key())
         self._levels = parameters.levels
         self._root_bits = ROOT_BITS * parameters.projected
@@ -101,20 +100,6 @@ class NetTreeStream:
         blocks = self._stream.blocks(ids, self._head, self._levels * self._width)
         words = _words(blocks).reshape(len(ids), self._levels, -1)
         return directions_of(words[:, :, : self.lifted])
-
-
-def net_tree_parameters(plan: Plan) -> NetTreeParameters:
-    """Return the plan's parameters, or say that it is of another protocol or layout."""
-    if not isinstance(plan.parameters, NetTreeParameters):
-        raise PlanError(f"this needs a plan of protocol net-tree with randomizer djw, got {plan.protocol}")
-    return plan.parameters
-
-
-def local_tree_parameters(plan: Plan) -> NetTreeParameters | CodewordTreeParameters:
-    """Return a net-tree plan's parameters, whatever its reports are made of; PlanError for another one."""
-    if not isinstance(plan.parameters, NetTreeParameters | CodewordTreeParameters):
-        raise PlanError(f"this needs a plan of protocol net-tree, got {plan.protocol}")
-    return plan.parameters
 
 
 def pack_reports(ids: NDArray[np.uint8], positive: NDArray[np.bool_]) -> NDArray[np.uint8]:

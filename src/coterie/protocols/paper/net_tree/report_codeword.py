@@ -22,7 +22,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.errors import PlanError
 from coterie.geometry.hadamard import fwht
 from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.plan import Plan
@@ -60,7 +59,7 @@ class CodewordTreeStream:
     __slots__ = ("_digit_bits", "_first_word", "_head", "_levels", "_root_bits", "_stream", "lifted", "size")
 
     def __init__(self, plan: Plan) -> None:
-        parameters = codeword_tree_parameters(plan)
+        parameters = CodewordTreeParameters.of(plan)
         self._stream = PublicStream(plan.randomness_key())
         self._levels = parameters.levels
         self._root_bits = ROOT_BITS * parameters.projected
@@ -112,10 +111,3 @@ class CodewordTreeStream:
         blocks = self._stream.blocks(ids, self._head, self._first_word - self._head)
         signs = 1.0 - 2.0 * np.unpackbits(blocks.reshape(len(ids), -1), axis=1).astype(np.float64)
         return signs[:, : self.size], signs[:, self.size : 2 * self.size]
-
-
-def codeword_tree_parameters(plan: Plan) -> CodewordTreeParameters:
-    """Return the plan's parameters, or say that its reports are no codewords of a tree."""
-    if not isinstance(plan.parameters, CodewordTreeParameters):
-        raise PlanError(f"this needs a net-tree plan with randomizer codeword, got protocol {plan.protocol}")
-    return plan.parameters

@@ -9,21 +9,21 @@ of adding and merging. In a file a report is padded with zeros to whole 64-bit w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.aggregate.arrays import check_same_plan
 from coterie.errors import AggregateError
 from coterie.plan import Plan
-from coterie.protocols.paper.net_tree.report import local_tree_parameters
+from coterie.protocols.paper.net_tree.parameters import LocalTreeParameters
+from coterie.protocols.table import Table, check_same_plan
 from coterie.wire.forms import report_form
 
 _WORD = 8
 
 
-class NetTreeTable:
+class NetTreeTable(Table):
     """All reports so far.
 
     Examples
@@ -37,6 +37,8 @@ class NetTreeTable:
 
     __slots__ = ("_pieces", "plan")
 
+    keeps_reports: ClassVar[bool] = True
+
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self._pieces: list[NDArray[np.uint8]] = [np.empty((0, plan.report_width), dtype=np.uint8)]
@@ -44,7 +46,7 @@ class NetTreeTable:
     @classmethod
     def zero(cls, plan: Plan) -> Self:
         """Return the table of no reports."""
-        local_tree_parameters(plan)
+        LocalTreeParameters.of(plan)
         return cls(plan)
 
     @property

@@ -15,8 +15,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.errors import PlanError
-from coterie.geometry.ball import quantize
 from coterie.geometry.hashing import PathHash
 from coterie.geometry.lift import lift
 from coterie.plan.plan import Plan
@@ -48,9 +46,7 @@ class NetTreeSumEncoder(ShareEncoder):
     smaller: ClassVar[str] = "fewer buckets or levels"
 
     def __init__(self, plan: Plan) -> None:
-        parameters = plan.parameters
-        if not isinstance(parameters, NetTreeSumParameters):
-            raise PlanError(f"this encoder needs a plan of protocol net-tree-sums, got {plan.protocol}")
+        parameters = NetTreeSumParameters.of(plan)
         super().__init__(plan, parameters)
         self._parameters = parameters
         self._paths = TreePaths(plan, parameters)
@@ -66,7 +62,7 @@ class NetTreeSumEncoder(ShareEncoder):
 
         A public function of the point, before any noise: **not private**.
         """
-        quantized, clipped = quantize(points, self._plan.center, self._plan.radius)
+        quantized, clipped = self.quantize(points)
         paths = self._paths.of(quantized)  # (n, T+1)
         rows = np.stack(
             [

@@ -20,13 +20,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.errors import DecodeError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.hashing import PathHash
 from coterie.geometry.lift import point_weight
 from coterie.protocols.paper.net_tree_sums.parameters import NetTreeSumParameters
 from coterie.protocols.shares.table import VectorSumTable
-from coterie.protocols.vector_sums.oracle import people_by_row
 
 CLEAR: Final = 5.0  # deviations above which a frequency is worth a second look, and that noise is allowed
 
@@ -37,14 +35,12 @@ class TreeSums:
     Raises
     ------
     DecodeError
-        If shares are missing or doubled, or the table is of another protocol.
+        If shares are missing or doubled.
     """
 
     def __init__(self, table: VectorSumTable) -> None:
-        parameters = table.parameters
-        if not isinstance(parameters, NetTreeSumParameters):
-            raise DecodeError(f"this needs a table of protocol net-tree-sums, got {table.plan.protocol}")
-        self.reports = int(people_by_row(table)[0])
+        parameters = NetTreeSumParameters.of(table.plan)
+        self.reports = int(table.people_by_row()[0])
         self._dimension = table.plan.dimension
         self.nets = parameters.nets(table.plan.randomness_key)
         self._projection = parameters.projection(table.plan.randomness_key, self._dimension)

@@ -1,6 +1,10 @@
 """Net trees: subtrees of the complete net tree, grown where the data are."""
 
-from coterie.protocols.paper.tree.build import build_tree, compute_threshold
-from coterie.protocols.paper.tree.net_tree import NetTree
+from coterie.protocols.protocol import Decoder
 
-__all__ = ["NetTree", "build_tree", "compute_threshold"]
+DECODER_OPTIONS = ("constants", "alpha", "expansion", "rounds", "strays")
+
+
+def tree_decoder(find: str) -> dict[str, Decoder]:
+    """Return the one decoder of a protocol over a net tree."""
+    return {"paper": Decoder(find, any_number=False, takes_solver=True, options=DECODER_OPTIONS)}

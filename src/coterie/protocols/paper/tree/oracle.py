@@ -63,7 +63,7 @@ class SharedRowOracle(Protocol):
     """An oracle whose buckets may have one row together, and that knows which do."""
 
     def readers(self, level: int, paths: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Tell which leaves of a level read their rows, and whose people may be counted elsewhere."""
+        """Return which leaves of a level read their rows, and whose people may be counted elsewhere."""
         ...
 
 
@@ -75,3 +75,14 @@ class VectorSumOracle(Protocol):
     ) -> NDArray[np.float64]:
         """Return, for each of `count` parts, the sum over its buckets: (m, level+1), (m,) -> (count, d)."""
         ...
+
+
+class TreeVectorOracle(VectorSumOracle, Protocol):
+    """A vector sum oracle that states its noise."""
+
+    def vector_deviation(self, level: int) -> float:
+        """Return the root mean square length of an empty node's sum."""
+        ...
+
+
+TreeOracles = tuple[FrequencyOracle, TreeVectorOracle]  # f̃ and ṽ

@@ -19,6 +19,7 @@ from coterie.protocols.base import Facts, Parameters
 from coterie.protocols.paper.nets.nets import MAX_LEVELS, MAX_NET_DIMENSION, MAX_TABLE, RATIOS, NetFamily
 from coterie.protocols.paper.nets.projection import Projection
 from coterie.protocols.paper.nets.sizes import expansion_for
+from coterie.protocols.paper.tree import DECODER_OPTIONS
 
 if TYPE_CHECKING:
     from coterie.protocols.paper.approximation import Approximation
@@ -173,6 +174,3 @@ class TreeDecoding:
         }
         chosen = {name: usual[name] if known[name] is None else known[name] for name in usual}
         return cls(**chosen, solver_ratio=SEARCH_RATIO if theory else math.inf)
-
-
-DECODER_OPTIONS: Final = ("constants", "alpha", "expansion", "rounds", "strays")

@@ -7,7 +7,7 @@ from coterie.centers import decode
 from coterie.coins import SimulationCoins
 from coterie.errors import DecodeError
 from coterie.plan import Plan
-from coterie.protocols.paper.net_tree.decode import decode_net_tree
+from coterie.protocols.paper.net_tree.decode import decode as decode_net_tree
 from coterie.protocols.paper.net_tree.encode import NetTreeEncoder
 
 CENTERS = np.array([[0.8, 0.0], [-0.4, 0.7], [-0.4, -0.7]])

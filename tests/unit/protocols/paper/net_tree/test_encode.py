@@ -6,10 +6,10 @@ from coterie.encode import Client
 from coterie.errors import PointError, ReportError
 from coterie.geometry.ball import quantize
 from coterie.plan import Plan
-from coterie.protocols.paper.net_tree.decode import nets_of
 from coterie.protocols.paper.net_tree.encode import NetTreeEncoder
 from coterie.protocols.paper.net_tree.report import NetTreeStream, unpack_answers
 from coterie.protocols.paper.nets.projection import Projection
+from coterie.protocols.paper.tree.decode import nets_of
 
 
 @pytest.fixture(scope="module")

@@ -74,5 +74,5 @@ def test_malformed_reports_are_refused(plan):
 
 
 def test_a_plan_of_another_protocol_is_refused():
-    with pytest.raises(PlanError, match="protocol net-tree with randomizer djw, got codeword"):
+    with pytest.raises(PlanError, match="needs a plan with NetTreeParameters, got one of protocol codeword"):
         NetTreeStream(Plan.design(2, 2, 1.0, 1000))

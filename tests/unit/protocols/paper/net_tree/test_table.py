@@ -100,5 +100,5 @@ def test_other_arrays_and_plans_are_refused():
         NetTreeTable.from_arrays(PLAN, {"sums": np.zeros((1, 2), dtype=np.int64)})
     with pytest.raises(AggregateError, match="different plans"):
         NetTreeTable.zero(PLAN).merge(NetTreeTable.zero(LONG))
-    with pytest.raises(PlanError, match="net-tree"):
+    with pytest.raises(PlanError, match="needs a plan with LocalTreeParameters"):
         NetTreeTable.zero(Plan.design(2, 2, 1.0, 100))

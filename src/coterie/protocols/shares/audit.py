@@ -1,4 +1,4 @@
-"""Vector sums and amplification: exact laws at small parameters, and the noise in a client's shares.
+"""The audit of shares: exact laws at small parameters, and the noise in a client's shares.
 
 *Split-and-mix.* The multiset of mixed shares is enumerated for 19 people (the fewest for which the bound is
 proved) and two or three elements; inputs of equal total must be within the promised distance.
@@ -8,17 +8,15 @@ shares are added up again, what the point and the public id say is taken off, an
 plan's law for everybody (`ShareReading`, which `coterie.audit.fit` tests as it does places), and every single
 share must be uniform. Sums of as many people's noise as the smallest batch has must not tell a person's
 influence apart better than (ε, δ) allows (threshold test, Clopper-Pearson).
-
-*Amplification.* Shuffled one-bit randomized response at ε₀ has a law that can be summed up; its δ at ε must
-not exceed the plan's, at the plan's smallest batch.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,51 +27,18 @@ from coterie.audit.reading import Law
 from coterie.audit.result import Check
 from coterie.plan import Plan
 from coterie.privacy.renyi import exact_delta
-from coterie.protocols.paper.net_tree_sums.encode import NetTreeSumEncoder
+from coterie.protocols import encoder_of
+from coterie.protocols.shares.encode import ShareEncoder
 from coterie.protocols.shares.parameters import ShareParameters
-from coterie.protocols.vector_sums.encode import VectorSumEncoder
 from coterie.randomizers.split_and_mix import security_of
 from coterie.randomizers.vector_sums import from_big_endian
+from coterie.wire.forms import report_form
 from coterie.wire.layout import ID_BYTES
 
 PEOPLE: Final = 19
 _BINS: Final = 40
 _SHARE_BINS: Final = 64
 _WIDE: Final = 1 << 16  # noise scales from which on integers are as good as reals
-
-
-def shuffled_response_delta(epsilon: float, local_epsilon: float, people: int) -> float:
-    """Return δ(ε) of one person's bit among `people` randomized responses, mixed; exact up to rounding.
-
-    Everybody else holds 0. The number of ones is Bin(n-1, q) + Bern(p) or + Bern(q), q = 1/(e^ε₀+1).
-
-    Examples
-    --------
-    >>> shuffled_response_delta(1.0, 1.0, 1) < 1e-15 < shuffled_response_delta(0.5, 1.0, 100)
-    True
-    """
-    lie = 1 / (math.exp(local_epsilon) + 1)
-    others = stats.binom(people - 1, lie)
-    middle, reach = (people - 1) * lie, 12 * math.sqrt((people - 1) * lie) + 40
-    ones = np.arange(max(0, math.floor(middle - reach)), math.ceil(middle + reach) + 1)
-    same, fewer = others.pmf(ones), others.pmf(ones - 1)
-    held = lie * same + (1 - lie) * fewer  # the person holds 1
-    not_held = (1 - lie) * same + lie * fewer
-    growth = math.exp(epsilon)
-    gains = (np.maximum(a - growth * b, 0).sum() for a, b in ((held, not_held), (not_held, held)))
-    return float(max(gains))
-
-
-def check_amplification(plan: Plan, *, minimum_batch: int | None = None) -> Check:
-    """Compare the promise after mixing with the exact law of shuffled randomized response."""
-    people = plan.minimum_batch if minimum_batch is None else minimum_batch
-    found = shuffled_response_delta(plan.epsilon, plan.local_epsilon, people)
-    words = (
-        f"{people:,} mixed randomized responses of local epsilon {plan.local_epsilon:.6g} have delta "
-        f"{found:.3g} at epsilon {plan.epsilon:g}; the claim is {plan.delta:g} for every randomizer"
-    )
-    figures = {"exact_delta": found, "claimed_delta": plan.delta}
-    return Check("exact", "mixing", found <= plan.delta, words, figures)
 
 
 def check_mixing() -> Check:
@@ -91,7 +56,7 @@ def check_mixing() -> Check:
 
 def check_noise_law(plan: Plan) -> Check:
     """Compare the promise with the exact law of one coordinate, which it must cover."""
-    parameters = _parameters(plan)
+    parameters = ShareParameters.of(plan)
     influence, adders = parameters.influence(), 1
     if parameters.noise == "everyone":
         adders = parameters.group if parameters.by_column else parameters.minimum_batch
@@ -107,6 +72,32 @@ def check_noise_law(plan: Plan) -> Check:
     return Check("exact", "noise of the sums", found <= plan.delta, words, {"exact_delta": found})
 
 
+class ShareAudit:
+    """How the audit looks at reports of shares: by their noise, and by single shares."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+
+    def exact(self) -> Iterator[Check]:
+        """Check what can be enumerated."""
+        yield check_noise_law(self._plan)
+        if self._plan.mixed:
+            yield check_mixing()
+
+    def reader(self) -> ShareReading:
+        """Return what reads a client's noise from its reports."""
+        return ShareReading(self._plan)
+
+    def check_sample(self, reader: ShareReading, label: str) -> Check:
+        """Check what was read."""
+        return check_sums(self._plan, np.concatenate(reader.noise), label)
+
+    def bits(self, laws: tuple[Law, ...]) -> float:
+        """Return how many bits of coins a report's shares hold, at least."""
+        parameters = ShareParameters.of(self._plan)
+        return laws[0].size * (parameters.shares - 1) * math.log2(parameters.modulus)
+
+
 class ShareReading:
     """The noise in a client's shares, and single shares, as cells of their laws.
 
@@ -117,9 +108,9 @@ class ShareReading:
     """
 
     def __init__(self, plan: Plan) -> None:
-        parameters = _parameters(plan)
+        parameters = ShareParameters.of(plan)
         self._parameters, self._sums = parameters, parameters.sums()
-        self._encoder = VectorSumEncoder(plan) if plan.protocol == "vector-sums" else NetTreeSumEncoder(plan)
+        self._encoder = cast("ShareEncoder", encoder_of(plan))
         entries = parameters.rows_served * parameters.coordinates
         scale = float(parameters.noise_scale)
         self._edges = np.unique(np.rint(stats.norm.ppf(np.linspace(0, 1, _BINS + 1)[1:-1]) * scale)) + 0.5
@@ -133,6 +124,7 @@ class ShareReading:
         )
         self.noise: list[NDArray[np.int64]] = []
         self._next = 0
+        self._form = report_form(plan)
 
     @property
     def edges(self) -> NDArray[np.float64]:
@@ -168,9 +160,7 @@ class ShareReading:
 
     def leftover(self, rows: NDArray[np.uint8]) -> int:
         """Return how many reports hold a share that is none."""
-        written = np.ascontiguousarray(rows[:, ID_BYTES:]).reshape(-1, self._sums.mixer.share_bytes)
-        shares = from_big_endian(written).reshape(len(rows), -1)
-        return int((shares >= self._parameters.modulus).any(axis=1).sum())
+        return int(self._form.foreign(rows).sum())
 
 
 def noise_chances(edges: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
@@ -191,7 +181,7 @@ def noise_chances(edges: NDArray[np.float64], scale: float) -> NDArray[np.float6
 
 def check_sums(plan: Plan, noise: NDArray[np.int64], label: str = "") -> Check:
     """Tell a moved sum from an unmoved one by a threshold; the lower limit of ε must not exceed the claim."""
-    parameters = _parameters(plan)
+    parameters = ShareParameters.of(plan)
     adders = parameters.group if parameters.by_column else parameters.minimum_batch
     people = min(adders, max(1, len(noise) // 2000))
     total = noise[: len(noise) // people * people].reshape(-1, people).sum(axis=1)
@@ -216,13 +206,6 @@ def _loss(sums: NDArray[np.int64], shift: int, threshold: float, delta: float, a
     low, _ = clopper_pearson(moved, len(sums), alpha)
     _, high = clopper_pearson(still, len(sums), alpha)
     return math.log(max(low - delta, 1e-300) / high)
-
-
-def _parameters(plan: Plan) -> ShareParameters:
-    parameters: object = plan.parameters
-    if not isinstance(parameters, ShareParameters):
-        raise TypeError(f"a plan of protocol {plan.protocol} has no vector sums")
-    return parameters
 
 
 def _distance(one: list[int], other: list[int], modulus: int, shares: int) -> Fraction:
