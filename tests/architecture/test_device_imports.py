@@ -185,5 +185,5 @@ def test_the_core_install_is_what_a_device_needs():
         return {re.split(r"[<>=\[]", one)[0] for one in listed}
 
     assert names(project["dependencies"]) == {"cryptography", "numpy", "rfc8785"}
-    wanted = {"rich", "scikit-learn", "scipy", "threadpoolctl", "typer"}
+    wanted = {"jinja2", "rich", "scikit-learn", "scipy", "threadpoolctl", "typer"}
     assert names(project["optional-dependencies"]["analyst"]) == wanted
