@@ -47,7 +47,7 @@ PUBLIC = [
 ]
 ROOMS = (
     *("aggregate", "audit", "centers", "collect", "encode", "engines", "estimators", "features", "plan"),
-    *("privacy", "protocols.paper.coreset", "remote", "store"),
+    *("privacy", "protocols", "protocols.paper.coreset", "remote", "store"),
 )
 
 
