@@ -1,6 +1,7 @@
 """Small wrong changes of the source that tests must notice.
 
-    python -m tools.mutants record         which test runs which line: once (the time of one suite, twice)
+    python -m tools.mutants record         which test runs which line: once (the time of one suite, twice);
+                                           with names of tests: these, too, the rest of the map stays
     python -m tools.mutants sample 40      so many of the rooms (--rooms) together, by a new seed (--seed)
     python -m tools.mutants sample 99999 --rooms privacy/odds.py     all of a file, or of a folder
     python -m tools.mutants named          promises that once no test held
@@ -86,18 +87,22 @@ class Recorded:
     DATA, COSTS = KEPT / "coverage", KEPT / "costs.json"
 
     @classmethod
-    def record(cls) -> int:
-        """Run the suite once; return pytest's exit code."""
+    def record(cls, tests: list[str]) -> int:
+        """Run the suite, or some tests of it to add to the map; return pytest's exit code."""
         KEPT.mkdir(exist_ok=True)
-        settings = KEPT / "coverage.ini"
+        settings, costs = KEPT / "coverage.ini", KEPT / "new-costs.json"
         settings.write_text(
             f"[run]\ndata_file = {cls.DATA}\nsource = {PACKAGE}\nrelative_files = true\n"
             "dynamic_context = test_function\n"
         )
-        command = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", *PYTEST[1:]]
-        variables = {"COTERIE_CPU_TIMES": str(cls.COSTS), "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
-        environment = {**os.environ, **ENVIRONMENT, **variables}
-        return subprocess.run([*command, "-p", "tools.cpu_times"], cwd=ROOT, env=environment).returncode  # noqa: S603
+        command = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}"]
+        command += [*(["--append"] if tests else []), *PYTEST[1:], "-p", "tools.cpu_times", *tests]
+        variables = {"COTERIE_CPU_TIMES": str(costs), "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
+        done = subprocess.run(command, cwd=ROOT, env={**os.environ, **ENVIRONMENT, **variables})  # noqa: S603
+        known = json.loads(cls.COSTS.read_text(encoding="utf-8")) if tests and cls.COSTS.exists() else {}
+        new = json.loads(costs.read_text(encoding="utf-8"))
+        cls.COSTS.write_text(json.dumps(known | new), encoding="utf-8")
+        return done.returncode
 
     @cached_property
     def costs(self) -> Counter[str]:
@@ -293,7 +298,7 @@ def main() -> int:
     plain = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser("python -m tools.mutants", description=__doc__, formatter_class=plain)
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("record")
+    commands.add_parser("record").add_argument("tests", nargs="*")
     commands.add_parser("named")
     some = commands.add_parser("sample")
     some.add_argument("count", type=int)
@@ -304,7 +309,7 @@ def main() -> int:
     some.add_argument("--no-whole", action="store_true", help="only tests that are known to run the line")
     asked = parser.parse_args()
     if asked.command == "record":
-        return Recorded.record()
+        return Recorded.record(asked.tests)
     if asked.command == "named":
         return named()
     whole = not asked.no_whole

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from coterie.errors import PlanError
-from coterie.features import Category, Cycle, Embedding, Flag, Number, Ordinal, Schema
+from coterie.features import Category, Cycle, Embedding, Flag, Number, Ordinal, Schema, arithmetic
 from coterie.features.arithmetic import TURN, binary_log, on_circle
 
 LOG_ERROR = 2.0**-39
@@ -30,6 +30,8 @@ def test_points_of_the_circle_are_right():
     angles = 2 * np.pi * turns / TURN
     assert np.abs(cosine - np.cos(angles)).max() < CIRCLE_ERROR
     assert np.abs(sine - np.sin(angles)).max() < CIRCLE_ERROR
+    for table in (each for pair in arithmetic._tables() for each in pair):  # made once, for all
+        assert not table.flags.writeable
 
 
 def test_a_number_is_where_exact_arithmetic_puts_it():
@@ -101,8 +103,40 @@ def test_a_place_is_the_value_of_the_nearest_corner_or_of_none():
     assert plan.value(np.zeros(3)) is None
 
 
+@pytest.mark.parametrize(
+    ("side", "value"), [(-0.5, False), (-0.26, False), (-0.24, None), (0.24, None), (0.26, True)]
+)
+def test_a_place_is_true_false_or_neither(side, value):
+    assert Flag("member", weight=1.7).value(np.array([1.7 * side])) is value
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_a_place_of_a_number_is_that_number_within_its_bounds(scale):
+    income = Number("income", 2.0, 200.0, scale, weight=1.7)
+    for value in (2.0, 3.5, 20.0, 199.0, 200.0):
+        assert income.value(income.points([value])[0]) == pytest.approx(value)
+    assert (income.value(np.array([-9.0])), income.value(np.array([9.0]))) == (2.0, 200.0)
+
+
+def test_values_that_say_nothing_are_counted_among_those_that_are_there():
+    age, plan = Number("age", 0, 100), Category("plan", ["free", "paid"])
+    assert age.unread([1, 2, 3, "four"]) == 0.25
+    assert age.unread([None, float("nan"), "", "four", 5]) == 0.5
+    assert plan.unread(["free", "trial", "team", "paid", None]) == 0.5
+    assert age.unread([]) == age.unread([None]) == 0
+    assert age.unread([object(), [1.0, 2.0], b"", 5]) == 0.75  # they are there, whatever they are
+    vector = Embedding("text", 2, norm=1.0)
+    assert vector.understood([[0.1, 0.2], [0.1, float("nan")], [1.0], None]).tolist() == [
+        True,
+        False,
+        False,
+        False,
+    ]
+
+
 def test_a_place_on_the_circle_is_a_time_unless_it_is_near_the_middle():
     hour = Cycle("hour", 24, weight=1.7)
+    assert hour.value(np.array([0.85, -1e-20])) == 0.0  # a hair before the first hour, not the 24th
     eight = hour.points([8.0])[0]
     assert hour.value(eight) == pytest.approx(8.0)
     assert hour.value(0.51 * eight) == pytest.approx(8.0)

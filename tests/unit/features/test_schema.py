@@ -385,6 +385,11 @@ def test_points_and_errors_of_other_schemas_are_refused(point, error, message):
         SCHEMA.describe_point(point, error)
 
 
+def test_a_column_may_be_whatever_has_a_length():
+    schema = Schema([Number("age", 0, 100)])
+    assert (schema.points({"age": range(3)}) == schema.points({"age": [0, 1, 2]})).all()
+
+
 # ------------------------------------------------------------ suggestions
 
 
@@ -420,6 +425,22 @@ def test_a_suggestion_is_rounded_outward_and_says_where_it_came_from():
     assert found.source == "public sample"
     assert json.loads(found.to_json())["source"] == "public sample"
     assert Schema.suggest(pandas.DataFrame(sample()), public=True) == found
+
+
+@pytest.mark.parametrize(("ratio", "scale"), [(99.9, "linear"), (100.1, "log")])
+def test_a_logarithmic_scale_is_suggested_where_values_span_two_powers_of_ten(ratio, scale):
+    (found,) = Schema.suggest({"income": [2.0] * 100 + [2.0 * ratio] * 100}, public=True).features
+    assert found.scale == scale
+
+
+def test_bounds_that_stand_on_the_ladder_stay():
+    (found,) = Schema.suggest({"income": [0.5] * 100 + [200.0] * 100}, public=True).features
+    assert (found.low, found.high, found.scale) == (0.5, 200.0, "log")
+
+
+def test_the_words_of_a_schema_beside_its_features_are_said_by_name():
+    with pytest.raises(TypeError, match="positional"):
+        Schema([Flag("member")], None, "declared")
 
 
 def test_a_suggestion_copies_no_extreme_and_no_rare_value():
