@@ -1,4 +1,4 @@
-"""Markdown whose lines fit: `python tools/markdown.py FILE …` reflows paragraphs and tables to 120 characters.
+"""Markdown whose lines have at most 120 characters: `python tools/markdown.py FILE …` reflows what is longer.
 
 A paragraph or list item with a longer line is filled anew. A table with a longer row becomes a list where its
 cells are words, and several tables side by side in their columns where they are figures. What stands in a
@@ -15,6 +15,7 @@ from pathlib import Path
 WIDTH = 120
 FIGURE = 26  # characters of a cell that is no sentence
 _ITEM = re.compile(r"^(\s*)((?:[-*+]|\d+[.)]) +)")
+_ENDS = re.compile(r"^\s*(\||#|```|(?:[-*+]|\d+[.)]) )")  # what ends a paragraph without an empty line
 _OPENS = re.compile(r"^([-*+>#|=]|\d+[.)]|:::|!!!)")  # what would begin another block at the start of a line
 
 
@@ -86,9 +87,7 @@ def reflowed(text: str) -> str:
         elif not line.strip() or re.match(r"^(#|    |:::|!!!|<)", line):
             out.append(line)
         else:
-            while end < len(lines) and lines[end].strip() and not re.match(r"^(\||#|```)", lines[end].lstrip()):
-                if _ITEM.match(lines[end]):
-                    break
+            while end < len(lines) and lines[end].strip() and not _ENDS.match(lines[end]):
                 end += 1
             block = lines[at:end]
             item = _ITEM.match(line)

@@ -191,9 +191,11 @@ class Tree:
         try:
             said, _ = process.communicate(timeout=CLOCK * limit)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
             return Outcome("slow")
+        finally:
+            if process.poll() is None:  # out of time, or interrupted
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
         if process.returncode == 0:
             return Outcome("survived")
         if process.returncode < 0:
@@ -308,6 +310,7 @@ def main() -> int:
     some.add_argument("--most", type=int, default=2, help="survivors that pass")
     some.add_argument("--no-whole", action="store_true", help="only tests that are known to run the line")
     asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # copies and tests go, however it ends
     if asked.command == "record":
         return Recorded.record(asked.tests)
     if asked.command == "named":
