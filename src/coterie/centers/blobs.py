@@ -51,6 +51,8 @@ _POLISHED: Final = 8  # times at the most
 _TOLERANCE: Final = 1e-2
 _OF_DOUBT: Final = 0.73  # of the squared doubt about a coordinate ends up in the fitted spread: measured
 _MOST_STEPS: Final = 40  # of conjugate gradients
+_BITS: Final = 22  # of a product in them: last bits, in which processors differ, would grow step by step
+_DECIMALS: Final = 6  # of a round's results, likewise
 
 _SLOPE: Final = math.sqrt(2 / math.pi)
 _Apply = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -169,9 +171,10 @@ class BlobFit:
         apart = self.farthest if apart is None else apart
         for turn in range(rounds):
             step, errors, signs, lifted = self._step(centers, shares, spread, doubt, signs_of_probes, apart)
-            centers = into_ball(centers + _STEP * step)
+            centers = np.round(into_ball(centers + _STEP * step), _DECIMALS)
+            errors = np.round(errors, _DECIMALS)
             apart = self._apart(centers, errors)
-            shares = self._shares(signs, lifted)
+            shares = np.round(self._shares(signs, lifted), _DECIMALS)
             doubt = np.maximum(np.sqrt(errors / dimension), _CALMER * doubt)
             if turn >= (_OWN_SIGMA_FROM if own_spreads else _SIGMA_FROM):
                 spread = np.maximum(self._spread(centers, shares, spread, apart, own_spreads), 0.25 * doubt)
@@ -384,18 +387,26 @@ def _least_useful(blobs: Blobs, besides: list[int]) -> int:
     return int(use.argmin())
 
 
+def _coarse(values: NDArray[np.float64], axes: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return values rounded to `_BITS` of the largest along some axes."""
+    unit = np.exp2(np.frexp(np.abs(values).max(axis=axes, keepdims=True))[1] - _BITS)
+    coarse: NDArray[np.float64] = np.rint(values / unit) * unit
+    return coarse
+
+
 def _conjugate_gradients(
     matrix: _Apply, right: NDArray[np.float64], scale: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Solve matrix(x) = right for every first index of `right`, preconditioned by a positive diagonal."""
     axes = tuple(range(1, right.ndim))
-    solved, left = np.zeros_like(right), right.copy()
+    left = _coarse(right, axes)
+    solved = np.zeros_like(left)
     eased = left * scale
     direction = eased.copy()
     size = (left * eased).sum(axis=axes, keepdims=True)
     enough = _TOLERANCE**2 * size
     for _ in range(_MOST_STEPS):
-        image = matrix(direction)
+        image = _coarse(matrix(direction), axes)
         along = size / np.maximum((direction * image).sum(axis=axes, keepdims=True), 1e-300)
         solved += along * direction
         left -= along * image

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from coterie.centers.answer import Answer, k_means
 from coterie.centers.blobs import BlobFit, Blobs
 from coterie.centers.population import Cloud, seen_parts
-from coterie.centers.solution import Weighted
+from coterie.centers.solution import Weighted, squared_distances
 from coterie.protocols.codeword.oracles.rows import ViewRows
 
 ATOMS_EACH: Final = 400  # of a blob
@@ -41,6 +41,7 @@ _SIDES: Final = 0.25  # of the way from one group to the answer: what an answer 
 _SPARE: Final = 2.0  # chi-square per number that one center of two wins; a spare one was seen to win 1.2
 _CLEARLY: Final = 5.0  # chi-square per fitted number of the subspace by which sure blobs beat the population
 _WITHIN: Final = 2.0  # deviations of chi-square by which sure blobs may miss the rows
+_HALFWAY: Final = 2.0  # deviations from a center to the middle of the way to the next
 _KNOWN: Final = 0.09  # of the squared distance of centers from the mean: what sure blobs may be wrong
 
 
@@ -48,14 +49,20 @@ _KNOWN: Final = 0.09  # of the squared distance of centers from the mean: what s
 class Evidence:
     """How far to trust the blobs."""
 
-    sure: bool  # the groups are round and found beyond doubt
+    round: bool  # the rows speak of round groups only
+    apart: bool  # and these lie so far apart that their shape does not matter
     inside: float  # α in the subspace, 0 to 1
     outside: float  # α outside it, 0 to 1
 
     @property
+    def sure(self) -> bool:
+        """Whether the groups are found beyond doubt."""
+        return self.round and self.apart
+
+    @property
     def alone(self) -> bool:
         """Whether the blobs are the whole answer."""
-        return self.sure or self.inside > _ALL
+        return self.round or self.inside > _ALL
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +109,7 @@ def weigh(
         out_size += float(np.vdot(far, far))
     alpha = _believed(along, size, _EXPECTED, _EXPECTED_DEVIATION)
     beyond = _believed(out_along, out_size, alpha, _EXPECTED_DEVIATION)
-    return Evidence(_certain(fit, blobs, population), alpha, beyond)
+    return Evidence(_certain(fit, blobs, population), _far_apart(blobs), alpha, beyond)
 
 
 def combined(parts: Parts, clusters: int, rng: np.random.Generator) -> Answer:
@@ -128,9 +135,7 @@ def people(parts: Parts, rng: np.random.Generator) -> Weighted:
     if parts.blobs is None or parts.evidence is None:
         return points, weights
     more, theirs = parts.blobs.atoms(ATOMS_EACH, rng)
-    if parts.evidence.alone:
-        return more, theirs
-    share = parts.evidence.inside
+    share = 1.0 if parts.evidence.sure else parts.evidence.inside
     return np.concatenate([points, more]), np.concatenate([(1 - share) * weights, share * theirs])
 
 
@@ -198,6 +203,18 @@ def _certain(fit: BlobFit, blobs: Blobs, population: Cloud) -> bool:
     within = ours - numbers <= _WITHIN * math.sqrt(2 * numbers)
     squares = ((blobs.centers - fit.middle) ** 2).sum(axis=1)
     return clearly and within and float(blobs.shares @ blobs.errors) <= _KNOWN * float(blobs.shares @ squares)
+
+
+def _far_apart(blobs: Blobs) -> bool:
+    """Return whether people are nearest to their own group's center whatever the groups' shapes.
+
+    Few people can tell no shape. If all of a group's spread lay in the direction of its neighbour, half the
+    way there would still be `_HALFWAY` deviations.
+    """
+    wide = blobs.sigma * math.sqrt(blobs.centers.shape[1])
+    apart = np.sqrt(squared_distances(blobs.centers, blobs.centers))
+    near = apart < _HALFWAY * (wide[:, None] + wide)
+    return int(near.sum()) <= len(wide)  # each is near to itself
 
 
 def _misfits(fit: BlobFit, blobs: Blobs, population: Cloud) -> tuple[float, float, int]:

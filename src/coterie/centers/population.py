@@ -21,13 +21,12 @@ a·√(1 - |x|²), whatever the direction.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.stats import chi2
 
 from coterie.centers.solution import into_ball
@@ -40,7 +39,14 @@ ATOMS: Final = 2000  # of one fit; measured: 1,500 to 4,000 are as good
 ENTROPY: Final = 100.0  # τ; measured: benchmarks/results/tuning.csv
 _JITTERS: Final = (0.4, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05)  # of the spread, turn by turn
 _STEPS: Final = 60
+_MEMORY: Final = 20  # steps that L-BFGS remembers
+_HALVINGS: Final = 20  # of a step, and the part of the expected decrease that is enough
+_ENOUGH: Final = 1e-4
 _BLOCK: Final = 256  # rows that one core does at a time; the same however many cores there are
+_EXACT_BITS: Final = 23  # of sums of whole numbers: single precision holds one more, for their rounding
+_WEIGHT_BITS: Final = 23  # of weighted atoms, that sum to 1
+_DECIMALS: Final = 9  # of numbers on whose last bits processors do not agree
+_STEP_DECIMALS: Final = 5  # of steps, in which such differences have grown
 _STOP: Final = 1e-5  # relative decrease of the loss at which a turn ends
 _FALSE_LEAF: Final = 3e-4  # chance that an empty cell proposes atoms
 _NEW_DIRECTION: Final = 0.03  # share of the clear cells' energy that makes a direction of its own
@@ -142,7 +148,9 @@ def _span(
         variances = np.concatenate([variances, sizes[new] ** 2])
     if not basis.shape[1]:
         return None
-    return np.linalg.qr(basis)[0], variances, floor, seen.edge
+    basis = np.linalg.qr(basis)[0]
+    basis *= np.sign(np.take_along_axis(basis, np.abs(basis).argmax(axis=0)[None], axis=0))
+    return np.round(basis, _DECIMALS), variances, floor, seen.edge
 
 
 def _gaussian(
@@ -167,7 +175,11 @@ def _gaussian(
 
 
 def _settle(start: _Start, fitted: Sequence[ViewRows], spread: float, rng: np.random.Generator) -> Cloud:
-    """Fit atoms in turns; everybody's `spread`, E|x - mean|², is theirs and that of their scatter."""
+    """Fit atoms in turns, scattered outside the subspace until they are as wide as everybody.
+
+    `spread` is 1 - (E√(1 - |x|²))² - |mean|²: more than E|x - mean|² by the variance of that root, which the
+    atoms tell.
+    """
     dimension, size = start.basis.shape
     full = np.column_stack([start.basis, rng.standard_normal((dimension, dimension - size))])
     outside = np.linalg.qr(full)[0][:, size:]
@@ -179,8 +191,8 @@ def _settle(start: _Start, fitted: Sequence[ViewRows], spread: float, rng: np.ra
         atoms = into_ball(inner + scatter @ outside.T)
         weights, misfit = reweight(atoms, fitted, seen, feature_blocks(atoms, fitted))
         if size < dimension:
-            away = inner - weights @ inner
-            left = spread - float(weights @ np.einsum("ij,ij->i", away, away))
+            away, rest = inner - weights @ inner, np.sqrt(np.maximum(1 - _squares(atoms), 0.0))
+            left = spread - float(weights @ _squares(away)) - float(weights @ (rest - weights @ rest) ** 2)
             floor = max(left / (dimension - size), _LEAST_SPREAD**2)
         if turn == len(_JITTERS) - 1 or (misfit <= 1 and turn >= 2):
             break
@@ -199,7 +211,7 @@ def spread_beyond(
     """
     if not directions:
         return 0.0
-    room = 1 - np.einsum("ij,ij->i", inner, inner)  # (N,)
+    room = 1 - _squares(inner)  # (N,)
     low, high = 0.0, 1.0  # of the mean square distance
     for _ in range(30):
         tried = (low + high) / 2
@@ -232,14 +244,13 @@ def reweight(
     """Return the weights of largest entropy that explain the rows, (N,), and chi-square per number."""
     count = len(atoms)
     vectors = [
-        (view.lifted(atoms) @ part.projection).astype(np.float32)
+        np.round(view.lifted(atoms) @ part.projection, _DECIMALS)
         for view, part in zip(views, seen, strict=True)
     ]
     with on_all_cores() as map_all:
 
-        def misses(weights: NDArray[np.float64]) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
-            narrow = weights.astype(np.float32)[:, None]
-            weighted = [narrow * v for v in vectors]
+        def misses(weights: NDArray[np.float64]) -> list[tuple[NDArray[np.float32], NDArray[np.float64]]]:
+            weighted = [_whole(weights[:, None] * v, _WEIGHT_BITS) for v in vectors]
             return list(
                 map_all(lambda one: one.miss(weighted[one.view], seen[one.view].targets[one.rows]), blocks)
             )
@@ -250,21 +261,56 @@ def reweight(
             slope = ENTROPY * (surplus + 1)
             value = ENTROPY * float(weights @ surplus)
             for block, (miss, pull) in zip(blocks, misses(weights), strict=True):
-                value += 0.5 * float(np.vdot(miss, miss))
+                value += 0.5 * float(np.square(miss, dtype=np.float64).sum())
                 slope += np.einsum("nr,nr->n", pull, vectors[block.view])
             return value, weights * (slope - float(weights @ slope))
 
-        found = minimize(
-            loss,
-            np.zeros(count),
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": _STEPS, "maxcor": 20, "ftol": _STOP},
-        )
-        weights = _softmax(found.x)
+        found = _least(loss, np.zeros(count))
+        weights = _softmax(found)
         left = [miss for miss, _ in misses(weights)]
-    total = sum(float(np.vdot(miss, miss)) for miss in left)
+    total = sum(float(np.square(miss, dtype=np.float64).sum()) for miss in left)
     return weights, total / sum(miss.size for miss in left)
+
+
+def _least(
+    loss: Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]], start: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return about where a smooth loss is least, (N,), by L-BFGS with backtracking.
+
+    Every step is rounded, and sums are numpy's: last bits, in which processors differ, do not add up.
+    """
+    place = start
+    value, slope = loss(place)
+    changes: list[tuple[NDArray[np.float64], NDArray[np.float64], float]] = []  # of place and slope, 1/product
+    for _ in range(_STEPS):
+        way, marks = slope.copy(), []
+        for step, turn, inverse in reversed(changes):
+            marks.append(inverse * float((step * way).sum()))
+            way -= marks[-1] * turn
+        if changes:
+            step, turn, inverse = changes[-1]
+            way /= inverse * float((turn * turn).sum())
+        else:
+            way /= math.sqrt(float((way * way).sum())) or 1.0
+        for (step, turn, inverse), mark in zip(changes, reversed(marks), strict=True):
+            way += (mark - inverse * float((turn * way).sum())) * step
+        falling, length = float((way * slope).sum()), 1.0
+        for _ in range(_HALVINGS):
+            tried = np.round(place - length * way, _STEP_DECIMALS)
+            new, new_slope = loss(tried)
+            if new <= value - _ENOUGH * length * falling:
+                break
+            length /= 2
+        else:
+            return place
+        step, turn = tried - place, new_slope - slope
+        if (product := float((step * turn).sum())) > 0:
+            changes = [*changes[1 - _MEMORY :], (step, turn, 1 / product)]
+        done = value - new <= _STOP * max(abs(value), abs(new), 1.0)
+        place, value, slope = tried, new, new_slope
+        if done:
+            break
+    return place
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -273,25 +319,36 @@ class Block:
 
     view: int
     rows: slice
-    features: NDArray[np.float32]  # (N, rows), in units of the noise
+    features: NDArray[np.float32]  # (N, rows), whole numbers
+    trust: NDArray[np.float32]  # (rows, 1), 1/deviation
 
     def miss(
         self, weighted: NDArray[np.float32], targets: NDArray[np.float32]
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return what weighted atoms, (N, r + 2), miss, (rows, r + 2), and how that pulls at each of them."""
-        miss = self.features.T @ weighted - targets
-        return miss, self.features @ miss
+    ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Return what weighted atoms, (N, r + 2) in units of 2^-23, miss, and how that pulls at each of them.
+
+        Both products are of whole numbers whose sums stay below 2^24: exact in single precision, so the same
+        on every processor.
+        """
+        miss = self.features.T @ weighted * self.trust * np.float32(2.0**-_WEIGHT_BITS) - targets
+        pull = miss * self.trust
+        bits = _EXACT_BITS - math.frexp(float(np.abs(pull).max()) * len(pull))[1]
+        return miss, (self.features @ _whole(pull, bits)).astype(np.float64) * 2.0**-bits
+
+
+def _whole(values: NDArray[Any], bits: int) -> NDArray[np.float32]:
+    """Return values in units of 2^-bits, rounded to whole numbers."""
+    return np.rint(values * 2.0**bits).astype(np.float32)
 
 
 def feature_blocks(atoms: NDArray[np.float64], views: Sequence[ViewRows]) -> list[Block]:
     """Return what all rows see of the atoms, (N, d), cut into blocks."""
     blocks = []
     for number, view in enumerate(views):
-        features = view.features(atoms)  # (N, M)
-        features /= view.deviations.astype(np.float32)
+        features, trust = view.features(atoms), (1 / view.deviations[:, None]).astype(np.float32)
         for start in range(0, features.shape[1], _BLOCK):
             rows = slice(start, start + _BLOCK)
-            blocks.append(Block(number, rows, np.ascontiguousarray(features[:, rows])))
+            blocks.append(Block(number, rows, np.ascontiguousarray(features[:, rows]), trust[rows]))
     return blocks
 
 
@@ -326,6 +383,12 @@ def shrunk_mean(views: Sequence[ViewRows]) -> NDArray[np.float64]:
     factor = max(0.0, 1 - len(mean) * deviation**2 / max(float(mean @ mean), 1e-12))
     shrunk: NDArray[np.float64] = into_ball((factor * mean)[None])[0]
     return shrunk
+
+
+def _squares(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return squared lengths: (n, d) -> (n,)."""
+    squares: NDArray[np.float64] = np.einsum("ij,ij->i", points, points)
+    return squares
 
 
 def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -23,7 +23,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.centers.answer import Answer, k_means
+from coterie.centers.answer import Answer, by_number
 from coterie.centers.blobs import Blobs
 from coterie.centers.population import Cloud
 from coterie.centers.solution import (
@@ -43,14 +43,14 @@ REPEATS: Final = 8
 _NORMAL: Final = 1.645  # deviations that hold `COVERAGE`
 # What repeated fits do not show, because real people are none of the model's: by how much true errors are
 # larger, measured on other data than is reported on (benchmarks/results/calibration.csv).
-_WIDER: Final = 1.3  # distances of means
+_WIDER: Final = 1.1  # distances of means
+_BESIDE: Final = 0.1  # of a group's spread: by how much its mean is missed besides, whatever the noise
 _WIDER_SURE: Final = 1.06  # the same of round groups that were found beyond doubt
 _WIDER_FIGURE: Final = 1.1  # their coordinates
-_WIDER_SHARE: Final = 1.1
+_WIDER_SHARE: Final = 1.2
 _MODEL: Final = 0.095  # deviation of a share e that is explained, over √(e·(1 - e))
 _LITTLE: Final = 0.02  # of people's spread: less is not worth a group
 _LEAST_SHARE: Final = 0.01  # of a group, where it scales an error
-_CHOICE_STARTS: Final = 3  # of k-means for each other number of groups
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +120,7 @@ def repeated(
             for view, row in zip(views, rows, strict=True)
         ]
         other = find(noisy, clusters, own, 1)
-        return None if other is None else _compared(other, truth, own, most)
+        return None if other is None else _compared(other, truth, most)
 
     # Each with a generator of its own, so that it does not matter which of them is done first.
     with with_equal_points(), on_all_cores() as map_all:
@@ -133,13 +133,14 @@ def repeated(
     squares = (misses**2).mean(axis=0)
     wider = _WIDER_SURE if found.sure else _WIDER
     reach = wider * float(np.quantile(np.linalg.norm(misses, axis=1), COVERAGE))
+    said = _explained(found.people, answer.centers)
+    beside = 0.0 if found.sure else _BESIDE * math.sqrt(_spread(found.people) * (1 - said))
     wrong = _WIDER_SHARE * float(
         np.quantile(np.abs(np.concatenate([one.share_misses for one in done])), COVERAGE)
     )
-    choices = _choices(found, done, rng, most)
-    said = _explained(found.people, answer.centers)
+    choices = _choices(found, done, most)
     return Told(
-        radii=np.minimum(reach / scale, 1.0),
+        radii=np.minimum(np.hypot(reach / scale, beside), 1.0),
         share_errors=np.minimum(wrong * scale, 1.0),
         profile=(1.0 if found.sure else _WIDER_FIGURE)
         * np.sqrt((squares + squares.mean()) / 2)
@@ -202,18 +203,16 @@ def _truth(found: Found, rng: np.random.Generator) -> Weighted:
     return into_ball(points + moves[labels]), weights
 
 
-def _compared(other: Found, truth: Weighted, rng: np.random.Generator, most: int) -> _Again:
+def _compared(other: Found, truth: Weighted, most: int) -> _Again:
     answer = other.answer
     scale = np.sqrt(np.maximum(answer.shares, _LEAST_SHARE))
     means, shares = own_means(truth, answer.centers)
     said_by, true_by, reach_by = np.zeros(most), np.zeros(most), np.zeros(most)
-    for number in range(2, most + 1):
-        few = _few(answer, number, rng)
-        said_by[number - 1] = _explained(other.people, few.centers)
-        true_by[number - 1] = _explained(truth, few.centers)
-        away = np.linalg.norm(few.centers - own_means(truth, few.centers)[0], axis=1)
-        weight = np.sqrt(np.maximum(few.shares, _LEAST_SHARE))
-        reach_by[number - 1] = np.quantile(away * weight, COVERAGE)
+    for place, (few, theirs) in enumerate(by_number(answer, most)):
+        said_by[place] = _explained(other.people, few)
+        true_by[place] = _explained(truth, few)
+        away = np.linalg.norm(few - own_means(truth, few)[0], axis=1)
+        reach_by[place] = np.quantile(away * np.sqrt(np.maximum(theirs, _LEAST_SHARE)), COVERAGE)
     return _Again(
         (answer.centers - means) * scale[:, None],
         (answer.shares - shares) / scale,
@@ -225,24 +224,16 @@ def _compared(other: Found, truth: Weighted, rng: np.random.Generator, most: int
     )
 
 
-def _choices(found: Found, done: Sequence[_Again], rng: np.random.Generator, most: int) -> tuple[Choice, ...]:
+def _choices(found: Found, done: Sequence[_Again], most: int) -> tuple[Choice, ...]:
     told = [Choice(1, Interval(0.0, 0.0, 0.0), True)]
     wider = _WIDER_SURE if found.sure else _WIDER
-    for number in range(2, most + 1):
-        few = _few(found.answer, number, rng)
-        missed = np.array([one.said_by[number - 1] - one.true_by[number - 1] for one in done])
-        reach = wider * float(np.mean([one.reach_by[number - 1] for one in done]))
-        radii = reach / np.sqrt(np.maximum(few.shares, _LEAST_SHARE))
-        explained = _interval(_explained(found.people, few.centers), missed)
-        told.append(Choice(number, explained, not pairs_in_doubt(few.centers, radii)))
+    for place, (few, shares) in list(enumerate(by_number(found.answer, most)))[1:]:
+        missed = np.array([one.said_by[place] - one.true_by[place] for one in done])
+        reach = wider * float(np.mean([one.reach_by[place] for one in done]))
+        radii = reach / np.sqrt(np.maximum(shares, _LEAST_SHARE))
+        explained = _interval(_explained(found.people, few), missed)
+        told.append(Choice(place + 1, explained, not pairs_in_doubt(few, radii)))
     return tuple(told)
-
-
-def _few(answer: Answer, clusters: int, rng: np.random.Generator) -> Answer:
-    """Return the k-means of an answer's population for another number of groups."""
-    if clusters == len(answer.centers):
-        return answer
-    return k_means(answer.points, answer.weights, clusters, rng, starts=_CHOICE_STARTS)
 
 
 def _interval(said: float, missed: NDArray[np.float64]) -> Interval:
@@ -275,6 +266,12 @@ def own_means(
 def _explained(people: Weighted, centers: NDArray[np.float64]) -> float:
     """Return the share of people's spread that centers explain: 1 - cost of the centers/cost of the mean."""
     points, weights = people
-    mean = weights @ points / weights.sum()
-    spread = float(weights @ ((points - mean) ** 2).sum(axis=1))
-    return 1 - float(weights @ squared_distances(points, centers).min(axis=1)) / max(spread, 1e-300)
+    cost = float(weights @ squared_distances(points, centers).min(axis=1)) / float(weights.sum())
+    return 1 - cost / max(_spread(people), 1e-300)
+
+
+def _spread(people: Weighted) -> float:
+    """Return the mean square distance of people from their mean."""
+    points, weights = people
+    share = weights / weights.sum()
+    return float(share @ ((points - share @ points) ** 2).sum(axis=1))

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ from coterie.plan.views import Halfspaces
 from coterie.protocols.codeword.oracles.leaf_sums import embedding_matrix
 from coterie.protocols.codeword.table import CodewordTable
 from coterie.wire.rows import Rows
+
+_DECIMALS: Final = 12  # of what a root is taken of: last bits, in which processors differ, become large by it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +52,8 @@ class Lift:
     def of(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Lift points of the unit ball: (n, d) -> (n, D)."""
         body = self.point * points
-        rest = np.sqrt(np.maximum(0.0, 1 - self.count**2 - np.einsum("ij,ij->i", body, body)))
+        room = np.round(1 - self.count**2 - np.einsum("ij,ij->i", body, body), _DECIMALS)
+        rest = np.sqrt(np.maximum(0.0, room))
         return np.column_stack([body, np.full(len(points), self.count), rest])
 
 
