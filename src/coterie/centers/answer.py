@@ -91,7 +91,9 @@ def by_number(answer: Answer, most: int) -> list[tuple[NDArray[np.float64], NDAr
 
 def _joined(centers: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the centers with the two joined that cost least together: (k, d) -> (k - 1, d)."""
-    cost = squared_distances(centers, centers) * np.outer(shares, shares) / (shares[:, None] + shares + 1e-300)
+    cost = (
+        squared_distances(centers, centers) * np.outer(shares, shares) / (shares[:, None] + shares + 1e-300)
+    )
     np.fill_diagonal(cost, np.inf)
     first, second = np.unravel_index(cost.argmin(), cost.shape)
     pair = [int(first), int(second)]
@@ -112,15 +114,14 @@ def _cut(
         if values[-1] > widest:
             wide = math.sqrt(max(values[-1], 0.0) / max(float(weights[mine].sum()), 1e-300))
             widest, place, step = float(values[-1]), number, wide * vectors[:, -1]
-    return np.vstack([centers, centers[place] + step, centers[place] - step])[
-        np.arange(len(centers) + 2) != place
-    ]
+    halves = np.vstack([centers[place] + step, centers[place] - step])
+    return np.vstack([np.delete(centers, place, axis=0), halves])
 
 
 def _looked_at(
     points: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the points that weigh something in coordinates of their span, (n, r), weights, and the span, (d, r)."""
+    """Return the points that weigh something in their span, (n, r), their weights, and the span, (d, r)."""
     heavy = weights > _LIGHT * weights.mean()
     seen, share = points[heavy], weights[heavy]
     values, vectors = np.linalg.eigh(seen.T @ seen)

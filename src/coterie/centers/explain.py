@@ -3,7 +3,8 @@
 1. *Find*: explanations of what was seen, and evidence that weighs them. Several *populations* explain data
    of any shape (`population`), *blobs* round groups, and those far better (`blobs`); rows left out say how
    far to trust which (`evidence`). Where a plan has cells alone, `cells` finds.
-2. *Judge*: rows left out say whether the answer is better than one center; if not, the answer is that.
+2. *Judge*: where no group stands clear, rows left out say whether the answer is better than one center; if
+   not, the answer is that.
 3. *Repeat*: what can be said of the people nearest to each center, by doing it again (`repeats`).
 """
 
@@ -91,8 +92,7 @@ def explain(
     found = find(views, clusters, rng, MEMBERS)
     if found is None:
         return _alone(one, clusters, views)
-    clear = bool(stand_clear(views, found).any())
-    if not (found.sure or better_than_one(views, found.people, one.people, clear=clear)):
+    if not (stand_clear(views, found).any() or better_than_one(views, found.people, one.people)):
         return _alone(one, clusters, views)
     found = _largest_first(found)
     most = most_choices(clusters)

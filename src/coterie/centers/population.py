@@ -99,7 +99,7 @@ def fit_population(views: Sequence[ViewRows], rng: np.random.Generator) -> Cloud
         if found is None:
             return None
         start = _gaussian(*found, mean, leaves, shares, rng)
-    return _settle(start, fitted, 1 - rest**2 - float(mean @ mean), rng)
+    return _settle(start, fitted, mean, rest, rng)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,11 +174,17 @@ def _gaussian(
     return _Start(basis, spread, floor, edge, middle, places)
 
 
-def _settle(start: _Start, fitted: Sequence[ViewRows], spread: float, rng: np.random.Generator) -> Cloud:
+def _settle(
+    start: _Start,
+    fitted: Sequence[ViewRows],
+    mean: NDArray[np.float64],
+    rest: float,
+    rng: np.random.Generator,
+) -> Cloud:
     """Fit atoms in turns, scattered outside the subspace until they are as wide as everybody.
 
-    `spread` is 1 - (E√(1 - |x|²))² - |mean|²: more than E|x - mean|² by the variance of that root, which the
-    atoms tell.
+    E|x - mean|² = 1 - E[1 - |x|²] - |mean|², and `rest` is E√(1 - |x|²): by how much the mean square of that
+    root is more than the square of its mean, the atoms tell.
     """
     dimension, size = start.basis.shape
     full = np.column_stack([start.basis, rng.standard_normal((dimension, dimension - size))])
@@ -191,8 +197,10 @@ def _settle(start: _Start, fitted: Sequence[ViewRows], spread: float, rng: np.ra
         atoms = into_ball(inner + scatter @ outside.T)
         weights, misfit = reweight(atoms, fitted, seen, feature_blocks(atoms, fitted))
         if size < dimension:
-            away, rest = inner - weights @ inner, np.sqrt(np.maximum(1 - _squares(atoms), 0.0))
-            left = spread - float(weights @ _squares(away)) - float(weights @ (rest - weights @ rest) ** 2)
+            room = np.maximum(1 - _squares(atoms), 0.0)
+            uneven = float(weights @ room) / max(float(weights @ np.sqrt(room)) ** 2, 1e-12)  # at least 1
+            spread = 1 - uneven * rest**2 - float(mean @ mean)
+            left = spread - float(weights @ _squares(inner - weights @ inner))
             floor = max(left / (dimension - size), _LEAST_SPREAD**2)
         if turn == len(_JITTERS) - 1 or (misfit <= 1 and turn >= 2):
             break
@@ -281,7 +289,9 @@ def _least(
     """
     place = start
     value, slope = loss(place)
-    changes: list[tuple[NDArray[np.float64], NDArray[np.float64], float]] = []  # of place and slope, 1/product
+    changes: list[
+        tuple[NDArray[np.float64], NDArray[np.float64], float]
+    ] = []  # of place and slope, 1/product
     for _ in range(_STEPS):
         way, marks = slope.copy(), []
         for step, turn, inverse in reversed(changes):

@@ -143,13 +143,11 @@ def test_the_rows_left_out_judge_between_the_answer_and_one_group(simulate, roun
     points, _ = round_groups(3, DIMENSION)
     views = simulate(points, 10**5)
     found, one = find_groups(views, 3, rng(), 1), one_group(views, rng())
-    assert evidence.better_than_one(views, found.people, one.people, clear=False)
+    assert evidence.better_than_one(views, found.people, one.people)
     against = [views[0], replace(views[1], vectors=views[1].predicted(*one.people))]
-    assert not evidence.better_than_one(against, found.people, one.people, clear=True)
-    # Where they say nothing, the rows that were fitted must speak for some group.
+    assert not evidence.better_than_one(against, found.people, one.people)
     silent = [views[0], replace(views[1], deviations=1e6 * views[1].deviations)]
-    assert evidence.better_than_one(silent, found.people, one.people, clear=True)
-    assert not evidence.better_than_one(silent, found.people, one.people, clear=False)
+    assert not evidence.better_than_one(silent, found.people, one.people)
 
 
 def test_a_fit_that_rows_left_out_deny_is_one_group(simulate, round_groups):
@@ -183,7 +181,8 @@ def test_between_the_two_the_answer_is_k_means_on_both(simulate, round_groups):
     assert answer.weights[count:].sum() == pytest.approx(0.4)
     np.testing.assert_array_equal(answer.points[:count], population.inner)
     alone = [
-        combined(replace(parts, evidence=Evidence(False, False, e, 1.0)), 3, rng()).centers for e in (0.0, 0.49)
+        combined(replace(parts, evidence=Evidence(False, False, e, 1.0)), 3, rng()).centers
+        for e in (0.0, 0.49)
     ]
     assert distances(alone[0], answer.centers).max() > 0
     assert cost(points, answer.centers) < 1.1 * min(cost(points, centers) for centers in alone)
