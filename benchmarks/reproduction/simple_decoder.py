@@ -2,7 +2,7 @@
 
     leaves above the noise -> means by the counting coordinate -> weighted k-means++ -> pooled means
 
-What `coterie.centers.solve` adds can be put in one at a time: shrinkage of leaves and centers by their known
+What `coterie.centers.tight.solve` adds can be put in one at a time: shrinkage of leaves and centers by known
 noise ("plain"), and shrinkage that knows the subspace of the centers from the second moment ("blocks"). Not
 here: counting by length, and centers and cells that settle together.
 """
@@ -14,9 +14,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.centers.leaves import significant_leaves
 from coterie.centers.solution import into_ball, weighted_kmeans
-from coterie.centers.subspace import shrink_in_blocks, signal_subspace
+from coterie.centers.tight.leaves import significant_leaves
+from coterie.centers.tight.subspace import shrink_in_blocks, signal_subspace
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import point_weight
 from coterie.protocols.codeword.oracles.leaf_sums import leaf_sums

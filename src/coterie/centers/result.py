@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from coterie.centers.atoms import Population
 from coterie.centers.groups import Group, everybody_of, frame_of, groups_of
-from coterie.centers.refit import OBJECTIVES, fit_means, fit_medians
 from coterie.centers.solution import Choice, Interval, squared_distances
 from coterie.errors import DecodeError
 from coterie.features import Estimate, Schema
@@ -201,6 +200,8 @@ class Result:
         >>> result.refit(3, objective="medians", random_state=0).centers.shape
         (3, 2)
         """
+        from coterie.centers.refit import OBJECTIVES, fit_means, fit_medians
+
         if objective not in OBJECTIVES:
             raise DecodeError(f"objective must be one of {', '.join(OBJECTIVES)}, got {objective!r}")
         points, weights = self.population.points, self.population.weights

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from coterie.centers.factors import amounts, directions_of, unexplained
-from coterie.centers.leaves import significant_leaves
-from coterie.centers.shrinkage import shrink, shrink_factors
-from coterie.centers.solve import _stands_clear
-from coterie.centers.subspace import shrink_in_blocks, signal_subspace
+from coterie.centers.tight.factors import amounts, directions_of, unexplained
+from coterie.centers.tight.leaves import significant_leaves
+from coterie.centers.tight.shrinkage import shrink, shrink_factors
+from coterie.centers.tight.solve import _stands_clear
+from coterie.centers.tight.subspace import shrink_in_blocks, signal_subspace
 from coterie.protocols.codeword.oracles.leaf_sums import LeafSums
 from coterie.protocols.codeword.oracles.rows import Lift
 from coterie.protocols.codeword.oracles.second_moment import SecondMoment

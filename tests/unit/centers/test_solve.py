@@ -3,10 +3,10 @@
 import numpy as np
 
 from coterie import Plan, decode
-from coterie.centers import cells as module
-from coterie.centers.settle import Problem
-from coterie.centers.solve import solve
-from coterie.centers.subspace import signal_subspace
+from coterie.centers.tight import cells as module
+from coterie.centers.tight.settle import Problem
+from coterie.centers.tight.solve import solve
+from coterie.centers.tight.subspace import signal_subspace
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
 from coterie.engines import play

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from coterie.centers.factors import amounts
-from coterie.centers.leaves import significant_leaves
-from coterie.centers.solve import solve
-from coterie.centers.unmix import explaining, pure_directions, pure_looseness
+from coterie.centers.tight.factors import amounts
+from coterie.centers.tight.leaves import significant_leaves
+from coterie.centers.tight.solve import solve
+from coterie.centers.tight.unmix import explaining, pure_directions, pure_looseness
 from coterie.protocols.codeword.oracles.leaf_sums import LeafSums
 from coterie.protocols.codeword.oracles.rows import Lift
 

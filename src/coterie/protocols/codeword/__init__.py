@@ -3,6 +3,7 @@
 from coterie.protocols.protocol import Decoder, Protocol
 
 _CENTERS = "coterie.centers.codeword"
+_CELLS = "coterie.centers.tight.cells"
 PROTOCOL = Protocol(
     package=__name__,
     models={"local": ".parameters:CodewordParameters", "shuffle": ".amplified:AmplifiedParameters"},
@@ -13,7 +14,7 @@ PROTOCOL = Protocol(
         "population": Decoder(
             f"{_CENTERS}:decode_population", f"{_CENTERS}:not_explained", chooses=True, several=True
         ),
-        "cells": Decoder(f"{_CENTERS}:decode_cells", f"{_CENTERS}:without_cells", chooses=True),
+        "cells": Decoder(f"{_CELLS}:decode_cells", f"{_CELLS}:without_cells", chooses=True),
     },
     channel=".design:channel",
     simulate=".law:drawn_codeword_table",

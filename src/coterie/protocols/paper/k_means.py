@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 from sklearn.cluster import KMeans
 
-from coterie.centers.shrinkage import shrink
+from coterie.centers.tight.shrinkage import shrink
 from coterie.errors import DecodeError
 from coterie.protocols.paper.coreset.cost import nearest
 from coterie.protocols.paper.coreset.points import WeightedPointSet

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
-from coterie.centers.cells import find_in_cells
 from coterie.centers.explain import explain
-from coterie.centers.leaves import Leaves, significant_leaves
-from coterie.centers.shrinkage import shrink
 from coterie.centers.solution import Solution, into_ball, with_equal_points
+from coterie.centers.tight.cells import find_in_cells
+from coterie.centers.tight.leaves import Leaves, significant_leaves
+from coterie.centers.tight.shrinkage import shrink
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import point_weight
 from coterie.protocols.codeword.oracles.leaf_sums import LeafSums

@@ -10,7 +10,7 @@ G lacks is the diagonal t of E[w'w'ᵀ]; t = diag(R·G·Rᵀ) + (RRᵀ)∘²·t 
     M = G + Rᵀ·diag(t)·R,      E[M] = E[w·wᵀ].
 
 Off its diagonal an entry of M has variance about 1/(c₂²n). The system for t is singular when P = D and well
-conditioned from P ≥ 1.25·D on. The top eigenvectors of M span the centers: `coterie.centers.subspace`.
+conditioned from P ≥ 1.25·D on. The top eigenvectors of M span the centers: `coterie.centers.tight.subspace`.
 """
 
 from __future__ import annotations

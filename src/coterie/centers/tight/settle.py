@@ -12,10 +12,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.centers.factors import CLEAR, amounts, directions_of, unexplained
-from coterie.centers.leaves import Leaves
 from coterie.centers.solution import into_ball
-from coterie.centers.subspace import shrink_in_blocks
+from coterie.centers.tight.factors import CLEAR, amounts, directions_of, unexplained
+from coterie.centers.tight.leaves import Leaves
+from coterie.centers.tight.subspace import shrink_in_blocks
 from coterie.protocols.codeword.oracles.rows import Lift
 
 _ROUNDS: Final = 8  # of alternating least squares

@@ -13,8 +13,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.centers.factors import amounts, unexplained
-from coterie.centers.leaves import Leaves
+from coterie.centers.tight.factors import amounts, unexplained
+from coterie.centers.tight.leaves import Leaves
 from coterie.protocols.codeword.oracles.rows import Lift
 
 _MOST_LEAVES: Final = 64  # kept leaves above which pairs are too many; then there is too little noise to care

@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.centers.answer import Answer
-from coterie.centers.factors import amounts
-from coterie.centers.leaves import Leaves, significant_leaves
-from coterie.centers.settle import Problem
-from coterie.centers.shrinkage import shrink, shrink_factors
 from coterie.centers.solution import into_ball, weighted_kmeans
-from coterie.centers.subspace import shrink_in_blocks
-from coterie.centers.unmix import explaining, pure_directions, pure_looseness
+from coterie.centers.tight.factors import amounts
+from coterie.centers.tight.leaves import Leaves, significant_leaves
+from coterie.centers.tight.settle import Problem
+from coterie.centers.tight.shrinkage import shrink, shrink_factors
+from coterie.centers.tight.subspace import shrink_in_blocks
+from coterie.centers.tight.unmix import explaining, pure_directions, pure_looseness
 from coterie.protocols.codeword.oracles.leaf_sums import LeafSums
 from coterie.protocols.codeword.oracles.rows import Lift
 

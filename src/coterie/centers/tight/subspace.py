@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.centers.shrinkage import shrink
+from coterie.centers.tight.shrinkage import shrink
 from coterie.protocols.codeword.oracles.second_moment import SecondMoment
 
 _BEYOND_THE_EDGE: Final = 1.05  # finite matrices reach a little past the semicircle

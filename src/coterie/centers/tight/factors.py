@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.centers.leaves import Leaves
+from coterie.centers.tight.leaves import Leaves
 
 CLEAR: Final = 3.5  # deviations that an amount must stand above zero
 _RIDGE: Final = 1e-9  # keeps the Gram matrix of equal directions invertible
