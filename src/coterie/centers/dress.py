@@ -126,9 +126,10 @@ def _notes(solution: Solution, tables: Sequence[Aggregate]) -> tuple[str, ...]:
 def _about_promise(plan: Plan, count: int) -> list[str]:
     if count >= plan.minimum_batch:
         return []
+    holds = _promise(plan, count).epsilon
+    weaker = f": the promise that holds is epsilon {holds:.4g}, not {plan.epsilon:g}" * (holds > plan.epsilon)
     return [
-        f"The plan releases no batch of fewer than {plan.minimum_batch} people and {count} are in: the "
-        f"promise that holds is epsilon {_promise(plan, count).epsilon:.4g}, not {plan.epsilon:g}."
+        f"The plan releases no batch of fewer than {plan.minimum_batch} people and {count} are in{weaker}."
     ]
 
 

@@ -46,7 +46,8 @@ def test_a_hopeless_study_gives_all_that_a_result_promises(protocol):
     assert result.weight_errors.shape == result.clear.shape == (4,)
     assert result.mean.shape == (3,)
     said = " ".join(result.notes)
-    assert "not stand clear" in said or "tell no groups apart" in said or "says little" in said
+    doubts = ("not stand clear", "None of the groups stands clear", "tell no groups apart", "says little")
+    assert any(doubt in said for doubt in doubts)
     assert f"designed for {4 * PEOPLE} reports and {PEOPLE} came" in said
     plan = table.plan
     assert (result.plan_id, result.plan_ids, result.study_id) == (plan.id, (plan.id,), plan.id)

@@ -150,13 +150,13 @@ def test_the_rows_left_out_judge_between_the_answer_and_one_group(simulate, roun
     assert not evidence.better_than_one(silent, found.people, one.people)
 
 
-def test_a_fit_that_rows_left_out_deny_is_one_group(simulate, round_groups):
-    points = ring()
-    views = simulate(points, 10**5)
+def test_groups_that_rows_left_out_deny_stay_only_if_they_stand_clear(simulate, monkeypatch):
+    views = simulate(ring(), 10**5)
     one = one_group(views, rng())
     against = [views[0], replace(views[1], vectors=views[1].predicted(*one.people))]
-    assert not find_groups(against, 3, rng(), 1).sure
-    solution = explain(against, 3, rng(), repeats=1)
+    assert not explain(against, 3, rng(), repeats=0).one_group
+    monkeypatch.setattr("coterie.centers.explain.stand_clear", lambda *_: np.zeros(3, dtype=bool))
+    solution = explain(against, 3, rng(), repeats=0)
     assert solution.one_group
     assert (solution.centers == solution.centers[0]).all()
     assert solution.explained == (0, 0, 0)
@@ -372,7 +372,8 @@ def test_three_groups_very_close_together_in_the_plane(simulate, people, at_most
     views = (Halfspaces(1024, spread_offsets(1024, 128), 7), Net(spread_points(64, 2, seed=0)))
     solution = explain(simulate(places, people, views=views), 3, rng(), repeats=2)
     assert np.sqrt(cost(places, solution.centers)) < at_most * 2
-    assert np.linalg.norm(solution.centers - places.mean(axis=0), axis=1).max() < 0.15
+    held = solution.shares > 0.01
+    assert np.linalg.norm(solution.centers[held] - places.mean(axis=0), axis=1).max() < 0.15
 
 
 def test_the_same_rows_and_generator_give_the_same_solution(simulate, round_groups):
