@@ -32,7 +32,7 @@ GRIDS = (
     "reproduction",
 )
 ALONE = (
-    *("speed", "scale", "spark", "audit_time", "service_load"),
+    *("speed", "scale", "spark", "audit_time", "service_load", "service_attack"),
     *("net_tree", "theorem_2", "guarantees", "poisoning", "cramer_rao", "decoder_size"),
 )
 NAMES = ("real_data", *ALONE, *GRIDS)

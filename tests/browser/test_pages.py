@@ -471,6 +471,7 @@ def test_a_study_fills_up_live_and_tells_its_groups(collector, visit):
     assert page.locator("h1").inner_text() == "0 reports so far"
     reports = reports_of_features(plan, 12_345)
     assert post(collector.url, plan, reports)[0] == 200
+    collector.store.compact(plan.id)
     page.clock.fast_forward(12_000)
     page.get_by_role("heading", name="12,000 reports so far").wait_for()
     assert page.locator('[data-live="share"]').inner_text() == "60%"
@@ -600,5 +601,6 @@ def test_reports_of_points_have_no_page_but_a_collector(collector, visit):
     plan = Plan.design(3, 2, 4.0, 20_000)
     address = collector.put(plan)
     post(collector.url, plan, reports_of(plan, 50).tobytes())
+    collector.store.compact(plan.id)
     page = visit(address + "/study", ready="h1")
     assert page.locator("h1").inner_text() == "50 reports so far"

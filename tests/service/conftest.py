@@ -22,6 +22,7 @@ from coterie.service.app import create_app
 from coterie.service.collector import Collector
 from coterie.service.server import Server, uvicorn_config
 from coterie.service.settings import Settings
+from coterie.service.status import Tellings, coarse
 from coterie.store import open_store
 
 TOKEN = "an operator's token of enough letters"  # noqa: S105  # of these tests alone
@@ -52,13 +53,31 @@ class Clock:
         return self.now
 
 
+class AtOnce(Tellings):
+    """Tells counts at once and without noise, for tests of what is made of them."""
+
+    def tell(self, plan_id, counts, now, *, final=False):
+        return {name: coarse(count) for name, count in counts.items()}
+
+
 @contextlib.contextmanager
-def serving(folder, *, kind=Collector, clock=time.time, store=None, routes=(), settings=None, **options):
+def serving(
+    folder,
+    *,
+    kind=Collector,
+    clock=time.time,
+    store=None,
+    routes=(),
+    settings=None,
+    tellings=AtOnce(3600),  # noqa: B008  # it keeps nothing
+    **options,
+):
     """Run a collector, or another kind of service; yield its address and parts."""
     chosen = Settings(data=folder, port=0, **(settings or {}))
     with contextlib.ExitStack() as stack:
         kept = store if store is not None else stack.enter_context(open_store(chosen.store_address))
         collector = kind(kept, token=TOKEN, key=KEY, clock=clock, **{"status_seconds": 0, **options})
+        collector.tellings = tellings
         ready, found = threading.Event(), {}
         server = Server(
             uvicorn_config(create_app(collector, routes), chosen),

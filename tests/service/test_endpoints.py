@@ -145,6 +145,8 @@ def test_the_operators_endpoints_need_the_token(server, plan):
 
 def test_status_is_coarse(server, plan):
     server.operator.send(plan, reports_of(plan, 1234))
+    assert server.operator.status(plan.id)["reports"] == 0  # as of the last compaction
+    server.store.compact(plan.id)
     found = server.operator.status(plan.id)
     assert (found["state"], found["reports"], found["decoded"]) == ("open", 1200, False)
     assert found["collection"]["minimum"] == 100

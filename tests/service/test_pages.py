@@ -25,7 +25,7 @@ from coterie.service.pages.views import participate_page, study_page
 from coterie.service.status import status_document
 from coterie.service.studies import REASONS, Known
 from coterie.store import Counts, Study, StudyState
-from tests.service.conftest import TOKEN, ask, post, problem, reports_of, serving, small_plan
+from tests.service.conftest import TOKEN, AtOnce, ask, post, problem, reports_of, serving, small_plan
 
 EVIL = '"><script>window.pwned=1</script><img src=x onerror=pwned=1>'
 ODD = "\u202eevil\u202c \u0000".replace("\u0000", "") + "\u200d\ufeff‮z̷͓̈́̀ Ünïcode"
@@ -150,6 +150,7 @@ def test_pages_of_no_plan(pages):
 def test_a_study_without_features_tells_its_centers(pages, plan):
     reports = reports_of(plan, 4000)
     assert post(pages.url, plan, reports.tobytes())[0] == 200
+    pages.store.compact(plan.id)
     page = check_inert(ask(pages.url, "GET", f"/plans/{plan.id}/study")[2].decode())
     assert "4,000 reports so far" in page.text
     assert "20% of the 20,000 people" in " ".join(page.text.split())
@@ -169,12 +170,13 @@ def test_a_study_without_features_tells_its_centers(pages, plan):
 
 def known(plan):
     facts = {"plan": plan, "collection": plan.collection or Collection(), "width": plan.upload_width}
-    return Known(**facts, form=None, received=0, most=1 << 36, rejected=dict.fromkeys(REASONS, 0))
+    nothing = {"form": None, "received": 0, "withdrawn": 0, "document": b"", "most": 1 << 36}
+    return Known(**facts, **nothing, rejected=dict.fromkeys(REASONS, 0))
 
 
 def status_of(plan, reports, **changes):
     study_now = Study(plan, StudyState.OPEN, Counts(received=reports, counted=reports))
-    document = status_document(known(plan), study_now, 0.0, decoded=False, decoding=False)
+    document = status_document(known(plan), study_now, 0.0, AtOnce(3600), decoded=False, decoding=False)
     return json.loads(json.dumps({**document, **changes}))
 
 

@@ -4,11 +4,14 @@ import json
 import re
 import time
 
+import numpy as np
 import pytest
 
+from coterie.coins import SimulationCoins
 from coterie.plan.collection import Collection
 from coterie.remote import RemoteCollector
 from coterie.service.keys import is_operator, operator_token, signing_key
+from coterie.service.status import EPSILON, Tellings
 from coterie.service.uploads import ONE_SIZE
 from tests.service.conftest import (
     KEY,
@@ -126,6 +129,68 @@ def test_a_replay_is_answered_as_the_first_time(server, plan):
     server.store.compact(plan.id)
     later = post(server.url, plan, row)
     assert first[2] == again[2] == later[2]
+
+
+def test_counts_are_told_once_in_a_while_and_with_noise_of_their_own(tmp_path):
+    clock, plan = Clock(), small_plan()
+    clock.now = 3600.0 * 1000
+    tellings = Tellings(3600)
+    with serving(tmp_path, clock=clock, tellings=tellings) as running:
+        running.store.put_plan(plan)
+
+        def told():
+            status = json.loads(ask(running.url, "GET", f"/plans/{plan.id}/status")[2])
+            assert status["counts"] == {"epsilon": 1, "seconds": 3600}
+            return status["reports"], *status["rejected"].values()
+
+        post(running.url, plan, reports_of(plan, 300).tobytes())
+        running.store.compact(plan.id)
+        first = told()
+        assert 280 <= first[0] <= 320
+        post(running.url, plan, reports_of(plan, 300, seed=1).tobytes())
+        post(running.url, plan, b"\xff" * 90 * plan.report_width)  # malformed
+        running.store.compact(plan.id)
+        clock.now += 3599
+        assert told() == first  # nothing that came since
+        clock.now += 1
+        later = told()
+        assert 570 <= later[0] <= 640
+        assert 70 <= later[1] <= 110
+
+
+def test_what_is_told_of_counts_has_the_law_that_is_stated():
+    """Hold the noise of each new telling to e^-|y|·ε: of the counts, and on top of all noise before."""
+
+    class Watched(Tellings):
+        def noise(self):
+            return self._told["plan"][1]
+
+    coins = SimulationCoins(5)
+    first, steps = [], []
+    for _ in range(4000):
+        tellings = Watched(10.0, coins)
+        tellings.tell("plan", {"reports": 105, "malformed": 5}, 0.0)
+        before = tellings.noise()
+        tellings.tell("plan", {"reports": 107, "malformed": 5}, 10.0)
+        first += before
+        steps += [after - old for after, old in zip(tellings.noise(), before, strict=True)]
+    for drawn in (first, steps):
+        counts = np.bincount(np.abs(drawn), minlength=30)
+        ratio, sizes = np.exp(-EPSILON), np.arange(30)
+        expected = len(drawn) * (1 - ratio) / (1 + ratio) * ratio**sizes * np.where(sizes, 2, 1)
+        kept = expected > 20
+        chi_squared = ((counts - expected) ** 2 / expected)[kept].sum()
+        assert chi_squared < 30  # 8 degrees of freedom: 1 in 4,700
+        assert abs(np.mean(drawn)) < 0.08  # 5 deviations
+    assert EPSILON == 1  # what the page states
+    told = [Tellings(10.0, coins).tell("plan", {"reports": 100}, 0.0)["reports"] for _ in range(100)]
+    assert set(told) == {90, 100}  # of exactly 100, the tens do not tell
+
+
+def test_a_study_that_ended_is_told_once_more_and_then_no_more():
+    tellings = Tellings(10.0, SimulationCoins(1))
+    told = {tellings.tell("plan", {"reports": 1000}, 10.0 * i, final=True)["reports"] for i in range(50)}
+    assert len(told) == 1
 
 
 def test_an_open_study_is_compacted_by_the_clock(tmp_path):

@@ -35,6 +35,8 @@ class Named:
 
 _PROMISES = ("tests/privacy/test_shuffle_promises.py",)
 _SHUFFLER = ("tests/service/test_shuffler.py",)
+_LIMITS = ("tests/service/test_limits.py",)
+_SERVICE_PRIVACY = ("tests/service/test_service_privacy.py",)
 _MANIFEST = ("tests/service/test_manifest.py",)
 _SOLVE = ("tests/unit/centers/test_solve.py",)
 _NET_TREE = ("tests/unit/protocols/paper/net_tree/test_parameters.py",)
@@ -512,5 +514,124 @@ NAMED = (
         "if not _in_order(rows):",
         "if False:",
         (*_SHUFFLER, "-k", "is_none"),
+    ),
+    Named(
+        "one request of a connection is read at a time",
+        "service",
+        "if self.is_answering():",
+        "if False:",
+        (*_LIMITS, "-k", "whatever_follows"),
+    ),
+    Named(
+        "who does not read is hung up on",
+        "service",
+        "now - self.unread_since > settings.answer_seconds",
+        "False",
+        (*_LIMITS, "-k", "do_not_read"),
+    ),
+    Named(
+        "a connection that ends politely does not wait for its reader for ever",
+        "service",
+        "if self.transport.is_closing() and self.unread_since is None:",
+        "if False:",
+        (*_LIMITS, "-k", "for_ever"),
+    ),
+    Named(
+        "an answer goes out in pieces",
+        "service",
+        "while len(body) - start > PIECE:",
+        "while False:",
+        (*_LIMITS, "-k", "in_pieces"),
+    ),
+    Named(
+        "a table is not in memory for each of its readers",
+        "service",
+        "return os.pread(self._handle, PIECE, start)",
+        "return os.pread(self._handle, self.size, start)",
+        (*_LIMITS, "-k", "by_pieces"),
+    ),
+    Named(
+        "readers leave connections for others",
+        "service",
+        "if not self._left:",
+        "if False:",
+        (*_LIMITS, "-k", "so_many_read"),
+    ),
+    Named(
+        "idle connections make room",
+        "service",
+        "and not self._find_room():",
+        "and True:",
+        (*_LIMITS, "-k", "make_room"),
+    ),
+    Named(
+        "connections at work do not make room",
+        "service",
+        "return math.inf if self.is_answering() else self.idle_since",
+        "return self.idle_since",
+        (*_LIMITS, "-k", "make_room"),
+    ),
+    Named(
+        "large bodies that come slowly are bounded together",
+        "service",
+        "if size - self._size > self._room.left:",
+        "if False:",
+        (*_LIMITS, "-k", "large_bodies"),
+    ),
+    Named(
+        "withdrawals are bounded by reports received",
+        "service",
+        "return more <= known.received or",
+        "return True or",
+        (*_LIMITS, "-k", "withdrawals"),
+    ),
+    Named(
+        "nothing redirects",
+        "service",
+        "redirect_slashes = False",
+        "redirect_slashes = True",
+        (*_LIMITS, "-k", "redirects"),
+    ),
+    Named(
+        "every answer forbids to guess its type",
+        "service",
+        'headers=[("x-content-type-options", "nosniff")],',
+        "",
+        (*_LIMITS, "-k", "guess"),
+    ),
+    Named(
+        "a flood of bad requests writes one line",
+        "service",
+        "handler.addFilter(Throttle())",
+        "pass",
+        (*_LIMITS, "-k", "flood"),
+    ),
+    Named(
+        "counts are told with noise",
+        "service",
+        "noise = [old + new for",
+        "noise = [old for",
+        (*_SERVICE_PRIVACY, "-k", "told"),
+    ),
+    Named(
+        "the noise of counts is that of the stated epsilon",
+        "service",
+        "Fraction(1, EPSILON)",
+        "Fraction(9, 10 * EPSILON)",
+        (*_SERVICE_PRIVACY, "-k", "told"),
+    ),
+    Named(
+        "counts are told once in a while",
+        "service",
+        "if when != slot:",
+        "if True:",
+        (*_SERVICE_PRIVACY, "-k", "told"),
+    ),
+    Named(
+        "counts are those of the last compaction",
+        "service",
+        'counts = {"reports": study.counts.counted,',
+        'counts = {"reports": study.counts.received,',
+        ("tests/service/test_endpoints.py", "-k", "coarse"),
     ),
 )

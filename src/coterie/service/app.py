@@ -9,17 +9,17 @@ A route finds its collector as `request.app.state.collector` (`endpoints.of`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from coterie.errors import StoreError
 from coterie.service.collector import Collector
+from coterie.service.connection import send_in_pieces
 from coterie.service.endpoints import NO_STORE, ROUTES
 from coterie.service.problems import MEDIA_TYPE as PROBLEM_TYPE
 from coterie.service.problems import Problem
@@ -39,6 +39,7 @@ def create_app(collector: Collector, routes: Sequence[BaseRoute] = ()) -> ASGIAp
             Exception: _answer,
         },
     )
+    app.router.redirect_slashes = False  # it would name the address that the request came to
     app.state.collector = collector
     uploads, metrics = collector.uploads, collector.metrics
 
@@ -48,10 +49,10 @@ def create_app(collector: Collector, routes: Sequence[BaseRoute] = ()) -> ASGIAp
                 await uploads(scope, receive, send)
                 return
 
-            async def counting(message: Any) -> None:
+            async def counting(message: Message) -> None:
                 if message["type"] == "http.response.start":
                     metrics.answer(message["status"])
-                await send(message)
+                await send_in_pieces(message, send)
 
             await app(scope, receive, counting)
             return

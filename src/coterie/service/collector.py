@@ -14,10 +14,12 @@ from typing import Any, ClassVar, ParamSpec, TypeVar
 from starlette.requests import Request
 
 from coterie.plan import Plan
+from coterie.service.documents import Documents
 from coterie.service.keys import is_operator
 from coterie.service.metrics import Metrics
 from coterie.service.problems import Problem
 from coterie.service.results import Results
+from coterie.service.status import Tellings
 from coterie.service.studies import Known, Studies
 from coterie.service.upkeep import Upkeep
 from coterie.service.uploads import Uploads
@@ -41,7 +43,9 @@ class Collector:
         The Ed25519 key of manifests, 32 bytes.
     shufflers : collection of bytes
         Public keys of the shufflers whose batches it takes; without any it takes no shuffle plans.
-    most_body, most_waiting, most_reports, reports_per_second, upkeep_seconds, compact_seconds, decode_seconds
+    most_body, most_readers, most_waiting, most_reports, reports_per_second
+        As in `Settings`.
+    upkeep_seconds, compact_seconds, decode_seconds
         As in `Settings`.
     status_seconds : float
         For which a status is told again before the store is asked.
@@ -62,6 +66,7 @@ class Collector:
         key: bytes,
         shufflers: Collection[bytes] = (),
         most_body: int = 1 << 20,
+        most_readers: int = 64,
         most_waiting: int = 1 << 25,
         most_reports: int = 1 << 36,
         reports_per_second: int = 0,
@@ -76,6 +81,7 @@ class Collector:
         self.metrics = Metrics()
         self.threads = ThreadPoolExecutor(4, "coterie-store")
         self.studies = Studies(store, self.threads, self.model)
+        self.documents = Documents(store, most_readers)
         self.shufflers = tuple(shufflers)
         self.writer = Writer(
             store, self.metrics, most_waiting=most_waiting, most_reports=most_reports, clock=clock
@@ -85,6 +91,7 @@ class Collector:
             self.writer,
             self.metrics,
             most_body=most_body,
+            most_coming=most_waiting,
             reports_per_second=reports_per_second,
             model=self.model,
         )
@@ -92,8 +99,9 @@ class Collector:
         self.upkeep = self.upkeep_kind(
             store, self.studies, self.results, compact_seconds=compact_seconds, clock=clock
         )
+        self.tellings = Tellings(compact_seconds)
         self.status_seconds = status_seconds
-        self.told: dict[str, tuple[float, dict[str, Any]]] = {}  # until when a status is told, and it
+        self.told: dict[str, tuple[float, asyncio.Task[dict[str, Any]]]] = {}  # until when, and a status
         self._token = token
         self._most_body = most_body
         self._upkeep_seconds = upkeep_seconds

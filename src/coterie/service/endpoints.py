@@ -5,6 +5,7 @@ An endpoint takes a request and returns a response, or raises `Problem`. `operat
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 import time
@@ -26,7 +27,7 @@ from coterie.service.collector import Collector
 from coterie.service.metrics import MEDIA_TYPE as METRICS_TYPE
 from coterie.service.openapi import openapi_document
 from coterie.service.problems import Problem
-from coterie.service.results import Outcome
+from coterie.service.results import MANIFEST, RESULT, TABLE
 from coterie.service.status import status_document
 from coterie.service.studies import Known
 from coterie.wire.layout import TOKEN_BYTES
@@ -93,11 +94,12 @@ async def list_plans(request: Request) -> Response:
 
 async def get_plan(request: Request) -> Response:
     """Return a plan, as its id is the hash of."""
-    plan = (await of(request).known(request)).plan
+    known = await of(request).known(request)
+    plan = known.plan
     headers = {"etag": f'"{plan.id}"', **_FOREVER}
     if plan.id in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
-    return Response(plan.to_json(), headers=headers, media_type="application/json")
+    return Response(known.document, headers=headers, media_type="application/json")
 
 
 @operator
@@ -122,15 +124,21 @@ async def status(request: Request) -> Response:
 
 
 async def study_status(collector: Collector, known: Known) -> dict[str, Any]:
-    """Return where a study is, as anybody may know it; the same again for a while."""
-    if (told := collector.told.get(known.plan.id)) is not None and time.monotonic() < told[0]:
-        return told[1]
-    study = await collector.ask(collector.study, known.plan.id)
-    decoded = await collector.ask(collector.results.is_decoded, known.plan.id)
-    decoding = collector.results.is_running(known.plan.id)
-    document = status_document(known, study, collector.clock(), decoded=decoded, decoding=decoding)
-    collector.told[known.plan.id] = time.monotonic() + collector.status_seconds, document
-    return document
+    """Return where a study is, as anybody may know it; the same again for a while, and worked out once."""
+    until, task = collector.told.get(known.plan.id, (0.0, None))
+    if task is None or (task.done() and (time.monotonic() >= until or task.exception())):
+        task = asyncio.get_running_loop().create_task(collector.ask(_status, collector, known))
+        collector.told[known.plan.id] = time.monotonic() + collector.status_seconds, task
+    return await asyncio.shield(task)
+
+
+def _status(collector: Collector, known: Known) -> dict[str, Any]:
+    plan_id = known.plan.id
+    study, decoded = collector.study(plan_id), collector.results.is_decoded(plan_id)
+    decoding = collector.results.is_running(plan_id)
+    return status_document(
+        known, study, collector.clock(), collector.tellings, decoded=decoded, decoding=decoding
+    )
 
 
 @operator
@@ -147,7 +155,7 @@ async def decode(request: Request) -> Response:
     found = await collector.results.decoded(known, _wait(request))
     if found is None:
         return json_response({"state": "decoding"}, 202, {"location": f"/plans/{known.plan.id}/result"})
-    return _document(found.result, "application/json")
+    return Response(found.result, headers=NO_STORE, media_type="application/json")
 
 
 def _wait(request: Request) -> float:
@@ -159,31 +167,18 @@ def _wait(request: Request) -> float:
     return 10.0
 
 
-async def _outcome(request: Request) -> Outcome:
-    collector, known = of(request), await of(request).known(request)
-    found = await collector.ask(collector.results.outcome, known.plan.id)
-    if found is None:
-        raise Problem("not-decoded", "the operator closes and decodes a study; ask again later")
-    return found
+def handing_out(name: str, media_type: str) -> Endpoint:
+    """Return the endpoint of a document that a decoded study left."""
 
+    async def endpoint(request: Request) -> Response:
+        collector, known = of(request), await of(request).known(request)
+        decoded = await collector.ask(collector.results.is_decoded, known.plan.id)
+        found = await collector.ask(collector.documents.find, known.plan.id, name) if decoded else None
+        if found is None:
+            raise Problem("not-decoded", "the operator closes and decodes a study; ask again later")
+        return collector.documents.answer(found, media_type, NO_STORE)
 
-def _document(data: bytes, media_type: str) -> Response:
-    return Response(data, headers=NO_STORE, media_type=media_type)
-
-
-async def result(request: Request) -> Response:
-    """Return the result of a decoded study."""
-    return _document((await _outcome(request)).result, "application/json")
-
-
-async def table(request: Request) -> Response:
-    """Return the table of a decoded study."""
-    return _document((await _outcome(request)).table, "application/octet-stream")
-
-
-async def manifest(request: Request) -> Response:
-    """Return the signed manifest of a decoded study."""
-    return _document((await _outcome(request)).manifest, "application/json")
+    return endpoint
 
 
 @operator
@@ -251,9 +246,9 @@ INTAKE_ROUTES: Final[tuple[BaseRoute, ...]] = (
 ROUTES: Final[tuple[BaseRoute, ...]] = (
     *INTAKE_ROUTES,
     Route("/plans/{plan_id}/decode", decode, methods=["POST"]),
-    Route("/plans/{plan_id}/result", result),
-    Route("/plans/{plan_id}/table", table),
-    Route("/plans/{plan_id}/manifest", manifest),
+    Route("/plans/{plan_id}/result", handing_out(RESULT, "application/json")),
+    Route("/plans/{plan_id}/table", handing_out(TABLE, "application/octet-stream")),
+    Route("/plans/{plan_id}/manifest", handing_out(MANIFEST, "application/json")),
     Route("/plans/{plan_id}/batches/{digest}", put_batch, methods=["PUT"]),
     Route("/plans/{plan_id}/invitations", invite, methods=["POST"]),
 )

@@ -9,108 +9,28 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import uvicorn
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from coterie.service.app import create_app
 from coterie.service.collector import Collector
+from coterie.service.connection import limited_protocol, sweep
 from coterie.service.keys import operator_token, signing_key
 from coterie.service.pages.routes import PAGES
-from coterie.service.problems import MEDIA_TYPE, Problem
 from coterie.service.settings import Settings
 from coterie.service.shuffler import Shuffler
 from coterie.store import Store, open_store
 
 log = logging.getLogger("coterie.service")
 
-_SWEEP_SECONDS: Final = 1.0
-
-
-def limited_protocol(settings: Settings) -> type[HttpToolsProtocol]:
-    """Return uvicorn's protocol with a bound on headers and on the time that a request may take to come."""
-    most_header = settings.most_header
-
-    class Limited(HttpToolsProtocol):
-        def connection_made(self, transport: Any) -> None:
-            self.header_bytes = self.unparsed_bytes = 0
-            self.coming_since: float | None = self.loop.time()
-            super().connection_made(transport)
-            if len(self.connections) > settings.most_connections:
-                self.refuse(Problem("crowded", "connect again later", {"retry-after": "1"}))
-
-        def on_message_begin(self) -> None:
-            super().on_message_begin()
-            self.header_bytes = 0
-            self.coming_since = self.loop.time()
-
-        def on_headers_complete(self) -> None:
-            self.unparsed_bytes = -1  # from here on it is body
-            super().on_headers_complete()
-
-        def on_url(self, url: bytes) -> None:
-            self._more(len(url))
-            super().on_url(url)
-
-        def on_header(self, name: bytes, value: bytes) -> None:
-            self._more(len(name) + len(value) + 4)
-            super().on_header(name, value)
-
-        def on_message_complete(self) -> None:
-            self.coming_since = None
-            self.unparsed_bytes = 0
-            super().on_message_complete()
-
-        def data_received(self, data: bytes) -> None:
-            if self.transport.is_closing():
-                return
-            super().data_received(data)
-            if self.unparsed_bytes >= 0 and self.coming_since is not None:  # a header that does not end
-                self.unparsed_bytes += len(data)
-                if self.unparsed_bytes > most_header:
-                    self.header_bytes = self.unparsed_bytes
-                    self.send_400_response("")
-
-        def _more(self, size: int) -> None:
-            self.header_bytes += size
-            if self.header_bytes > most_header:
-                raise _HeaderTooLargeError
-
-        def send_400_response(self, msg: str) -> None:
-            large = self.header_bytes > most_header
-            del msg
-            self.refuse(
-                Problem("large-header", f"send at most {most_header} bytes of headers")
-                if large
-                else Problem("malformed-request", "this is no HTTP/1.1 request")
-            )
-
-        def refuse(self, problem: Problem) -> None:
-            """Answer without the application, and hang up."""
-            body = problem.document()
-            head = (
-                f"HTTP/1.1 {problem.status} {problem.title}\r\ncontent-type: {MEDIA_TYPE}\r\n"
-                f"content-length: {len(body)}\r\nconnection: close\r\n"
-                + "".join(f"{name}: {value}\r\n" for name, value in problem.headers.items())
-                + "\r\n"
-            )
-            self.transport.write(head.encode() + body)
-            self.transport.close()
-
-        def is_late(self, now: float) -> bool:
-            """Tell whether a request has been coming for too long."""
-            return self.coming_since is not None and now - self.coming_since > settings.request_seconds
-
-    return Limited
-
-
-class _HeaderTooLargeError(Exception):
-    """Stops the parser."""
+_MOST_KINDS: Final = 1024  # of messages that are remembered
 
 
 class Server(uvicorn.Server):
@@ -123,7 +43,7 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: Any = None) -> None:
         """Start, and tell the address."""
         await super().startup(sockets)
-        self._sweeper = asyncio.get_running_loop().create_task(self._sweep())
+        self._sweeper = asyncio.get_running_loop().create_task(sweep(self.server_state.connections))
         if self.started and self._told is not None:
             host, port = self.servers[0].sockets[0].getsockname()[:2]
             self._told(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
@@ -134,14 +54,6 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
         self._captured_signals.clear()  # they have been obeyed: the store is still to be shut
 
-    async def _sweep(self) -> None:
-        while True:
-            await asyncio.sleep(_SWEEP_SECONDS)
-            now = asyncio.get_running_loop().time()
-            for connection in list(self.server_state.connections):
-                if getattr(connection, "is_late", lambda now: False)(now):
-                    connection.transport.close()
-
 
 def service_of(settings: Settings, store: Store) -> Collector:
     """Return the parts of a collector or a shuffler, as the settings say."""
@@ -149,6 +61,7 @@ def service_of(settings: Settings, store: Store) -> Collector:
         "token": operator_token(settings.token_path),
         "key": signing_key(settings.key_path),
         "most_body": settings.most_body,
+        "most_readers": settings.most_readers,
         "most_waiting": settings.most_waiting,
         "most_reports": settings.most_reports,
         "reports_per_second": settings.reports_per_second,
@@ -175,6 +88,7 @@ def uvicorn_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
         log_config=None,
         log_level="warning",  # below it uvicorn writes addresses
         server_header=False,
+        headers=[("x-content-type-options", "nosniff")],  # of every answer
         proxy_headers=False,
         timeout_keep_alive=settings.idle_seconds,
         timeout_graceful_shutdown=settings.drain_seconds,
@@ -205,11 +119,43 @@ def serve(
         Server(uvicorn_config(app, settings), started).run()
 
 
+class Throttle(logging.Filter):
+    """Lets a message through once a minute, with how often it came since: a flood fills no disk.
+
+    Examples
+    --------
+    >>> throttle, record = Throttle(clock=lambda: 0.0), logging.makeLogRecord({"msg": "bad request"})
+    >>> [throttle.filter(record) for _ in range(3)]
+    [True, False, False]
+    """
+
+    def __init__(self, seconds: float = 60.0, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._seconds, self._clock = seconds, clock
+        self._seen: dict[str, tuple[float, int]] = {}  # when a message was written, and how often it was not
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether to write a message."""
+        kind = f"{record.msg} {record.args} {(record.exc_info or (None,))[0]}"
+        written, kept_back = self._seen.pop(kind, (-math.inf, 0))
+        if len(self._seen) >= _MOST_KINDS:
+            self._seen.clear()
+        if self._clock() - written < self._seconds:
+            self._seen[kind] = written, kept_back + 1
+            return False
+        self._seen[kind] = self._clock(), 0
+        if kept_back:
+            record.msg = f"{record.getMessage()} ({kept_back:,} more like it since the last)"
+            record.args = ()
+        return True
+
+
 @contextlib.contextmanager
 def plain_log() -> Iterator[None]:
     """Write what the service has to say to stderr: level and words, no time and no address."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+    handler.addFilter(Throttle())
     loggers = [logging.getLogger(name) for name in ("coterie.service", "uvicorn", "uvicorn.error")]
     access = logging.getLogger("uvicorn.access")
     for each in loggers[:2]:

@@ -28,10 +28,12 @@ _LEAST: Final = {
     "most_body": 1024,
     "most_header": 1024,
     "most_connections": 1,
+    "most_readers": 1,
     "most_waiting": 1024,
     "most_reports": 1,
     "reports_per_second": 0,
     "request_seconds": 1,
+    "answer_seconds": 1,
     "idle_seconds": 1,
     "drain_seconds": 1,
     "upkeep_seconds": 1,
@@ -62,10 +64,12 @@ class Settings:
     most_body: int = 1 << 20  # bytes of a request's body
     most_header: int = 1 << 14  # bytes of a request's line and headers
     most_connections: int = 1024  # connections at a time
+    most_readers: int = 64  # who read a table, a result or a manifest at a time; more get 503
     most_waiting: int = 1 << 25  # bytes of reports that wait for the disk; more get 429
     most_reports: int = 1 << 36  # reports received per plan, repetitions included
     reports_per_second: int = 0  # reports taken in per second, 0 for any number; more get 429
     request_seconds: int = 30  # from the first byte of a request to its last
+    answer_seconds: int = 10  # for which an answer waits until its next 64 KiB are taken
     idle_seconds: int = 30  # for which an idle connection is kept
     drain_seconds: int = 30  # for which a stopping server lets requests finish
     upkeep_seconds: int = 60  # between two looks at windows, compaction and retention

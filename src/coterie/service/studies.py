@@ -34,7 +34,9 @@ class Known:
     form: Form
     width: int  # bytes that one person sends
     received: int  # reports that the store holds, repetitions included, as far as this process knows
+    withdrawn: int  # ids withdrawn, likewise
     rejected: dict[str, int]
+    document: bytes  # the plan in canonical JSON
     most: int  # reports that may wait for a release; without one, any number
 
     @property
@@ -96,7 +98,17 @@ class Studies:
             collection = replace(collection, opens=None, closes=None)
         most = MOST_BATCH // bytes_per_person(plan) if plan.mixed else 1 << 62
         rejected = dict.fromkeys(REASONS, 0)
-        return Known(plan, collection, report_form(plan), plan.upload_width, waiting, rejected, most)
+        return Known(
+            plan=plan,
+            collection=collection,
+            form=report_form(plan),
+            width=plan.upload_width,
+            received=waiting,
+            withdrawn=study.counts.withdrawn,
+            rejected=rejected,
+            document=plan.to_json().encode(),
+            most=most,
+        )
 
     def forget_missing(self, plan_id: str) -> None:
         """Ask the store again for a plan that it had not."""

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from coterie.service.connection import send_in_pieces
 from coterie.service.metrics import Metrics
 from coterie.service.problems import MEDIA_TYPE as PROBLEM_TYPE
 from coterie.service.problems import Problem, busy
@@ -26,6 +27,7 @@ from coterie.service.writer import Fates, Writer, problem_of
 from coterie.wire.layout import ID_BYTES, as_rows
 
 MEDIA_TYPE: Final = "application/vnd.coterie.reports"
+SMALL: Final = 1 << 14  # bytes of a body that always finds room: some thousand reports
 ONE_SIZE: Final = 96  # bytes of the answer to one row, whatever became of it
 
 Scope = MutableMapping[str, Any]
@@ -63,6 +65,7 @@ class Uploads:
         metrics: Metrics,
         *,
         most_body: int,
+        most_coming: int = 1 << 25,
         reports_per_second: int = 0,
         model: str = "local",
     ) -> None:
@@ -70,6 +73,7 @@ class Uploads:
         self._writer = writer
         self._metrics = metrics
         self._most_body = most_body
+        self._room = Room(most_coming)
         self._model = model
         self._rate = Rate(reports_per_second)
 
@@ -85,13 +89,17 @@ class Uploads:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
+        with self._room.share() as share:
+            await self._answer(scope, receive, send, share)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, share: Share) -> None:
         try:
             withdraws = scope["path"].endswith(_WITHDRAWALS)
             plan_id = scope["path"][len(_PATH) : _ID_END]
             known = self._studies.get(plan_id) or await self._studies.find(plan_id)
             if known.plan.model != self._model:
                 raise Problem("direct-report", "send it to the plan's shuffler, which mixes it with others")
-            body = await self._body(scope, receive)
+            body = await self._body(scope, receive, share)
             count, rest = divmod(len(body), known.width)
             if rest or not count:
                 raise Problem(
@@ -118,9 +126,9 @@ class Uploads:
             return
         answer = _NOTHING if fates is None else failures(known, body, fates)
         await send({"type": "http.response.start", "status": 200, "headers": answer_headers(len(answer))})
-        await send({"type": "http.response.body", "body": answer})
+        await send_in_pieces({"type": "http.response.body", "body": answer}, send)
 
-    async def _body(self, scope: Scope, receive: Receive) -> bytes:
+    async def _body(self, scope: Scope, receive: Receive, share: Share) -> bytes:
         """Read the body, bounded."""
         kind = b""
         for name, value in scope["headers"]:
@@ -142,6 +150,8 @@ class Uploads:
             size += len(pieces[-1])
             if size > self._most_body:
                 raise self._too_large()
+            if size > SMALL and not share.grows_to(size):
+                raise busy(1)
             more = message.get("more_body", False)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
@@ -170,12 +180,61 @@ def failures(known: Known, body: bytes, fates: Fates) -> bytes:
     rows = as_rows(body, known.width)
     wrong = np.flatnonzero(fates)
     ids = np.ascontiguousarray(rows[wrong, known.skip : known.skip + ID_BYTES]).tobytes().hex()
-    size = 2 * ID_BYTES
-    entries = ",".join(
+    size, kinds = 2 * ID_BYTES, fates[wrong]
+    if (kinds == kinds[0]).all():  # a whole request that is refused must cost the others nothing
+        entry = f'{{"id":"{"0" * size}","reason":"{REASONS[kinds[0] - 1]}"}},'.encode()
+        entries = np.tile(np.frombuffer(entry, dtype=np.uint8), (len(wrong), 1))
+        entries[:, 7 : 7 + size] = as_rows(ids.encode(), size)
+        return b'{"failures":[' + entries.tobytes()[:-1] + b"]}"
+    listed = ",".join(
         f'{{"id":"{ids[size * place : size * (place + 1)]}","reason":"{REASONS[fate - 1]}"}}'
-        for place, fate in enumerate(fates[wrong].tolist())
+        for place, fate in enumerate(kinds.tolist())
     )
-    return f'{{"failures":[{entries}]}}'.encode()
+    return f'{{"failures":[{listed}]}}'.encode()
+
+
+class Room:
+    """Bytes of large requests that may be here at a time, from their first piece until they are answered.
+
+    Examples
+    --------
+    >>> room = Room(100)
+    >>> with room.share() as one, room.share() as other:
+    ...     one.grows_to(60), other.grows_to(60), one.grows_to(100)
+    (True, False, True)
+    >>> room.left
+    100
+    """
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def share(self) -> Share:
+        """Return what one request has of it, given back at its end."""
+        return Share(self)
+
+
+class Share:
+    """What one request has of a room."""
+
+    __slots__ = ("_room", "_size")
+
+    def __init__(self, room: Room) -> None:
+        self._room, self._size = room, 0
+
+    def grows_to(self, size: int) -> bool:
+        """Take so much in all; return whether there was room."""
+        if size - self._size > self._room.left:
+            return False
+        self._room.left -= size - self._size
+        self._size = size
+        return True
+
+    def __enter__(self) -> Share:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._room.left += self._size
 
 
 class Rate:

@@ -34,6 +34,8 @@ from coterie.wire.tokens import token_id, token_mark
 
 COMMIT_BYTES: Final = 1 << 23  # of one commit; what waits beyond it goes into the next
 
+WITHDRAWN_AHEAD: Final = 10_000  # ids that may be withdrawn beyond the reports received: theirs may come yet
+
 TAKEN: Final = 0  # a report's fate: taken, or 1 + the number of its reason
 _MALFORMED, _CLOSED, _EARLY, _FULL, _TOKEN = range(1, 1 + len(REASONS))
 
@@ -211,7 +213,7 @@ class Writer:
             wrong = _EARLY
         elif known.collection.is_late(now):
             wrong = _CLOSED
-        elif not withdraws and known.received + len(rows) > min(self._most_reports, known.most):
+        elif not self._has_room(known, len(rows), withdraws):
             wrong = _FULL
         if wrong:
             return np.full(len(rows), wrong, dtype=np.uint8)
@@ -225,6 +227,13 @@ class Writer:
                 fates = np.zeros(len(rows), dtype=np.uint8) if fates is None else fates
                 fates[unasked] = _TOKEN
         return fates
+
+    def _has_room(self, known: Known, number: int, withdraws: bool) -> bool:
+        """Return whether so many more may come: withdrawals hardly more than reports were received."""
+        if not withdraws:
+            return known.received + number <= min(self._most_reports, known.most)
+        more = known.withdrawn + number - WITHDRAWN_AHEAD
+        return more <= known.received or more <= self._store.study(known.plan.id).counts.received  # of all
 
     def _without_invitation(self, known: Known, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """Tell which uploads, token ‖ report, have no token that was issued, or another id than its."""
@@ -247,7 +256,9 @@ class Writer:
         found = np.bincount([0] if fates is None else fates, minlength=1 + len(REASONS)).tolist()
         taken = len(rows) if fates is None else found[TAKEN]
         self._metrics.reports("withdrawn" if withdraws else "accepted", taken)
-        if not withdraws:
+        if withdraws:
+            known.withdrawn += taken
+        else:
             known.received += taken
         if fates is not None:
             for number, reason in enumerate(REASONS, start=1):

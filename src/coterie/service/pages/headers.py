@@ -21,7 +21,6 @@ CONTENT_SECURITY_POLICY: Final = "; ".join(
 
 SECURE: Final = {
     "content-security-policy": CONTENT_SECURITY_POLICY,
-    "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
