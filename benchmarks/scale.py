@@ -2,7 +2,7 @@
 
     python -m benchmarks scale [--most 1e9] [--parts sizes shapes fits hot peers] [--folder DIR] [--out FILE]
 
-- *sizes*: encode, free of repeated ids (`Deduplicator`, `Partitions`), add to a table, and both on all cores
+- *sizes*: encode, free of repeated ids (by one thread, and by all), add to a table, and both on all cores
   (`parallel`), for growing streams with 5 % repetitions. They are written to --folder (13 bytes a report, and
   as much again while they are counted) and removed. A billion needs 26 GB.
 - *shapes*: decode tables drawn from their law, by dimension and by number of groups.

@@ -12,12 +12,12 @@ from typer.testing import CliRunner
 from benchmarks.spark import cluster, executor_processes, killing, write_files
 from coterie.cli.app import app
 from coterie.coins import SimulationCoins
-from coterie.collect.shuffler import shuffle_files
 from coterie.engines import Inline, engine
 from coterie.engines.spark import Spark, _pyspark
 from coterie.errors import FileError, ReportError
 from coterie.plan import Plan
 from coterie.store import open_store
+from coterie.store.shuffle_files import shuffle_files
 from coterie.wire.report_file import ReportFile, write_reports
 from tools.programs import found
 

@@ -9,19 +9,23 @@ import contextlib
 import hashlib
 import json
 import random
+import shutil
 
 import numpy as np
 import pytest
 
 from coterie.aggregate import Aggregate
+from coterie.centers import Population
 from coterie.cli.points import open_points
 from coterie.collect import Intake, take_in
-from coterie.collect.released import SUFFIX, open_released
 from coterie.encode import Client
 from coterie.encode.ledger import Ledger
 from coterie.errors import CoterieError
 from coterie.plain.canonical import parse_object
 from coterie.plan import Plan
+from coterie.store import open_store
+from coterie.store.segments import Entry, write_segment
+from coterie.store.state import State
 from coterie.wire.report_file import ReportFile, writing_reports
 from coterie.wire.shuffled_file import ShuffledFile
 
@@ -43,8 +47,8 @@ AMPLIFIED = Plan.design(2, 2, 1.0, 200, model="shuffle", delta=1e-4)
 
 
 KINDS = {  # how often each, of 20
-    "plan": 3, "text": 4, "reports": 2, "shuffled": 1, "ledger": 2, "released": 1, "table": 1, "added": 1,
-    "uploads": 1, "stream": 1, "npy": 1, "csv": 2,
+    "plan": 3, "text": 3, "reports": 2, "shuffled": 1, "ledger": 2, "store": 1, "table": 1, "added": 1,
+    "uploads": 1, "stream": 1, "npy": 1, "csv": 2, "population": 1,
 }  # fmt: skip
 
 
@@ -63,9 +67,18 @@ class Fuzzer:
         with writing_reports(folder / "s", AMPLIFIED, ShuffledFile) as writer:
             writer.append(rows)
         Ledger(folder / "l").answer(self.local, lambda: rows[0].tobytes())
-        with open_released(folder / "m", AMPLIFIED) as memory:
-            memory.record(bytes(32), rows[:, :12].copy())
-        self.entry = folder / "m" / AMPLIFIED.id / (bytes(32).hex() + SUFFIX)
+        with open_store(folder / "m") as store:
+            store.put_plan(self.local)
+            store.append([(self.local.id, rows[:5])])
+            store.stage_batch(self.local.id, lambda chunks: b"".join(map(bytes, chunks)))
+            store.withdraw(self.local.id, rows[5:6, :12].copy())
+            store.append([(self.local.id, rows[5:15])])
+            store.compact(self.local.id)
+            store.put_document(self.local.id, "table", b"contents")
+            store.put_batch(self.local.id, hashlib.sha256(b"batch").hexdigest(), b"batch")
+            store.invite(self.local.id, np.zeros((1, 32), dtype=np.uint8))
+            store.append([(self.local.id, rows[10:])])
+        Population(np.eye(2), np.ones(2), "a" * 64, ("a" * 64,)).save(folder / "a.npz")
         tables = {}
         for name, plan in {**PLANS, "codeword": Plan.design(1, 1, 1.0, 100), "shares": SHARES}.items():
             if name != "central":
@@ -75,7 +88,7 @@ class Fuzzer:
             "reports": (folder / "r").read_bytes(),
             "shuffled": (folder / "s").read_bytes(),
             "ledger": (folder / "l").read_bytes(),
-            "released": self.entry.read_bytes(),
+            "population": (folder / "a.npz").read_bytes(),
             "tables": list(tables.values()),
             "npy": (folder / "p.npy").read_bytes(),
             "csv": b"x,y\n0.5,1\n2,3\n-1e3,+4\n",
@@ -150,10 +163,40 @@ class Fuzzer:
         ledger = Ledger(self.folder / "y")
         ledger.spent(days=self.random.choice((None, 30)))
 
-    def released(self):
-        self.entry.write_bytes(self.bytes_of(self.good["released"]))
-        with open_released(self.folder / "m", AMPLIFIED) as memory:
-            memory.released_before(np.zeros((1, 12), dtype=np.uint8))
+    def store(self):
+        """A file of a store, damaged; what is behind its digest is reached, too."""
+        if self.random.random() < 0.8:  # most say it all in their state, and need no disk
+            state = next((self.folder / "m").rglob("state"))
+            text = json.dumps(self.edited(json.loads(state.read_bytes()[:-32]))).encode()
+            (self.folder / "x").write_bytes(self.bytes_of(text + hashlib.sha256(text).digest()))
+            State.read(self.folder / "x")
+            return
+        shutil.rmtree(self.folder / "x-store", ignore_errors=True)
+        shutil.copytree(self.folder / "m", self.folder / "x-store")
+        files = sorted(path for path in (self.folder / "x-store").rglob("*") if path.is_file())
+        path = self.random.choice(files)
+        if path.suffix == ".segment" and self.random.random() < 0.5:
+            number, body = int(path.stem), self.random.randbytes(self.random.choice((12, 13, 24, 26, 30)))
+            write_segment(path, number, [Entry(self.random.randrange(1, 4), self.local.id_bytes, body)])
+        elif path.name == "state" and self.random.random() < 0.8:
+            text = json.dumps(self.edited(json.loads(path.read_bytes()[:-32]))).encode()
+            path.write_bytes(text + hashlib.sha256(text).digest())
+        else:
+            path.write_bytes(self.bytes_of(path.read_bytes()))
+        with open_store(self.folder / "x-store") as store:
+            for plan_id in store.plan_ids():
+                store.study(plan_id)
+                store.staged_batch(plan_id)
+                store.document(plan_id, "table")
+                store.invited(plan_id, np.zeros((1, 32), dtype=np.uint8))
+                for chunk in store.reports(plan_id):
+                    assert chunk.shape[1] == 13
+                list(store.batches(plan_id))
+                store.close(plan_id)
+
+    def population(self):
+        (self.folder / "x.npz").write_bytes(self.bytes_of(self.good["population"]))
+        assert Population.load(self.folder / "x.npz").weights.sum() > 0
 
     def table(self):
         _ = Aggregate.from_bytes(self.bytes_of(self.random.choice(self.good["tables"]))).count

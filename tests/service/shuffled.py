@@ -4,9 +4,9 @@ import numpy as np
 
 from coterie.aggregate import Aggregate
 from coterie.collect import Batches
-from coterie.collect.shuffler import shuffle_files
 from coterie.encode import Client
 from coterie.plan import Plan
+from coterie.store.shuffle_files import shuffle_files
 from coterie.wire.report_file import write_reports
 
 PEOPLE = 60

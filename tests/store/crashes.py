@@ -23,8 +23,8 @@ from coterie.store import Batch, StudyState, open_store
 # ---------------------------------------------------------------- writers
 
 
-def batch_bytes(reports):
-    return b"BATCH" + reports.tobytes()
+def batch_bytes(chunks):
+    return b"BATCH" + b"".join(chunk.tobytes() for chunk in chunks)
 
 
 def write(address, plan, reports, size, wanted, acknowledged, pipe, seed, delivered):
@@ -139,7 +139,7 @@ OPERATIONS = {
     "delete_reports": close_and_delete,
     "stage_batch": lambda store: store.stage_batch(PLAN.id, batch_bytes),
     "acknowledge_batch": lambda store: store.acknowledge_batch(
-        OTHER.id, Batch.of(batch_bytes(numbered(5))).digest
+        OTHER.id, Batch.of(batch_bytes([numbered(5)])).digest
     ),
     "put_batch": lambda store: store.put_batch(PLAN.id, Batch.of(b"data").digest, b"data"),
     "put_document": lambda store: store.put_document(PLAN.id, "table", b"contents"),

@@ -46,7 +46,7 @@ def test_one_wrong_bit_anywhere_is_refused_or_changes_nothing(whole, tmp_path):
     generator = np.random.default_rng(4)
     refused = 0
     paths = [path.relative_to(folder) for path in files(folder)]
-    assert {path.suffix for path in paths} == {"", ".segment", ".parquet"}
+    assert {path.suffix for path in paths} == {"", ".segment", ".coterie", ".released"}
     for number in range(FLIPS):
         copy = tmp_path / "copy"
         shutil.rmtree(copy, ignore_errors=True)
@@ -103,7 +103,7 @@ def test_a_store_of_another_version_is_refused(tmp_path):
     open_store(tmp_path / "store").shut()
     from coterie.store.state import write_checked
 
-    write_checked(tmp_path / "store/store", b"coterie-store 2\n")
+    write_checked(tmp_path / "store/store", b"coterie-store 3\n")
     with pytest.raises(FileError, match="another version"):
         open_store(tmp_path / "store")
 

@@ -7,10 +7,10 @@ import pytest
 from typer.testing import CliRunner
 
 from coterie.cli.app import app
-from coterie.collect.shuffler import shuffle_files
 from coterie.encode import Client
 from coterie.plan import Plan
 from coterie.store import Batch, open_store
+from coterie.store.shuffle_files import shuffle_files
 from coterie.wire.report_file import write_reports
 
 

@@ -120,7 +120,7 @@ def test_every_report_leaves_in_one_batch_though_shufflers_are_killed(address, t
     released = []
     for path in delivered.iterdir():
         data = path.read_bytes() if path.name[0] != "." else b"BATCH"
-        assert data.startswith(batch_bytes(rows()))
+        assert data.startswith(batch_bytes([]))
         released.append(np.frombuffer(data[5:], dtype=np.uint8).reshape(-1, 13))
     with open_store(address) as store:
         rest = list(store.reports(plan.id))
@@ -340,7 +340,7 @@ def test_an_answer_comes_after_the_flush(tmp_path, plan, monkeypatch):
             if number == 2:
                 store.compact(plan.id)
                 folder = tmp_path / "store/studies" / plan.id
-                for path in (folder / "state", next(folder.glob("*.parquet"))):
+                for path in (folder / "state", next(folder.glob("*.coterie"))):
                     assert flushed[path.stat().st_ino] == path.stat().st_size
                     assert path.name in flushed[folder.stat().st_ino]
 

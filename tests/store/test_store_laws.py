@@ -18,7 +18,6 @@ from coterie.store import (
     UnknownPlanError,
     embedded,
     open_store,
-    parquet,
     study_rows,
 )
 from coterie.store.postgres import PostgresStore
@@ -28,8 +27,8 @@ from .conftest import found, ids, rows
 REPORTS = rows((5, 1), (3, 2), (5, 1), (9, 4), (5, 0))
 
 
-def mix(reports):
-    return b"batch:" + reports.tobytes()
+def mix(chunks):
+    return b"batch:" + b"".join(chunk.tobytes() for chunk in chunks)
 
 
 def test_what_counts_is_the_smallest_report_of_each_id(store, plan):
@@ -259,7 +258,7 @@ def test_a_batch_holds_what_counts_and_its_ids_are_released(address, plan):
         store.withdraw(plan.id, ids(2))
         assert store.staged_batch(plan.id) is None
         first = store.stage_batch(plan.id, mix)
-        assert first == Batch.of(mix(rows((1, 1), (5, 4))))
+        assert first == Batch.of(mix([rows((1, 1), (5, 4))]))
         store.append([(plan.id, rows((5, 0), (1, 1), (3, 3)))])  # a retry, a conflict, and somebody new
     with open_store(address) as store:
         assert store.stage_batch(plan.id, mix) == first  # not acknowledged yet
@@ -276,14 +275,14 @@ def test_a_batch_holds_what_counts_and_its_ids_are_released(address, plan):
         assert found(store, plan) == [(3, 3)]
         counts = store.study(plan.id).counts
         assert (counts.received, counts.counted, counts.released, counts.batches) == (7, 1, 2, 0)
-        assert store.stage_batch(plan.id, mix) == Batch.of(mix(rows((3, 3))))
+        assert store.stage_batch(plan.id, mix) == Batch.of(mix([rows((3, 3))]))
         assert list(store.batches(plan.id)) == []
         assert store.study(plan.id).counts.released == 3
 
 
 def test_a_batch_that_cannot_be_mixed_changes_nothing(store, plan):
-    def too_few(reports):
-        raise ValueError(f"{len(reports)} people")
+    def too_few(chunks):
+        raise ValueError(f"{sum(map(len, chunks))} people")
 
     store.put_plan(plan)
     store.append([(plan.id, rows((1, 1), (2, 2)))])
@@ -379,7 +378,7 @@ def test_many_blocks_and_little_memory_give_the_same(address, plan, monkeypatch)
     monkeypatch.setattr(study_rows, "BLOCK_BYTES", 130)
     monkeypatch.setattr(study_rows, "FETCHED_BYTES", 400)
     monkeypatch.setattr(study_rows, "PIECE_BYTES", 260)
-    monkeypatch.setattr(parquet, "GROUP_BYTES", 130)
+    monkeypatch.setattr("coterie.wire.report_file.CHUNK_BYTES", 130)
     monkeypatch.setattr(embedded, "SEGMENT_BYTES", 500)
     kind = PostgresStore if isinstance(address, str) else embedded.EmbeddedStore
     numbers = np.random.default_rng(2).permutation(200).tolist()
@@ -396,7 +395,7 @@ def test_many_blocks_and_little_memory_give_the_same(address, plan, monkeypatch)
         expected = [(n, int(n not in smaller)) for n in range(200) if n not in gone]
         assert found(store, plan) == expected
         batch = store.stage_batch(plan.id, mix)
-        assert batch == Batch.of(mix(rows(*expected)))
+        assert batch == Batch.of(mix([rows(*expected)]))
         assert store.staged_batch(plan.id) == batch
         store.append([(plan.id, rows(*((n, 0) for n in range(210))))])
         assert found(store, plan) == [(n, 0) for n in range(200, 210)]

@@ -35,8 +35,8 @@ class Model:
         return sorted((number, byte) for number, byte in smallest.items() if number not in left_out)
 
 
-def mix(reports):
-    return b"mixed" + reports.tobytes()
+def mix(chunks):
+    return b"mixed" + b"".join(chunk.tobytes() for chunk in chunks)
 
 
 def machine(address, empty, plans):
@@ -109,8 +109,23 @@ def machine(address, empty, plans):
             batch = self.store.stage_batch(plans[which].id, mix)
             if model.staged is None:
                 counted = model.counted()
-                model.staged = Batch.of(mix(rows(*counted)))
+                model.staged = Batch.of(mix([rows(*counted)]))
                 model.released |= {number for number, _ in counted}
+            assert batch == model.staged
+
+        @rule(which=WHICH, numbers=st.sets(st.integers(0, 20), max_size=8), replaced=st.booleans())
+        def hand_over(self, which, numbers, replaced):
+            """Others' reports, sorted and each id once, that the store never keeps."""
+            model, waiting = self.models[which], self.models[which].staged
+            instead_of = waiting.digest if replaced and waiting is not None else None
+            given = rows(*((number, 1) for number in sorted(numbers)))
+            batch = self.store.stage_batch(
+                plans[which].id, mix, reports=iter([given[:3], given[3:]]), instead_of=instead_of
+            )
+            if waiting is None or replaced:
+                left = sorted(numbers - model.released - model.withdrawn)
+                model.staged = Batch.of(mix([rows(*((number, 1) for number in left))]))
+                model.released |= set(left)
             assert batch == model.staged
 
         @rule(which=WHICH)

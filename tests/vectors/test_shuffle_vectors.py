@@ -8,12 +8,13 @@ import pytest
 
 from coterie.aggregate import Aggregate
 from coterie.collect.intake import Batches
-from coterie.collect.shuffler import mixed, shuffle_files
+from coterie.collect.shuffler import mixed
 from coterie.errors import FileError, PlanError, ReportError
 from coterie.plan import Plan
 from coterie.protocols.vector_sums.encode import VectorSumEncoder
 from coterie.randomizers.discrete_gaussian import DiscreteGaussian
 from coterie.randomizers.vector_sums import from_big_endian
+from coterie.store.shuffle_files import shuffle_files
 from coterie.wire.report_file import writing_reports
 from coterie.wire.shuffled_file import ShuffledFile
 
@@ -45,7 +46,7 @@ def test_a_batch_of_reports(tmp_path):
         paths[-1].write_bytes(bytes.fromhex(content))
     shuffle_files(paths, plan, tmp_path / "out", tmp_path / "memory")
     assert (tmp_path / "out").read_bytes().hex() == vector["shuffled_file"]
-    record = tmp_path / "memory" / plan.id / vector["released_name"]
+    record = tmp_path / "memory/studies" / plan.id / vector["released_name"]
     assert record.read_bytes().hex() == vector["released_file"]
     table = Aggregate(plan)
     for rows in Batches([tmp_path / "out"], plan).chunks():

@@ -17,14 +17,14 @@ import os
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO, Final, Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import AggregateError, FileError, PlanError
 from coterie.plain.canonical import MAX_BYTES as MAX_PLAN_BYTES
-from coterie.plain.files import replacing
+from coterie.plain.files import DIGEST_BYTES, SealedReader, replacing
 from coterie.plan import Plan
 from coterie.protocols import protocol_of
 from coterie.protocols.table import MAX_COUNT, Table
@@ -37,7 +37,6 @@ VERSION: Final = 1
 _HEADER: Final = struct.Struct(">14sHI")
 _VERSION_OFFSET: Final = 14
 _LENGTH_OFFSET: Final = 16
-_DIGEST_BYTES: Final = 32
 
 
 class Aggregate:
@@ -150,12 +149,12 @@ class Aggregate:
             If the file is truncated, foreign, of another version or corrupt.
         """
         with Path(path).open("rb") as file:
-            return cls._read(_Reader(file, path), plan)
+            return cls._read(SealedReader(file, path), plan)
 
     @classmethod
     def from_bytes(cls, data: bytes, plan: Plan | None = None) -> Self:
         """Read what `to_bytes` wrote; errors as for `load`."""
-        return cls._read(_Reader(io.BytesIO(data), "<bytes>"), plan)
+        return cls._read(SealedReader(io.BytesIO(data), "<bytes>"), plan)
 
     def _pieces(self) -> Iterator[bytes]:
         plan = self.plan.to_json().encode("utf-8")
@@ -169,14 +168,14 @@ class Aggregate:
         yield digest.digest()
 
     @classmethod
-    def _read(cls, reader: _Reader, plan: Plan | None) -> Self:
+    def _read(cls, reader: SealedReader, plan: Plan | None) -> Self:
         aggregate = cls(_read_plan(reader, plan))
-        shapes = aggregate.table.shapes(aggregate.plan, reader.size - reader.offset - _DIGEST_BYTES)
+        shapes = aggregate.table.shapes(aggregate.plan, reader.size - reader.offset - DIGEST_BYTES)
         words = sum(math.prod(shape) for shape in shapes.values())
-        reader.expect_size(reader.offset + 8 * words + _DIGEST_BYTES)
+        reader.expect_size(reader.offset + 8 * words + DIGEST_BYTES, "for this plan")
         start = reader.offset
-        arrays = {name: reader.integers(shape) for name, shape in shapes.items()}
-        reader.check_digest()
+        arrays = {name: _integers(reader, shape) for name, shape in shapes.items()}
+        reader.finish()
         try:
             aggregate.table = _table_class(aggregate.plan).from_arrays(aggregate.plan, arrays)
             if aggregate.count > MAX_COUNT:
@@ -204,41 +203,12 @@ def is_table(path: str | os.PathLike[str]) -> bool:
         return file.read(len(MAGIC)) == MAGIC
 
 
-class _Reader:
-    """Reads a file from its start, hashing; every error names the file and the offset."""
-
-    def __init__(self, file: BinaryIO, path: str | os.PathLike[str]) -> None:
-        self.path = path
-        self.size = file.seek(0, os.SEEK_END)
-        self.offset = file.seek(0)
-        self._file = file
-        self._digest = hashlib.sha256()
-
-    def take(self, size: int, what: str) -> bytes:
-        data = self._file.read(size)
-        if len(data) < size:
-            raise FileError(self.path, self.offset + len(data), what, "the end of the file")
-        self.offset += size
-        self._digest.update(data)
-        return data
-
-    def integers(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
-        data = self.take(8 * int(np.prod(shape)), f"an array of shape {shape}")
-        return np.frombuffer(data, dtype="<i8").reshape(shape).astype(np.int64, copy=False)
-
-    def expect_size(self, size: int) -> None:
-        if self.size != size:
-            found = f"{self.size}: the file was cut short or added to"
-            raise FileError(self.path, min(size, self.size), f"{size} bytes in all for this plan", found)
-
-    def check_digest(self) -> None:
-        computed, place = self._digest.digest(), self.offset
-        if self.take(_DIGEST_BYTES, "a digest") != computed:
-            found = "another: the file was changed or damaged"
-            raise FileError(self.path, place, "the SHA-256 of everything before it", found)
+def _integers(reader: SealedReader, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    data = reader.take(8 * math.prod(shape), f"an array of shape {shape}")
+    return np.frombuffer(data, dtype="<i8").reshape(shape).astype(np.int64, copy=False)
 
 
-def _read_plan(reader: _Reader, expected: Plan | None) -> Plan:
+def _read_plan(reader: SealedReader, expected: Plan | None) -> Plan:
     start = reader.take(len(MAGIC), "the start of an aggregate") if reader.size >= len(MAGIC) else b""
     if start != MAGIC:
         raise FileError(reader.path, 0, f"{MAGIC!r}, the start of an aggregate")

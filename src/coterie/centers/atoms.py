@@ -94,11 +94,15 @@ class Population:
         data = read_bounded(path, MAX_BYTES, "a population")
         try:
             found = _arrays(data)
-        except (ValueError, KeyError, EOFError, OSError, zipfile.BadZipFile, NotImplementedError):
+        except (
+            Exception
+        ):  # a hostile header makes numpy's parser raise MemoryError, TokenError, nearly anything
             raise FileError(
                 path, 0, f"a population ({FORMAT}, version {VERSION}: coterie decode --population writes one)"
             ) from None
         points, weights = found["points"], found["weights"]
+        with np.errstate(over="ignore"):
+            total = float(weights.sum()) if weights.dtype == np.float64 else math.nan
         plan_ids = tuple(str(plan_id) for plan_id in found["plan_ids"])
         sound = (
             points.dtype == weights.dtype == np.float64
@@ -108,7 +112,7 @@ class Population:
             and bool(np.isfinite(points).all())
             and bool(np.isfinite(weights).all())
             and bool((weights >= 0).all())
-            and float(weights.sum()) > 0
+            and 0 < total < math.inf
             and len(plan_ids) > 0
             and 0 <= (scatter := float(found["scatter"])) < math.inf
         )

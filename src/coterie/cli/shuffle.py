@@ -30,8 +30,7 @@ def run(
     reports without the plan's form. Interrupted, it leaves no output; run again with the same files, it
     writes the same bytes.
     """
-    from coterie.collect.released import default_folder
-    from coterie.collect.shuffler import shuffle_files
+    from coterie.store.shuffle_files import default_folder, shuffle_files
 
     check_output(out, force, (*reports, plan))
     contract = Plan.load(plan)

@@ -1,32 +1,54 @@
-"""Each id once: repeated reports are removed in bounded memory, with a result that no order can change.
+"""Each id once: which of the reports with one id counts is decided here, for files, streams and stores alike.
 
 A client that retries sends the same bytes again: an exact duplicate, kept once. The same id with different
-contents comes from a hostile or broken client: the smaller contents are kept, so that the outcome does not
-depend on who came first.
+contents comes from a hostile or broken client: the smallest contents are kept, so that the outcome does not
+depend on who came first, on pieces or on threads.
 
-Reports are sorted, and of each id the first is kept. What does not fit into memory is spread over 256 bucket
-files by the first byte of the report, each bucket that is still too large by the next byte, and so on; one
-bucket after the other then holds the reports in order. Many ids that begin alike cost only further rounds.
+    reports ─> runs, in the order of parts of the ids ─> part p of every run ─> sorted, each id once
+
+An id lies in one part, so parts are freed of repeated ids one apart from the other, by one thread or several.
+Runs that do not fit into memory lie in a temporary file. A part that is still too large, because somebody
+chose ids that begin alike, is cut into sorted pieces, and these are merged: `merged` takes any sources that
+are sorted already, as what a store holds is.
 """
 
 from __future__ import annotations
 
+import itertools
+import os
 import tempfile
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from types import ModuleType, TracebackType
+from typing import BinaryIO, Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.collect.kernels_numpy import each_once_sorted
 from coterie.plain.files import naming
-from coterie.wire.layout import Reports, as_rows
+from coterie.wire.kernels import kernels_of
+from coterie.wire.layout import ID_BYTES, Reports, as_rows
 
 MEMORY_BYTES: Final = 1 << 27  # for all of the work, unless told otherwise
+PART_REPORTS: Final = 1 << 17  # that a part should have: it is sorted near the core
+MOST_BITS: Final = 16
 
 _COPIES: Final = 8  # of a report while it is sorted: held, joined, padded, as keys, in order, compared
+_COMPILING_PAYS: Final = 9  # bits: sorting is compiled for 500 times as many reports as what is heavier
+_BITS_UNKNOWN: Final = 8  # where nobody said how many reports to expect
+_LEAST_READ: Final = 1 << 4  # reports of a sorted piece at a time
+
+Rows = NDArray[np.uint8]  # (n, width)
+Chunks = Iterator[Rows]
+
+
+class _Run(NamedTuple):
+    """Reports in the order of parts, in memory or at a place of the temporary file."""
+
+    rows: Rows | None
+    offset: int  # in reports
+    starts: NDArray[np.int32]  # (parts + 1,)
 
 
 class Deduplicator:
@@ -37,16 +59,24 @@ class Deduplicator:
     width : int
         Bytes of one report; the first 12 are its id.
     memory_reports : int, optional
-        Reports to hold in memory; more go to temporary files. By default as many as 128 MiB can sort.
+        Reports to hold in memory; more go to a temporary file. By default as many as 128 MiB can sort.
     folder : Path, optional
-        Where the temporary files go; the system's place by default. They are removed at the end.
+        Where the temporary file goes; the system's place by default. It has no name there, and is gone at
+        the end, whatever happens.
+    kept : sequence of iterators
+        Reports from before, each source sorted and each id once in it, (m, width) at a time: `chunks` merges
+        them with those that are added, without sorting them again.
+    without : sequence of iterators
+        Ids that do not count, each source sorted, (m, 12) at a time.
 
     Attributes
     ----------
+    expected : int
+        How many reports will come, if somebody knows; to be set before the first.
     duplicates : int
-        Exact repetitions removed. Complete when `chunks` is exhausted.
+        Exact repetitions removed. Complete when every part, or `chunks`, is exhausted.
     conflicting : int
-        Reports removed because their id had other contents, too. Complete when `chunks` is exhausted.
+        Reports removed because their id had other contents, too. Complete when `duplicates` is.
 
     Examples
     --------
@@ -57,20 +87,34 @@ class Deduplicator:
     ([[5, 7]], 1)
     """
 
-    def __init__(self, width: int, *, memory_reports: int | None = None, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        width: int,
+        *,
+        memory_reports: int | None = None,
+        folder: Path | None = None,
+        kept: Sequence[Chunks] = (),
+        without: Sequence[Chunks] = (),
+    ) -> None:
         if memory_reports is None:
             memory_reports = max(1, MEMORY_BYTES // (_COPIES * width))
         if memory_reports < 1:
             raise ValueError(f"memory_reports must be at least 1, got {memory_reports}")
+        self.expected = 0
         self.duplicates = 0
         self.conflicting = 0
         self._width = width
         self._memory_reports = memory_reports
-        self._temporary: tempfile.TemporaryDirectory[str] | None = None
-        self._parent = folder
-        self._held: list[NDArray[np.uint8]] = []  # reports not yet in a file
+        self._folder = Path(tempfile.gettempdir()) if folder is None else folder
+        self._kept = kept
+        self._without = without
+        self._lock = threading.Lock()
+        self._held: list[Rows] = []  # reports that are in no run yet
         self._held_count = 0
-        self._last: NDArray[np.uint8] | None = None  # the last report given back
+        self._runs: list[_Run] = []
+        self._bits: int | None = None  # of an id, that say its part; known when the first run is made
+        self._file: BinaryIO
+        self._written = 0  # reports in the temporary file
 
     def __enter__(self) -> Self:
         return self
@@ -78,82 +122,215 @@ class Deduplicator:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._held = []
-        if self._temporary is not None:
-            self._temporary.cleanup()
-            self._temporary = None
+        self._held, self._runs = [], []
+        if self._written:
+            self._file.close()
 
     def add(self, reports: Reports) -> None:
-        """Take reports, back to back: bytes or an (n, width) array of uint8."""
+        """Take reports, back to back: bytes or an (n, width) array of uint8; threads may add side by side."""
         rows = as_rows(reports, self._width)
         for start in range(0, len(rows), self._memory_reports):
-            piece = rows[start : start + self._memory_reports].copy()  # the caller may reuse its buffer
-            if self._held_count + len(piece) > self._memory_reports:
-                self._spill()
-            self._held.append(piece)
-            self._held_count += len(piece)
+            piece = rows[start : start + self._memory_reports]
+            alone = 2 * len(piece) > self._memory_reports  # enough for a run of its own
+            with self._lock:
+                fits = self._held_count + len(piece) <= self._memory_reports
+                if fits and not (alone and self.expected > self._memory_reports):
+                    self._held.append(piece.copy())  # the caller may reuse its buffer
+                    self._held_count += len(piece)
+                    continue
+                if self._bits is None:
+                    self._bits = self._bits_for(self.expected) if self.expected else _BITS_UNKNOWN
+                    self._file = self._temporary()
+                held = [piece]
+                if not alone:
+                    held, self._held, self._held_count = [*self._held, piece], [], 0
+            self._spill(held[0] if len(held) == 1 else np.concatenate(held), self._bits)
 
-    def chunks(self) -> Iterator[NDArray[np.uint8]]:
+    @property
+    def parts(self) -> range:
+        """The numbers of the parts, in the order of ids; nothing is added from here on."""
+        with self._lock:
+            if self._bits is None:
+                self._bits = self._bits_for(self._held_count)
+            if self._held:
+                rows, starts = self._split(np.concatenate(self._held), self._bits)
+                self._runs.append(_Run(rows, 0, starts))
+                self._held = []
+        return range(1 << self._bits)
+
+    def reports_of(self, part: int) -> Chunks:
+        """Yield the reports of a part, each id once, sorted; threads may ask for parts side by side."""
+        return self._part(part, exactly=False)
+
+    def chunks(self) -> Chunks:
         """Yield the reports, each id once, (m, width) at a time, sorted by id. To be called once."""
-        if self._temporary is None:
-            yield from self._in_memory(self._held)
-            return
-        self._spill()
-        yield from self._buckets(Path(self._temporary.name), depth=0)
+        # Beside what was kept, reports that only share an id stay until the smallest of all is known.
+        exactly = bool(self._kept)
+        chunks: Chunks = (rows for part in self.parts for rows in self._part(part, exactly=exactly))
+        if self._kept:
+            chunks = self._merged([*self._kept, chunks])
+        for ids in self._without:
+            chunks = without(chunks, ids)
+        return chunks
 
-    def _spill(self) -> None:
-        """Move what is held into the bucket files of the first byte."""
-        if self._temporary is None:
-            self._temporary = tempfile.TemporaryDirectory(prefix="coterie-", dir=self._parent)
-        self._partition(self._held, Path(self._temporary.name), depth=0)
-        self._held = []
-        self._held_count = 0
+    def _part(self, part: int, *, exactly: bool) -> Chunks:
+        pieces = [(run, int(run.starts[part]), int(run.starts[part + 1])) for run in self._runs]
+        total = sum(stop - start for _, start, stop in pieces)
+        if total > self._memory_reports:
+            yield from self._from_disk(pieces, exactly=exactly)
+        elif total:
+            rows, place = self._empty(total), 0
+            for run, start, stop in pieces:
+                self._fetch(rows[place : (place := place + stop - start)], run, start)
+            yield self._first_of_each(self._kernels.sort(rows), exactly=exactly)
 
-    def _partition(self, pieces: Iterable[NDArray[np.uint8]], folder: Path, depth: int) -> None:
-        """Append reports to the file of their byte number `depth` in `folder`."""
-        for rows in pieces:
-            keys = rows[:, depth]
-            order = np.argsort(keys, kind="stable")  # a radix sort for bytes
-            ends = np.cumsum(np.bincount(keys, minlength=256))
-            sorted_rows = rows[order]
-            for byte in np.unique(keys).tolist():
-                bucket = folder / f"{byte:02x}"
-                with naming(bucket), bucket.open("ab") as file:
-                    file.write(sorted_rows[ends[byte - 1] if byte else 0 : ends[byte]].data)
+    # ------------------------------------------------------------ runs
 
-    def _buckets(self, folder: Path, depth: int) -> Iterator[NDArray[np.uint8]]:
-        """Yield from the bucket files of `folder` in order; all of a bucket agree up to byte `depth`."""
-        for bucket in sorted(folder.iterdir()):
-            count = bucket.stat().st_size // self._width
-            if count <= self._memory_reports:
-                yield from self._in_memory([*self._pieces(bucket)])
-            elif depth == self._width - 1:  # all the same report
-                yield from self._in_memory([next(self._pieces(bucket))[:1]])
-                self.duplicates += count - 1
-            else:
-                finer = bucket.with_suffix(".finer")
-                finer.mkdir()
-                self._partition(self._pieces(bucket), finer, depth + 1)
-                bucket.unlink()
-                yield from self._buckets(finer, depth + 1)
-                finer.rmdir()
-                continue
-            bucket.unlink()
+    @property
+    def _kernels(self) -> ModuleType:
+        return kernels_of("coterie.collect.kernels", None, self.expected >> _COMPILING_PAYS)
 
-    def _pieces(self, bucket: Path) -> Iterator[NDArray[np.uint8]]:
-        """Yield a bucket's reports, as many at a time as memory may hold."""
-        with bucket.open("rb") as file:
-            while data := file.read(self._memory_reports * self._width):
-                yield np.frombuffer(data, dtype=np.uint8).reshape(-1, self._width)
+    def _bits_for(self, count: int) -> int:
+        size = min(PART_REPORTS, self._memory_reports)
+        return min(MOST_BITS, max(0, (count - 1) // size).bit_length())
 
-    def _in_memory(self, pieces: list[NDArray[np.uint8]]) -> Iterator[NDArray[np.uint8]]:
-        """Yield the first report of each id, in order, after those that were given back before."""
-        if not pieces:
-            return
-        rows = np.concatenate(pieces)
-        found = each_once_sorted(rows, self._last)
-        self.duplicates += found.duplicates
-        self.conflicting += found.conflicting
-        if len(found.rows):
-            self._last = found.rows[-1].copy()
-            yield found.rows
+    def _split(self, rows: Rows, bits: int) -> tuple[Rows, NDArray[np.int32]]:
+        """Return rows in the order of parts, and where each part starts."""
+        ordered = np.empty_like(rows)
+        return ordered, self._kernels.split(rows, bits, ordered).astype(np.int32)
+
+    def _spill(self, rows: Rows, bits: int) -> None:
+        ordered, starts = self._split(rows, bits)
+        with self._lock:
+            offset = self._written
+            self._written += len(ordered)
+            self._runs.append(_Run(None, offset, starts))
+        self._write(self._file, ordered, offset)
+
+    def _fetch(self, rows: Rows, run: _Run, start: int) -> None:
+        if run.rows is not None:
+            rows[:] = run.rows[start : start + len(rows)]
+        else:
+            self._read(rows, self._file, run.offset + start)
+
+    # ------------------------------------------------------------ what is sorted
+
+    def _from_disk(self, pieces: Iterable[tuple[_Run, int, int]], *, exactly: bool) -> Chunks:
+        """Yield a part that memory does not hold: it is sorted in pieces, and these are merged."""
+        with self._temporary() as file:
+            ends = [0]
+            for run, start, stop in pieces:
+                for place in range(start, stop, self._memory_reports):
+                    rows = self._empty(min(stop - place, self._memory_reports))
+                    self._fetch(rows, run, place)
+                    rows = self._first_of_each(self._kernels.sort(rows), exactly=True)
+                    self._write(file, rows, ends[-1])
+                    ends.append(ends[-1] + len(rows))
+            step = max(_LEAST_READ, self._memory_reports // len(ends))
+            sources = [self._sorted(file, *each, step) for each in itertools.pairwise(ends)]
+            yield from self._merged(sources, exactly=exactly)
+
+    def _sorted(self, file: BinaryIO, start: int, stop: int, step: int) -> Chunks:
+        for place in range(start, stop, step):
+            rows = self._empty(min(stop - place, step))
+            self._read(rows, file, place)
+            yield rows
+
+    def _merged(self, sources: Iterable[Chunks], *, exactly: bool = False) -> Chunks:
+        """Yield the reports of sources that are sorted, no report twice in one, each id once."""
+        held = [(rows, source) for source in sources if (rows := _next(source)) is not None]
+        last: Rows | None = None
+        while held:
+            bound = min(_keys(rows)[-1] for rows, _ in held)  # up to here everything is in memory
+            ready, rest = [], []
+            for rows, source in held:
+                cut = int(np.searchsorted(_keys(rows), bound, side="right"))
+                ready.append(rows[:cut])
+                left = rows[cut:] if cut < len(rows) else _next(source)
+                if left is not None:
+                    rest.append((left, source))
+            held = rest
+            rows = ready[0] if len(ready) == 1 else self._kernels.sort(np.concatenate(ready))
+            found = self._first_of_each(rows, last, exactly=exactly)
+            if len(found):
+                last = found[-1:]
+                yield found
+
+    def _first_of_each(self, rows: Rows, last: Rows | None = None, *, exactly: bool = False) -> Rows:
+        """Return the first of each id of sorted reports, without the id of `last`, (1, width), and count.
+
+        With `exactly` the first of each report: those that only share an id stay.
+        """
+        if last is not None:
+            rows = np.concatenate([last, rows])
+        heads = np.ascontiguousarray(rows[:, :8]).view(np.uint64)[:, 0]  # nearly all differ in these
+        near = np.flatnonzero(heads[1:] == heads[:-1]) + 1
+        same = rows[near] == rows[near - 1]  # (few, width)
+        repeats = same.all(axis=1)
+        clashes = same[:, :ID_BYTES].all(axis=1) & ~repeats
+        fresh = np.ones(len(rows), dtype=bool)
+        fresh[near[repeats if exactly else repeats | clashes]] = False
+        fresh[: 0 if last is None else 1] = False
+        with self._lock:
+            self.duplicates += int(repeats.sum())
+            self.conflicting += 0 if exactly else int(clashes.sum())
+        return rows if fresh.all() else np.compress(fresh, rows, axis=0)
+
+    # ------------------------------------------------------------ temporary files
+
+    def _empty(self, count: int) -> Rows:
+        return np.empty((count, self._width), dtype=np.uint8)
+
+    def _temporary(self) -> BinaryIO:
+        return tempfile.TemporaryFile(prefix="coterie-", dir=self._folder)
+
+    def _write(self, file: BinaryIO, rows: Rows, offset: int) -> None:
+        left, place = rows.reshape(-1).data, offset * self._width
+        with naming(self._folder):
+            while left:
+                done = os.pwrite(file.fileno(), left, place)
+                left, place = left[done:], place + done
+
+    def _read(self, rows: Rows, file: BinaryIO, start: int) -> None:
+        left, place = rows.reshape(-1).data, start * self._width
+        with naming(self._folder):
+            while left:
+                done = os.preadv(file.fileno(), [left], place)
+                if not done:
+                    raise OSError(f"the temporary file in {self._folder} was cut short")
+                left, place = left[done:], place + done
+
+
+def without(chunks: Chunks, ids: Chunks) -> Chunks:
+    """Yield the rows whose id is not among `ids`, (m, 12) at a time; both sides are sorted.
+
+    Examples
+    --------
+    >>> rows = np.array([[5] * 13, [6] * 13, [7] * 13], dtype=np.uint8)
+    >>> [chunk[:, 0].tolist() for chunk in without(iter([rows]), iter([rows[1:2, :12]]))]
+    [[5, 7]]
+    """
+    others = (_keys(chunk) for chunk in ids if len(chunk))
+    held = next(others, None)
+    for rows in filter(len, chunks):
+        keys = _keys(rows[:, :ID_BYTES])
+        kept = np.ones(len(rows), dtype=bool)
+        while held is not None:
+            places = np.minimum(np.searchsorted(held, keys), len(held) - 1)
+            kept[held[places] == keys] = False
+            if held[-1] > keys[-1]:  # it reaches into the next chunk
+                break
+            held = next(others, None)
+        if kept.any():
+            yield rows if kept.all() else np.compress(kept, rows, axis=0)
+    for _ in others:  # a source finds out at its end whether it was whole
+        pass
+
+
+def _keys(rows: Rows) -> NDArray[np.bytes_]:
+    """Return rows in a form that compares as bytes do (all have one width): (n, width) -> (n,)."""
+    return np.ascontiguousarray(rows).view(f"S{rows.shape[1]}")[:, 0]
+
+
+def _next(source: Chunks) -> Rows | None:
+    return next((rows for rows in source if len(rows)), None)

@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -30,10 +32,12 @@ from coterie.errors import PlanError, ReportError
 from coterie.plan import Plan
 from coterie.wire.forms import report_form
 from coterie.wire.layout import ID_BYTES, as_rows
-from coterie.wire.report_file import HEADER, ReportFile
+from coterie.wire.report_file import HEADER, Reading, ReportFile
 from coterie.wire.shuffled_file import ShuffledFile
+from coterie.wire.workers import in_shares
 
 MOST_REPORTS: Final = 1 << 36  # of one intake, unless told otherwise
+STRETCH_BYTES: Final = 1 << 25  # of a file that a thread takes in at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,8 @@ class Intake:
         As for `Deduplicator`.
     most_reports : int
         Reports to take at most; more are an error, whoever sends them.
+    workers : int
+        Threads that read files side by side.
 
     Examples
     --------
@@ -87,10 +93,16 @@ class Intake:
         memory_reports: int | None = None,
         folder: Path | None = None,
         most_reports: int = MOST_REPORTS,
+        workers: int = 1,
     ) -> None:
         self._plan = plan
         self._form = report_form(plan)
-        self._reports = Deduplicator(plan.report_width, memory_reports=memory_reports, folder=folder)
+        self._stretch = memory_reports or max(1, STRETCH_BYTES // plan.report_width)
+        self._workers = workers
+        self._lock = threading.Lock()
+        self._reports = Deduplicator(
+            plan.report_width, memory_reports=self._stretch if workers > 1 else memory_reports, folder=folder
+        )
         self._skips = Skips()
         self._files: list[ReportFile] = []
         self._read = 0
@@ -115,13 +127,21 @@ class Intake:
         """
         files = [ReportFile.open(path, self._plan) for path in paths]
         self._whole = False
+        self._reports.expected += sum(file.count for file in files)
         for file in files:
-            place, start = place_in(file), 0
-            for chunk in file.chunks():
-                self._take(chunk, start, place)
-                start += len(chunk)
+            with contextlib.closing(file.reading()) as reading:
+                stretches = range(-(-file.count // self._stretch))
+                in_shares(partial(self._read_in, file, reading), stretches, self._workers)
+                reading.finish()
         self._whole = True
         self._files += files
+
+    def _read_in(self, file: ReportFile, reading: Reading, stretches: Iterable[int]) -> None:
+        """Take as many stretches of a file in as are dealt to this thread."""
+        rows = np.empty((min(self._stretch, file.count), file.width), dtype=np.uint8)
+        for _ in stretches:
+            start, count = reading.next_into(rows)
+            self._take(rows[:count], start, place_in(file))
 
     def add_stream(self, pieces: Iterable[bytes], *, name: str = "report") -> None:
         """Take a stream of reports in, back to back, in pieces of any length; `name` opens their places."""
@@ -156,9 +176,13 @@ class Intake:
 
     def chunks(self) -> Iterator[NDArray[np.uint8]]:
         """Yield the reports, each id once, (m, width) at a time, sorted by id. To be called once."""
+        return self.once().chunks()
+
+    def once(self) -> Deduplicator:
+        """Return what gives the reports back, each id once, also in parts; nothing is added from here on."""
         if not self._whole:
             raise ReportError("a file was not whole: nothing of this intake may count")
-        return self._reports.chunks()
+        return self._reports
 
     @property
     def counts(self) -> IntakeCounts:
@@ -180,9 +204,10 @@ class Intake:
         return skips.all
 
     def _take(self, rows: NDArray[np.uint8], start: int, place: Callable[[int], str]) -> None:
-        self._count(len(rows))
         wrong = self._form.foreign(rows)
-        self._skips.note(self._form.reason, start + np.flatnonzero(wrong), place)
+        with self._lock:
+            self._count(len(rows))
+            self._skips.note(self._form.reason, start + np.flatnonzero(wrong), place)
         self._reports.add(rows[~wrong] if wrong.any() else rows)
 
     def _count(self, more: int) -> None:
@@ -215,6 +240,7 @@ def take_in(
     *,
     memory_reports: int | None = None,
     folder: Path | None = None,
+    workers: int = 1,
 ) -> Iterator[Intake]:
     """Read report files of a plan; the block starts when all of them have proved whole.
 
@@ -224,8 +250,8 @@ def take_in(
         The files.
     plan : Plan
         The plan that they must answer.
-    memory_reports, folder
-        As for `Deduplicator`.
+    memory_reports, folder, workers
+        As for `Intake`.
 
     Raises
     ------
@@ -242,7 +268,7 @@ def take_in(
     ...     sum(len(chunk) for chunk in intake.chunks()), intake.counts.duplicates
     (1, 1)
     """
-    with Intake(plan, memory_reports=memory_reports, folder=folder) as intake:
+    with Intake(plan, memory_reports=memory_reports, folder=folder, workers=workers) as intake:
         intake.add_files(paths)
         yield intake
 

@@ -1,49 +1,34 @@
-"""Splitting and telling apart, compiled by numba; the same reports as `kernels_numpy`, in another order.
-
-Ids are told apart by a hash table. Whoever sends reports chooses their ids, so the hash is keyed by a secret
-of the process: ids that fall into one place cannot be found without it.
-"""
+"""Splitting and sorting, compiled by numba; the same rows out as of `kernels_numpy`."""
 
 from __future__ import annotations
 
-import secrets
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.collect.kernels_numpy import EachOnce, each_once_sorted
+from coterie.collect import kernels_numpy
 from coterie.wire.kernels import compiled
 
-_KEYS: Final = np.array([secrets.randbits(64) | 1 for _ in range(3)], dtype=np.uint64)
+_MOST_IN_PLACE: Final = 64  # reports whose keys fall together; ids that somebody chose alike go to numpy
 
 
 def split(
     rows: NDArray[np.uint8], bits: int, out: NDArray[np.uint8]
 ) -> NDArray[np.int64]:  # (n, width), (n, width) -> (2^bits + 1,)
-    """Write rows into `out` in the order of their first bits; return where each part starts."""
+    """Write rows into `out` in the order of their first bits, 16 at most; return where each part starts."""
     starts = np.zeros((1 << bits) + 1, dtype=np.int64)
     _split(rows, 16 - bits, starts, np.empty(1 << bits, dtype=np.int64), out)
     return starts
 
 
-def each_once(rows: NDArray[np.uint8]) -> EachOnce:
-    """Return the smallest report of each id, and what was removed."""
-    size = max(4, int(2 * len(rows) - 1).bit_length())
-    slots = np.full(1 << size, -1, dtype=np.int32)
-    first = np.empty(len(rows), dtype=np.int32)
-    mixed = np.zeros(len(rows), dtype=np.bool_)
-    starts = np.empty(len(rows), dtype=np.uint64)
-    duplicates, odd = _tell_apart(rows, 64 - size, _KEYS, slots, first, mixed, starts)
-    kept = first == np.arange(len(rows), dtype=np.int32)
-    if not odd:
-        return EachOnce(rows[kept] if duplicates else rows, duplicates, 0)
-    # Ids with several contents are few unless somebody is hostile: those are sorted.
-    belongs = mixed[first]
-    alone = rows[kept & ~belongs]
-    several = each_once_sorted(rows[belongs])
-    removed = len(rows) - len(alone) - len(several.rows)
-    return EachOnce(np.concatenate([alone, several.rows]), removed - several.conflicting, several.conflicting)
+def sort(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return reports in the order of their bytes: (n, width) -> (n, width)."""
+    places = np.zeros((1 << max(1, len(rows) // 2).bit_length()) + 1, dtype=np.int32)
+    keys, order = np.empty(len(rows), dtype=np.uint64), np.empty(len(rows), dtype=np.int32)
+    if not _order(rows, keys, places, _MOST_IN_PLACE, order):
+        return kernels_numpy.sort(rows)
+    return np.take(rows, order, axis=0)
 
 
 @compiled
@@ -68,48 +53,51 @@ def _split(
 
 
 @compiled
-def _tell_apart(
+def _order(
     rows: NDArray[np.uint8],  # (n, width)
-    shift: int,
-    keys: NDArray[np.uint64],  # (3,)
-    slots: NDArray[np.int32],  # (2^(64 - shift),), -1
-    first: NDArray[np.int32],  # (n,), out: the first report of the same id
-    mixed: NDArray[np.bool_],  # (n,), out: set at that report if contents differ
-    starts: NDArray[np.uint64],  # (n,), scratch: the first eight bytes
-) -> tuple[int, int]:
-    """Return how many reports repeat the first one of their id, and how many differ from it."""
-    duplicates, odd = 0, 0
-    last = np.uint64(slots.shape[0] - 1)
+    keys: NDArray[np.uint64],  # (n,), scratch: the first eight bytes
+    places: NDArray[np.int32],  # (parts + 1,), zeros; scratch: where each part of the keys starts
+    most: int,
+    order: NDArray[np.int32],  # (n,), out
+) -> bool:
+    """Find the order of reports by parts of equal width between the least key and the largest, then by steps.
+
+    Returns False, and no order, if more than `most` reports fall into one part.
+    """
+    low, high = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(0)
     for report in range(rows.shape[0]):
-        start, rest = np.uint64(0), np.uint64(0)
+        key = np.uint64(0)
         for byte in range(8):
-            start = (start << np.uint64(8)) | np.uint64(rows[report, byte])
-        for byte in range(8, 12):
-            rest = (rest << np.uint64(8)) | np.uint64(rows[report, byte])
-        starts[report] = start
-        hashed = (start ^ keys[0]) * keys[1]
-        hashed = ((hashed ^ (hashed >> np.uint64(32))) + rest) * keys[2]
-        hashed ^= hashed >> np.uint64(29)
-        slot = (hashed * keys[1]) >> np.uint64(shift)
-        while True:
-            other = slots[slot]
-            if other < 0:
-                slots[slot] = report
-                first[report] = report
-                break
-            if starts[other] == start:
-                same = True
-                for byte in range(8, 12):
-                    same &= rows[other, byte] == rows[report, byte]
-                if same:
-                    first[report] = other
-                    for byte in range(12, rows.shape[1]):
-                        same &= rows[other, byte] == rows[report, byte]
-                    if same:
-                        duplicates += 1
-                    else:
-                        odd += 1
-                        mixed[other] = True
-                    break
-            slot = (slot + np.uint64(1)) & last
-    return duplicates, odd
+            key = (key << np.uint64(8)) | np.uint64(rows[report, byte])
+        keys[report] = key
+        low, high = min(low, key), max(high, key)
+    shift, last = np.uint64(0), np.uint64(places.shape[0] - 2)
+    while rows.shape[0] and (high - low) >> shift > last:
+        shift += np.uint64(1)
+    for report in range(rows.shape[0]):
+        places[((keys[report] - low) >> shift) + np.uint64(1)] += 1
+    for part in range(1, places.shape[0]):
+        if places[part] > most:
+            return False
+        places[part] += places[part - 1]
+    for report in range(rows.shape[0]):
+        part = (keys[report] - low) >> shift
+        order[places[part]] = report
+        places[part] += 1
+    for number in range(1, rows.shape[0]):  # reports are in the right part: each moves a few steps at most
+        report, place = order[number], number
+        while place > 0 and _is_less(rows, keys, report, order[place - 1]):
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = report
+    return True
+
+
+@compiled
+def _is_less(rows: NDArray[np.uint8], keys: NDArray[np.uint64], one: int, other: int) -> bool:
+    if keys[one] != keys[other]:
+        return bool(keys[one] < keys[other])
+    for byte in range(8, rows.shape[1]):
+        if rows[one, byte] != rows[other, byte]:
+            return bool(rows[one, byte] < rows[other, byte])
+    return False

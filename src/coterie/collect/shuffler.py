@@ -1,138 +1,56 @@
 """The shuffler: reports in, one batch of messages out that says nothing about who sent them.
 
-`released_messages` is what every release goes through, from files (`shuffle_files`) and in the service
-(`batch_bytes`). From files:
+`released_messages` is what every release goes through, from files (`coterie.store.shuffle_files`) and in the
+service (`batch_bytes`):
 
-1. All files are verified to the last byte, all of the plan; repeated ids count once, reports without the
-   plan's form and reports that were released before (an honest retry) are left out and counted.
-2. A batch under the plan's minimum is refused; by column also one with a row of too few people.
-3. Everything but the messages is dropped: for shares the ids too, which only served to tell reports apart.
-4. The messages are put into the order of their bytes. A sort hides the order of arrival as well as a random
+1. A batch under the plan's minimum is refused; by column also one with a row of too few people.
+2. Everything but the messages is dropped: for shares the ids too, which only served to tell reports apart.
+3. The messages are put into the order of their bytes. A sort hides the order of arrival as well as a random
    permutation does (what is left is the multiset), needs no coins, and gives the same file again.
-5. The ids are recorded as released (`released`), then the file appears, whole, under its name.
 
-Interrupted anywhere, there is no output file or the whole one; started again with the same files it gives the
-same bytes. What the software cannot see is written in the guarantee: that the shuffler keeps no copy, and
-that nobody else saw the reports arrive.
+That a report enters one batch, ever, is the store's part (`Store.stage_batch`). What the software cannot see
+is written in the guarantee: that the shuffler keeps no copy, and that nobody else saw the reports arrive.
 """
 
 from __future__ import annotations
 
-import hashlib
 import io
-import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.collect.intake import IntakeCounts, take_in
-from coterie.collect.released import open_released
 from coterie.collect.skips import Skipped
 from coterie.errors import PlanError, ReportError
 from coterie.plan import Plan
-from coterie.privacy import Guarantee
 from coterie.protocols import protocol_of
 from coterie.wire.layout import ID_BYTES
-from coterie.wire.report_file import ReportWriter, writing_reports
+from coterie.wire.report_file import ReportWriter
 from coterie.wire.shuffled_file import ShuffledFile
 
 MOST_BYTES: Final = 1 << 32  # of reports mixed at a time
 
 
-@dataclass(frozen=True, slots=True)
-class Shuffled:
-    """What became of a batch."""
-
-    counts: IntakeCounts
-    skipped: tuple[Skipped, ...]  # by reason: without the plan's form, or released before
-    people: int
-    messages: int
-    batch: str  # digest, 64 hex digits
-    fresh: bool  # False when this very batch was released before
-    guarantee: Guarantee  # recomputed for this number of people
-
-
-def shuffle_files(
-    paths: Iterable[str | os.PathLike[str]],
-    plan: Plan,
-    out: str | os.PathLike[str],
-    released: str | os.PathLike[str],
-    *,
-    overwrite: bool = False,
-) -> Shuffled:
-    """Mix the reports of several files into one batch.
-
-    Parameters
-    ----------
-    paths : iterable of str or os.PathLike
-        Report files of the plan.
-    plan : Plan
-        A plan of the shuffle model.
-    out : str or os.PathLike
-        The shuffled file to write.
-    released : str or os.PathLike
-        Folder that remembers which ids were released, by plan; the same one for all batches.
-    overwrite : bool
-        Replace `out` if it exists.
-
-    Raises
-    ------
-    FileError
-        If a file is truncated, foreign, of another version or corrupt.
-    ReportError
-        If the batch is too small without what had to be left out. Nothing was released then.
-    """
-    _check_model(plan)
-    held: list[NDArray[np.uint8]] = []
-    with take_in(paths, plan) as intake:
-        for chunk in intake.chunks():  # sorted by id, each id once
-            held.append(chunk)
-            _check_size(held)
-    rows = np.concatenate(held) if held else np.zeros((0, plan.report_width), dtype=np.uint8)
-    del held
-    skipped = intake.counts.skipped
-    with (
-        open_released(released, plan) as memory,
-        writing_reports(out, plan, ShuffledFile, overwrite=overwrite) as writer,
-    ):
-        batch = _digest(plan, rows)
-        if not memory.holds(batch):
-            before = memory.released_before(rows[:, :ID_BYTES])
-            if before.any():
-                skipped += intake.places_of(rows[before, :ID_BYTES], "released before")
-                rows = rows[~before]
-                batch = _digest(plan, rows)
-        for messages in released_messages(plan, rows, skipped):
-            writer.append(messages)
-        fresh = memory.record(batch, rows[:, :ID_BYTES])
-    return Shuffled(
-        counts=intake.counts,
-        skipped=skipped,
-        people=len(rows),
-        messages=writer.count,
-        batch=batch.hex(),
-        fresh=fresh,
-        guarantee=plan.guarantee_for(len(rows)),
-    )
+def gathered(plan: Plan, chunks: Iterable[NDArray[np.uint8]]) -> NDArray[np.uint8]:
+    """Return the reports of one batch at once, (n, width), if memory is for so many."""
+    held, size = [np.zeros((0, plan.report_width), dtype=np.uint8)], 0
+    for chunk in chunks:
+        held.append(chunk)
+        size += chunk.nbytes
+        if size > MOST_BYTES:
+            raise ReportError(
+                f"the batch has more than {MOST_BYTES} bytes of reports; split it into batches above the "
+                "plan's minimum. Nothing was released"
+            )
+    return np.concatenate(held)
 
 
-def _digest(plan: Plan, rows: NDArray[np.uint8]) -> bytes:
-    digest = hashlib.sha256(b"coterie/1/batch" + plan.id_bytes)
-    digest.update(np.ascontiguousarray(rows).data)
-    return digest.digest()
-
-
-def batch_bytes(plan: Plan, rows: NDArray[np.uint8]) -> bytes:
-    """Return a batch as the bytes of the shuffled file that `shuffle_files` writes of the same reports.
-
-    Parameters and errors are those of `released_messages`.
-    """
+def batch_bytes(plan: Plan, rows: NDArray[np.uint8], skipped: tuple[Skipped, ...] = ()) -> bytes:
+    """Return a batch as the bytes of a shuffled file; parameters and errors as for `released_messages`."""
     file = io.BytesIO()
     writer = ReportWriter(file, plan, ShuffledFile)
-    for messages in released_messages(plan, rows):
+    for messages in released_messages(plan, rows, skipped):
         writer.append(messages)
     writer.finish()
     return file.getvalue()
@@ -164,14 +82,15 @@ def released_messages(
     Traceback (most recent call last):
     coterie.errors.ReportError: the batch has 0 people and the plan's minimum is 54: ...
     """
-    _check_model(plan)
+    check_shuffled(plan)
     _check_order(rows)
     if len(rows) < plan.minimum_batch:
         raise ReportError(_too_few(plan, len(rows), skipped))
     yield from mixed(plan, [rows])
 
 
-def _check_model(plan: Plan) -> None:
+def check_shuffled(plan: Plan) -> None:
+    """Raise PlanError unless reports of the plan are mixed."""
     if not plan.mixed:
         raise PlanError(f"a plan of the {plan.model} model has nothing to shuffle; its model must be shuffle")
 
@@ -215,15 +134,6 @@ def mixed(plan: Plan, partitions: Iterable[NDArray[np.uint8]]) -> Iterator[NDArr
         return
     reports = [*partitions, np.zeros((0, plan.report_width), dtype=np.uint8)]
     yield from protocol.load(protocol.mix)(plan, np.concatenate(reports))
-
-
-def _check_size(held: list[NDArray[np.uint8]]) -> None:
-    total = sum(chunk.nbytes for chunk in held)
-    if total > MOST_BYTES:
-        raise ReportError(
-            f"the batch has more than {MOST_BYTES} bytes of reports; split it into batches above the plan's "
-            "minimum. Nothing was released"
-        )
 
 
 def _too_few(plan: Plan, people: int, skipped: tuple[Skipped, ...]) -> str:

@@ -24,7 +24,6 @@ holds for each report by itself.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import re
 import stat
@@ -37,7 +36,7 @@ from pathlib import Path
 from typing import Final
 
 from coterie.errors import LedgerError, PolicyError
-from coterie.plain.files import sync_folder
+from coterie.plain.files import DIGEST_BYTES, sealed, sync_folder, unsealed
 from coterie.plan import Plan
 from coterie.privacy.policy import Policy, Spending
 
@@ -47,7 +46,6 @@ MAX_BYTES: Final = 1 << 20  # some eight thousand answers
 
 _HEADER: Final = struct.Struct(">15sB")
 _RECORD: Final = struct.Struct(">32s32sIHH")  # plan id, study id, day, lengths of the figures and the answer
-_DIGEST_BYTES: Final = 32
 _OWNER_ONLY: Final = 0o600
 _SECONDS_A_DAY: Final = 86400
 _FRACTION: Final = re.compile(r"(0|[1-9][0-9]{0,399})(/[1-9][0-9]{0,399})?")
@@ -265,7 +263,7 @@ def _format(answers: dict[bytes, Answer]) -> bytes:
         figures = _figures(one.spending)
         data += _RECORD.pack(one.plan_id, one.study_id, one.day, len(figures), len(one.sent))
         data += figures + one.sent
-    return bytes(data) + hashlib.sha256(data).digest()
+    return sealed(bytes(data))
 
 
 def _figures(spending: Spending) -> bytes:
@@ -275,13 +273,11 @@ def _figures(spending: Spending) -> bytes:
 
 def _parse(data: bytes) -> dict[bytes, Answer]:
     """Read a ledger's bytes; ValueError says what is wrong."""
-    body, digest = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
     if len(data) > MAX_BYTES:
         raise ValueError(f"more than {MAX_BYTES} bytes")
-    if len(data) < _HEADER.size + _DIGEST_BYTES:
+    if len(data) < _HEADER.size + DIGEST_BYTES:
         raise ValueError(f"only {len(data)} bytes")
-    if hashlib.sha256(body).digest() != digest:
-        raise ValueError("its digest does not match")
+    body = unsealed(data, "the ledger")
     magic, version = _HEADER.unpack_from(body)
     if (magic, version) != (MAGIC, VERSION):
         raise ValueError(f"no ledger of version {VERSION}")

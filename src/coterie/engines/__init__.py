@@ -7,8 +7,7 @@ the table of any number of people; for vector sums, `drawn_table` draws the sums
 
 from coterie.engines.base import Counted, Engine, Partition
 from coterie.engines.growing_table import GrowingTable, growing
-from coterie.engines.inline import Inline
-from coterie.engines.parallel import Parallel
+from coterie.engines.inline import Inline, Parallel
 from coterie.engines.play import ENGINES, engine, play
 from coterie.engines.simulate import simulate
 from coterie.protocols.shares.law import drawn_table

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from coterie.errors import FileError, MissingExtraError
 from coterie.plan import Plan
-from coterie.wire.report_file import DIGEST_BYTES, HEADER, ReportFile
+from coterie.store.pieces import FilePiece
+from coterie.wire.report_file import ReportFile
 from coterie.wire.shuffled_file import ShuffledFile
 
 COLUMN: Final = "report"
@@ -53,24 +54,6 @@ class Piece(Protocol):
     def place(self, number: int) -> str:
         """Say where a report stands, by its number in the piece."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class FilePiece:
-    """A report file, read by one task: its digest has an order."""
-
-    path: str
-    count: int
-    digest: None = None
-
-    def chunks(self, plan: Plan) -> Iterator[NDArray[np.uint8]]:
-        """Yield the reports, and check the digest after the last."""
-        return ReportFile.open(self.path, plan).chunks()
-
-    def place(self, number: int) -> str:
-        """Say where a report stands."""
-        width = (Path(self.path).stat().st_size - HEADER.size - DIGEST_BYTES) // self.count
-        return f"{self.path}, report {number} (byte {HEADER.size + number * width})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +139,7 @@ def batches_of(plan: Plan, files: Iterable[str | os.PathLike[str]]) -> list[Piec
     found: list[Piece] = []
     for file in files:
         opened = ShuffledFile.open(file, plan)
-        with opened.path.open("rb") as data:
-            data.seek(-DIGEST_BYTES, os.SEEK_END)
-            found.append(BatchPiece(os.fspath(file), opened.count, data.read().hex()))
+        found.append(BatchPiece(os.fspath(file), opened.count, opened.stated_digest().hex()))
     return found
 
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from coterie.aggregate import Aggregate
 from coterie.coins import Coins
 from coterie.engines.base import Engine, Partition
-from coterie.engines.inline import Inline
-from coterie.engines.parallel import Parallel
+from coterie.engines.inline import Inline, Parallel
 from coterie.errors import SettingError
 from coterie.plan import Plan
 

@@ -45,6 +45,7 @@ from coterie.errors import (
 from coterie.plan import Plan
 from coterie.store import Study, open_store
 from coterie.wire.forms import report_form
+from coterie.wire.layout import regrouped
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -166,7 +167,7 @@ class Spark(Inline):
         """Return the table of all reports, sent to the cluster a few hundred megabytes at a time."""
         total = Aggregate(plan)
         with self._session() as spark:
-            for rows in _windows(mixed(plan, partitions)):
+            for rows in regrouped(mixed(plan, partitions), _SENT_BYTES // plan.message_width):
                 total.merge(self._sent(spark, plan, rows))
         return total
 
@@ -308,19 +309,6 @@ def _reduced(plan: Plan, tables: DataFrame, slots: int) -> tuple[Aggregate, Any]
         facts.add(tasks.Facts.from_json(row["facts"]))
         total.merge(Aggregate.from_bytes(bytes(row["body"]), plan))
     return total, facts
-
-
-def _windows(chunks: Iterable[NDArray[np.uint8]]) -> Iterator[NDArray[np.uint8]]:
-    """Yield the same rows, some hundred megabytes at a time."""
-    held: list[NDArray[np.uint8]] = []
-    for chunk in chunks:
-        if len(chunk):
-            held.append(chunk)
-        if sum(each.nbytes for each in held) >= _SENT_BYTES:
-            yield np.concatenate(held)
-            held = []
-    if held:
-        yield np.concatenate(held)
 
 
 @contextlib.contextmanager

@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import json
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
@@ -32,7 +34,7 @@ from coterie.errors import CoterieError, FileError
 from coterie.plan import Plan
 from coterie.wire.forms import report_form
 from coterie.wire.kernels import kernels_of
-from coterie.wire.layout import as_rows
+from coterie.wire.layout import as_rows, regrouped
 from coterie.wire.workers import sharing_the_cores
 
 PACKET_BYTES: Final = 1 << 20  # of reports in one row that travels
@@ -91,7 +93,7 @@ def split(batches: _Batches, plan: str, pieces: Sequence[Piece], bits: int, part
     out = _Packets()
     for number in _numbers(batches):
         piece, facts = pieces[number], Facts()
-        for rows in _stretches(_told(piece.chunks(contract)), max(1, stretch // width)):
+        for rows in regrouped(_told(piece.chunks(contract)), max(1, stretch // width)):
             wrong = form.foreign(rows)
             if wrong.any():
                 found = facts.read + np.flatnonzero(wrong)
@@ -117,17 +119,16 @@ def counted(batches: _Batches, plan: str) -> _Batches:
     facts = Facts()
 
     def rows() -> Iterator[NDArray[np.uint8]]:
-        part = _Part(contract.report_width)
-        current = _FACTS
-        for number, body in _packets(batches):
+        for number, packets in itertools.groupby(_packets(batches), key=operator.itemgetter(0)):
             if number == _FACTS:
-                facts.add(Facts.from_json(body.decode()))
+                for _, body in packets:
+                    facts.add(Facts.from_json(body.decode()))
                 continue
-            if number != current:
-                yield from part.each_once(facts)
-                part, current = _Part(contract.report_width), number
-            part.add(body)
-        yield from part.each_once(facts)
+            with Deduplicator(contract.report_width, memory_reports=MOST_IN_MEMORY) as part:
+                for _, body in packets:
+                    part.add(body)
+                yield from part.chunks()
+                facts.add(Facts(duplicates=part.duplicates, conflicting=part.conflicting))
 
     yield from _table_of(contract, rows(), facts)
 
@@ -202,43 +203,6 @@ class _Packets:
         self.__init__()  # type: ignore[misc]
 
 
-class _Part:
-    """The reports of one part of the ids: in memory or, where somebody made it too large, on disk."""
-
-    def __init__(self, width: int) -> None:
-        self._width = width
-        self._held: list[NDArray[np.uint8]] = []
-        self._count = 0
-        self._on_disk: Deduplicator | None = None
-
-    def add(self, body: bytes) -> None:
-        """Take the reports of a packet."""
-        rows = as_rows(body, self._width)
-        self._count += len(rows)
-        if self._on_disk is None and self._count > MOST_IN_MEMORY:
-            self._on_disk = Deduplicator(self._width)
-            for held in self._held:
-                self._on_disk.add(held)
-            self._held = []
-        if self._on_disk is None:
-            self._held.append(rows)
-        else:
-            self._on_disk.add(rows)
-
-    def each_once(self, facts: Facts) -> Iterator[NDArray[np.uint8]]:
-        """Yield the smallest report of each id, and note what was removed."""
-        if self._on_disk is not None:
-            with self._on_disk as reports:
-                yield from reports.chunks()
-                facts.add(Facts(duplicates=reports.duplicates, conflicting=reports.conflicting))
-        elif self._held:
-            found = kernels_of("coterie.collect.kernels", None, self._count).each_once(
-                np.concatenate(self._held)
-            )
-            facts.add(Facts(duplicates=found.duplicates, conflicting=found.conflicting))
-            yield found.rows
-
-
 def _packets(batches: _Batches) -> Iterator[tuple[int, bytes]]:
     for batch in batches:
         for part, body in zip(batch.column(1).to_pylist(), batch.column(2), strict=True):
@@ -278,20 +242,6 @@ def _numbers(batches: _Batches) -> Iterator[int]:
     """Yield the numbers of pieces in the first column."""
     for batch in batches:
         yield from batch.column(0).to_pylist()
-
-
-def _stretches(chunks: _Rows, size: int) -> Iterator[NDArray[np.uint8]]:
-    """Yield the same rows, at least `size` at a time but for the last."""
-    held: list[NDArray[np.uint8]] = []
-    count = 0
-    for chunk in chunks:
-        held.append(chunk)
-        count += len(chunk)
-        if count >= size:
-            yield np.concatenate(held)
-            held, count = [], 0
-    if held:
-        yield np.concatenate(held)
 
 
 def _told(chunks: _Rows) -> Iterator[NDArray[np.uint8]]:

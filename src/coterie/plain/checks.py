@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any, Final, SupportsIndex
@@ -87,6 +88,13 @@ def checked_choice(where: str, value: object, choices: Iterable[str]) -> str:
     choices = tuple(choices)
     if not isinstance(value, str) or value not in choices:
         raise PlanError(f"{where} must be one of {', '.join(choices)}; got {shown(value)}")
+    return value
+
+
+def checked_match(where: str, value: object, pattern: re.Pattern[str]) -> str:
+    """Return `value` if it is text of which all matches a pattern."""
+    if not isinstance(value, str) or not pattern.fullmatch(value):
+        raise PlanError(f"{where} must be of the form {pattern.pattern}, got {shown(value)}")
     return value
 
 

@@ -1,21 +1,28 @@
-"""Whole files: read with a bound, replaced in one step.
+"""Whole files: read with a bound, replaced in one step, ended by a digest.
 
 A file of this package is never seen half-written. It is written under a temporary name in the same folder,
 flushed to the disk, then renamed over its real name: after a crash there is the old file or the new one.
 An error of the operating system names the file that was meant, never the temporary one.
+
+Report files, shuffled files, tables, ledgers and the files of a store have one framing: whatever they hold,
+the SHA-256 of everything before it is at the end (docs/wire-format.md). A digest tells damage, not malice:
+whoever can write a file can write its digest.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, Final, cast
 
 from coterie.errors import FileError
+
+DIGEST_BYTES: Final = 32
 
 
 @contextlib.contextmanager
@@ -142,3 +149,78 @@ def read_bounded(path: str | os.PathLike[str], limit: int, what: str) -> bytes:
     if len(data) > limit:
         raise FileError(path, limit, f"the end of {what} (at most {limit} bytes)", "more bytes")
     return data
+
+
+def sealed(contents: bytes) -> bytes:
+    """Return contents with their digest behind them."""
+    return contents + hashlib.sha256(contents).digest()
+
+
+def unsealed(data: bytes, path: str | os.PathLike[str]) -> bytes:
+    """Return what stands before the digest, if it is that of it.
+
+    Raises
+    ------
+    FileError
+        If it is another; `path` is whose data they are.
+
+    Examples
+    --------
+    >>> unsealed(sealed(b"contents"), "note")
+    b'contents'
+    """
+    contents = data[:-DIGEST_BYTES]
+    check_digest(hashlib.sha256(contents).digest(), data[-DIGEST_BYTES:], path, len(contents))
+    return contents
+
+
+def check_digest(computed: bytes, stored: bytes, path: str | os.PathLike[str], place: int) -> None:
+    """Raise FileError unless the digest that a file has at a place is the one that was computed."""
+    if computed != stored:
+        raise FileError(
+            path,
+            place,
+            "the SHA-256 of everything before it",
+            "another: the file was changed or damaged, and none of it may count",
+        )
+
+
+class SealedReader:
+    """Reads a file from its start, hashing; every error names the file and the offset.
+
+    Attributes
+    ----------
+    path : str or os.PathLike
+        What errors call it.
+    size : int
+        Bytes of the file.
+    offset : int
+        Bytes read so far.
+    """
+
+    def __init__(self, file: BinaryIO, path: str | os.PathLike[str]) -> None:
+        self.path = path
+        self.size = file.seek(0, os.SEEK_END)
+        self.offset = file.seek(0)
+        self._file = file
+        self._digest = hashlib.sha256()
+
+    def take(self, size: int, what: str) -> bytes:
+        """Return the next bytes, or say that the file ends before `what`."""
+        data = self._file.read(size)
+        if len(data) < size:
+            raise FileError(self.path, self.offset + len(data), what, "the end of the file")
+        self.offset += size
+        self._digest.update(data)
+        return data
+
+    def expect_size(self, size: int, what: str) -> None:
+        """Raise FileError unless the file has so many bytes in all."""
+        if self.size != size:
+            found = f"{self.size}: the file was cut short or added to"
+            raise FileError(self.path, min(size, self.size), f"{size} bytes in all {what}", found)
+
+    def finish(self) -> None:
+        """Raise FileError unless the digest of everything that was read follows."""
+        computed, place = self._digest.digest(), self.offset
+        check_digest(computed, self.take(DIGEST_BYTES, "a digest"), self.path, place)

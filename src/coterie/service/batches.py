@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
 from coterie.errors import CoterieError
+from coterie.plain.files import DIGEST_BYTES
 from coterie.plan import Plan
 from coterie.service.problems import Problem
 from coterie.store import Store, Study
-from coterie.wire.report_file import DIGEST_BYTES, HEADER
+from coterie.wire.report_file import HEADER
 from coterie.wire.shuffled_file import MOST_BATCH, ShuffledFile, bytes_per_person
 
 # What a shuffler gathers, and what may come in beside while it counts again.

@@ -17,10 +17,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
-from coterie.collect.shuffler import batch_bytes
+from coterie.collect.shuffler import batch_bytes, gathered
 from coterie.errors import CollectorError, ReportError, StoreError
 from coterie.plan import Plan
 from coterie.remote.collector import RemoteCollector, pauses_between
@@ -105,7 +104,7 @@ class Releases:
         if self._store.study(plan.id).state is StudyState.DELETED:
             raise Problem("deleted", "they were deleted, as the plan says, before they were released")
         try:
-            self._store.stage_batch(plan.id, partial(batch_bytes, plan))
+            self._store.stage_batch(plan.id, lambda chunks: batch_bytes(plan, gathered(plan, chunks)))
         except ReportError as error:
             counts = self._store.compact(plan.id)  # what was refused may have been rolled back
             if counts.counted or not counts.released:

@@ -26,8 +26,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +41,9 @@ if TYPE_CHECKING:
     from coterie.store.pieces import StoreInPieces
 
 MARK_BYTES: Final = 32  # of a token's mark
-MOST_BATCH_BYTES: Final = 1 << 32  # of the reports of one batch
+
+Chunks = Iterator[NDArray[np.uint8]]  # rows, (m, width) at a time
+Mix = Callable[[Chunks], bytes]
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
@@ -51,6 +54,13 @@ class StudyState(enum.StrEnum):
     OPEN = "open"
     CLOSED = "closed"  # its reports are final
     DELETED = "deleted"  # its reports are gone, as the plan's retention says; its documents are not
+
+
+class Bounds(TypedDict):
+    """What a compaction may take; as for `coterie.collect.Deduplicator`."""
+
+    folder: Path | None
+    memory_reports: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +201,9 @@ class Store(abc.ABC):
     # ------------------------------------------------------------ batches, made by a shuffler or taken in
 
     @abc.abstractmethod
-    def stage_batch(self, plan_id: str, mix: Callable[[NDArray[np.uint8]], bytes]) -> Batch:
+    def stage_batch(
+        self, plan_id: str, mix: Mix, *, reports: Chunks | None = None, instead_of: str | None = None
+    ) -> Batch:
         """Make a batch of all that counts, and keep it, in one durable step; its reports are then released.
 
         A batch that still waits for its acknowledgement is returned instead: whoever asks again, after a
@@ -202,14 +214,23 @@ class Store(abc.ABC):
         plan_id : str
             The plan.
         mix : callable
-            Gets the reports, (n, width), sorted by id, and returns the batch's bytes. If it raises (too few
-            people, say), nothing has happened.
+            Gets the reports, (m, width) at a time, sorted by id, takes all of them and returns the batch's
+            bytes. If it raises (too few people, say), nothing has happened.
+        reports : iterator of ndarray of uint8, each of shape (m, width), optional
+            Reports that the batch is made of instead of what was taken in, sorted, each id once; those that
+            were released or withdrawn before are left out. They are handed on and not kept.
+        instead_of : str, optional
+            Digest of the batch that waits, if the new one is to take its place.
 
         Raises
         ------
         StoreError
             If the reports of the study were deleted.
         """
+
+    @abc.abstractmethod
+    def was_staged(self, plan_id: str, reports: str) -> bool:
+        """Return whether a batch of exactly these reports was ever made, by their digest (`Mixing`)."""
 
     @abc.abstractmethod
     def staged_batch(self, plan_id: str) -> Batch | None:
@@ -299,12 +320,42 @@ def check_deletable(state: StudyState, staged: str | None) -> None:
         raise StoreError("a staged batch was not acknowledged yet; deliver it before its reports are deleted")
 
 
-def joined(chunks: Iterator[NDArray[np.uint8]], width: int) -> NDArray[np.uint8]:
-    """Return all reports at once, (n, width), for one batch."""
-    held, size = [np.zeros((0, width), dtype=np.uint8)], 0
-    for chunk in chunks:
-        held.append(chunk)
-        size += chunk.nbytes
-        if size > MOST_BATCH_BYTES:
-            raise StoreError(f"a batch holds at most {MOST_BATCH_BYTES} bytes of reports; release more often")
-    return np.concatenate(held)
+class Mixing:
+    """Hands the reports of a batch to whoever mixes them.
+
+    Attributes
+    ----------
+    digest : str
+        Of the reports, once they are mixed: SHA-256("coterie/1/batch" ‖ plan id ‖ the reports), in hex.
+    """
+
+    def __init__(self, plan: Plan, chunks: Chunks) -> None:
+        self.digest = ""
+        self._chunks = chunks
+        self._hash = _reports_hash(plan)
+
+    def batch(self, mix: Mix, keep: Callable[[NDArray[np.uint8]], object]) -> Batch:
+        """Return what `mix` makes of all reports, whose ids are kept, (m, 12) at a time."""
+        reports = self._handed(keep)
+        data = mix(reports)
+        if next(reports, None) is not None:
+            raise StoreError("a batch was made of some of its reports only; nothing was released")
+        self.digest = self._hash.hexdigest()
+        return Batch.of(data)
+
+    def _handed(self, keep: Callable[[NDArray[np.uint8]], object]) -> Chunks:
+        for rows in self._chunks:
+            self._hash.update(np.ascontiguousarray(rows).data)
+            keep(np.ascontiguousarray(rows[:, :ID_BYTES]))
+            yield rows
+
+
+def reports_digest(plan: Plan, rows: NDArray[np.uint8]) -> str:
+    """Return the digest of reports, (n, width), sorted, that names the batch they make (`Mixing`)."""
+    digest = _reports_hash(plan)
+    digest.update(np.ascontiguousarray(rows).data)
+    return digest.hexdigest()
+
+
+def _reports_hash(plan: Plan) -> hashlib._Hash:
+    return hashlib.sha256(b"coterie/1/batch" + plan.id_bytes)

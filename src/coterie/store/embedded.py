@@ -25,7 +25,7 @@ import re
 import shutil
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -38,7 +38,10 @@ from coterie.plain.files import sync_folder
 from coterie.plan import Plan
 from coterie.store.base import (
     Batch,
+    Bounds,
+    Chunks,
     Counts,
+    Mix,
     Store,
     Study,
     StudyState,
@@ -48,8 +51,7 @@ from coterie.store.base import (
     checked_marks,
     checked_name,
 )
-from coterie.store.merge import Bounds
-from coterie.store.pieces import FolderPiece, StoreInPieces
+from coterie.store.pieces import FilePiece, StoreInPieces
 from coterie.store.segments import (
     REPORTS,
     WITHDRAWN,
@@ -60,7 +62,7 @@ from coterie.store.segments import (
     room_on_disk,
     write_segment,
 )
-from coterie.store.state import FORMAT, VERSION, read_checked, write_checked
+from coterie.store.state import EARLIER, FORMAT, VERSION, read_checked, write_checked
 from coterie.store.study_folder import StudyFolder, sweep
 from coterie.wire.layout import ID_BYTES, as_rows
 
@@ -69,6 +71,7 @@ SEGMENT_BYTES: Final = 1 << 28  # a segment that is larger is completed
 _SEGMENT: Final = re.compile(r"([0-9]{8,18})\.segment")
 _PLAN_ID: Final = re.compile(r"[0-9a-f]{64}")
 _TITLE: Final = f"{FORMAT} {VERSION}\n".encode()
+_EARLIER_TITLE: Final = f"{FORMAT} {EARLIER}\n".encode()
 
 
 class EmbeddedStore(Store):
@@ -80,6 +83,8 @@ class EmbeddedStore(Store):
         Where it is, or is to be.
     memory_reports : int, optional
         Reports that a compaction holds in memory; as for `coterie.collect.Deduplicator`.
+    wait : bool
+        Whether to wait while another process has it open.
 
     Raises
     ------
@@ -89,7 +94,9 @@ class EmbeddedStore(Store):
         If it is damaged, or of another version.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], *, memory_reports: int | None = None) -> None:
+    def __init__(
+        self, folder: str | os.PathLike[str], *, memory_reports: int | None = None, wait: bool = False
+    ) -> None:
         self._folder = Path(folder).absolute()
         self._log = self._folder / "log"
         self._bounds = Bounds(folder=self._folder / "work", memory_reports=memory_reports)
@@ -103,7 +110,7 @@ class EmbeddedStore(Store):
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._handle = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            _lock_folder(self._handle, self._folder)
+            _lock_folder(self._handle, self._folder, wait)
             self._prepare()
             self._load()
         except BaseException:
@@ -125,7 +132,9 @@ class EmbeddedStore(Store):
                 path.mkdir(mode=0o700, exist_ok=True)
             write_checked(title, _TITLE)
             sync_folder(self._folder.parent)
-        if (found := read_checked(title)) != _TITLE:
+        if (found := read_checked(title)) == _EARLIER_TITLE:
+            write_checked(title, _TITLE)  # an earlier program does not open what this one writes
+        elif found != _TITLE:
             raise FileError(title, 0, repr(_TITLE), f"{found[:40]!r}: a store of another version")
         sweep(self._folder)
         sweep(self._log)
@@ -356,7 +365,9 @@ class EmbeddedStore(Store):
             with room_on_disk():
                 self._compact(study)
             found = study.state.reports
-            pieces = [] if found is None else [FolderPiece(str(study.folder.resolve()), found)]
+            pieces = (
+                [] if found is None else [FilePiece(str(study.folder.resolve() / found.name), found.rows)]
+            )
             yield StoreInPieces(self.study(plan_id), pieces)
 
     def delete_reports(self, plan_id: str) -> None:
@@ -365,25 +376,29 @@ class EmbeddedStore(Store):
             check_deletable(study.state.state, study.state.staged)
             self._compact(study)
             with self._lock:
-                nothing = replace(study.state, reports=None, withdrawn=None, released=None, batches=())
+                nothing = replace(study.state, reports=None, withdrawn=(), released=(), handed=(), batches=())
                 study.publish(replace(nothing, state=StudyState.DELETED))
             study.tidy()
 
     # ------------------------------------------------------------ batches
 
-    def stage_batch(self, plan_id: str, mix: Callable[[NDArray[np.uint8]], bytes]) -> Batch:
+    def stage_batch(
+        self, plan_id: str, mix: Mix, *, reports: Chunks | None = None, instead_of: str | None = None
+    ) -> Batch:
         with self._work, room_on_disk():
-            if (waiting := self.staged_batch(plan_id)) is not None:
+            waiting = self.staged_batch(plan_id)
+            if waiting is not None and waiting.digest != instead_of:
                 return waiting
             study = self._existing(plan_id)
             self._compact(study)
-            reports = study.all_reports()
-            batch = Batch.of(mix(reports))
-            state = study.released(reports[:, :ID_BYTES], batch, self._bounds)
+            batch, state = study.stage(mix, reports)
             with self._lock:
                 study.publish(replace(state, state=study.state.state))  # as of now
             study.tidy()
             return batch
+
+    def was_staged(self, plan_id: str, reports: str) -> bool:
+        return reports in self._study(plan_id).state.handed
 
     def staged_batch(self, plan_id: str) -> Batch | None:
         with self._lock:
@@ -437,11 +452,9 @@ class EmbeddedStore(Store):
         return self._log / f"{number:08}.segment"
 
 
-def _lock_folder(handle: int, folder: Path) -> None:
-    try:
-        fcntl.flock(
-            handle, fcntl.LOCK_EX | fcntl.LOCK_NB
-        )  # let go when the handle is closed, also by a crash
+def _lock_folder(handle: int, folder: Path, wait: bool) -> None:
+    try:  # let go when the handle is closed, also by a crash
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
         raise StoreError(
             f"{folder} is open in another process; an embedded store has one writer. Stop that one first, or "

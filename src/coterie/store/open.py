@@ -9,7 +9,7 @@ from coterie.errors import StoreError
 from coterie.store.base import Store
 
 
-def open_store(address: str | os.PathLike[str], *, make: bool = True) -> Store:
+def open_store(address: str | os.PathLike[str], *, make: bool = True, wait: bool = False) -> Store:
     """Open a store, made if it is not there yet.
 
     Parameters
@@ -18,6 +18,8 @@ def open_store(address: str | os.PathLike[str], *, make: bool = True) -> Store:
         A folder for the embedded store, or `postgresql://user@host/database`.
     make : bool
         Whether a folder that is no store yet becomes one; whoever only reads says no.
+    wait : bool
+        Whether to wait while another process has the folder open.
 
     Raises
     ------
@@ -51,4 +53,4 @@ def open_store(address: str | os.PathLike[str], *, make: bool = True) -> Store:
         raise StoreError(f"{os.fspath(address)} holds no store; give the folder that a collector keeps")
     from coterie.store.embedded import EmbeddedStore
 
-    return EmbeddedStore(address)
+    return EmbeddedStore(address, wait=wait)

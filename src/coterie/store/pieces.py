@@ -3,7 +3,7 @@
 `Store.in_pieces` makes them. No two hold the same id, together they are what `Store.reports` yields, and they
 can be read, also again, while its block lasts.
 
-- *A folder*: its sorted Parquet file, which has one digest and so is one piece.
+- *A folder*: its sorted report file, which has one digest and so is one piece.
 - *PostgreSQL*: ranges of sorted blocks, so of ids. All readers see one exported snapshot, held by whoever
   made the pieces: what other servers take in or compact meanwhile changes nothing.
 """
@@ -13,17 +13,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.collect.intake import place_in
 from coterie.errors import MissingExtraError, StoreUnavailableError
 from coterie.plan import Plan
 from coterie.store.base import Study
-from coterie.store.parquet import SortedFile, read_sorted
 from coterie.wire.layout import as_rows
+from coterie.wire.report_file import ReportFile
 
 BLOCKS_PER_PIECE: Final = 64  # of a mebibyte each
 
@@ -31,25 +31,20 @@ _SNAPSHOT: Final = re.compile(r"[0-9A-Fa-f-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
-class FolderPiece:
-    """The sorted file of a study in a folder."""
+class FilePiece:
+    """A report file, read by one task: its digest has an order."""
 
-    folder: str
-    file: SortedFile
+    path: str
+    count: int
     digest: None = None
 
-    @property
-    def count(self) -> int:
-        """Reports in it."""
-        return self.file.rows
-
     def chunks(self, plan: Plan) -> Iterator[NDArray[np.uint8]]:
-        """Yield the reports, (m, width) at a time, once the file has proved whole."""
-        return read_sorted(Path(self.folder), self.file, plan.report_width)
+        """Yield the reports, and check the digest after the last."""
+        return ReportFile.open(self.path, plan).chunks()
 
     def place(self, number: int) -> str:
         """Say where a report stands."""
-        return f"{self.folder}/{self.file.name}, report {number}"
+        return place_in(ReportFile.open(self.path))(number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,4 +99,4 @@ class StoreInPieces(NamedTuple):
     """A study, and what counts of it."""
 
     study: Study
-    pieces: list[FolderPiece] | list[DatabasePiece]
+    pieces: list[FilePiece] | list[DatabasePiece]

@@ -38,7 +38,10 @@ from coterie.errors import (
 from coterie.plan import Plan
 from coterie.store.base import (
     Batch,
+    Bounds,
+    Chunks,
     Counts,
+    Mix,
     Store,
     Study,
     check_digest,
@@ -46,7 +49,6 @@ from coterie.store.base import (
     checked_marks,
     checked_name,
 )
-from coterie.store.merge import Bounds
 from coterie.store.pieces import BLOCKS_PER_PIECE, DatabasePiece, StoreInPieces
 from coterie.store.schema import migrate
 from coterie.store.study_rows import PIECE_BYTES, REPORTS, TAKING_LOCK, WITHDRAWN, StudyRows
@@ -129,8 +131,8 @@ class PostgresStore(Store):
 
     # ------------------------------------------------------------ transactions
 
-    def _run(self, work: Callable[[Connection[Any]], _T]) -> _T:
-        """Do work in a transaction; from its start again if the connection breaks."""
+    def _run(self, work: Callable[[Connection[Any]], _T], *, again: bool = True) -> _T:
+        """Do work in a transaction; from its start again, if it may be, where the connection breaks."""
         if self._pool.closed:
             raise StoreError("the store was shut")
         end = time.monotonic() + self._patience
@@ -141,7 +143,7 @@ class PostgresStore(Store):
             except self._psycopg.errors.DiskFull as error:
                 raise StoreFullError("the database's disk is full; nothing was taken in") from error
             except (self._psycopg.OperationalError, self._psycopg.InterfaceError) as error:
-                if time.monotonic() > end:
+                if time.monotonic() > end or not again:
                     raise StoreUnavailableError(f"PostgreSQL does not answer ({_reason(error)})") from None
                 time.sleep(min(1.0, 0.05 * 2**attempt))
                 with contextlib.suppress(self._psycopg.Error):
@@ -150,9 +152,9 @@ class PostgresStore(Store):
                 raise StoreError(f"PostgreSQL refused ({_reason(error)})") from None
         raise AssertionError
 
-    def _on(self, plan_id: str, work: Callable[[StudyRows], _T]) -> _T:
+    def _on(self, plan_id: str, work: Callable[[StudyRows], _T], *, again: bool = True) -> _T:
         """Do work on one study in a transaction."""
-        return self._run(lambda connection: work(self._rows(connection, plan_id)))
+        return self._run(lambda connection: work(self._rows(connection, plan_id)), again=again)
 
     def _rows(self, connection: Connection[Any], plan_id: str) -> StudyRows:
         """Return a study; UnknownPlanError if there is none."""
@@ -272,10 +274,16 @@ class PostgresStore(Store):
 
     # ------------------------------------------------------------ batches
 
-    def stage_batch(self, plan_id: str, mix: Callable[[NDArray[np.uint8]], bytes]) -> Batch:
-        batch = self._on(plan_id, lambda study: study.stage(mix))
+    def stage_batch(
+        self, plan_id: str, mix: Mix, *, reports: Chunks | None = None, instead_of: str | None = None
+    ) -> Batch:
+        again = reports is None  # an iterator cannot be read again
+        batch = self._on(plan_id, lambda study: study.stage(mix, reports, instead_of), again=again)
         self._vacuum()
         return batch
+
+    def was_staged(self, plan_id: str, reports: str) -> bool:
+        return self._on(plan_id, lambda study: study.was_staged(reports))
 
     def staged_batch(self, plan_id: str) -> Batch | None:
         return self._on(plan_id, StudyRows.staged)

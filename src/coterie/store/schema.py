@@ -71,6 +71,7 @@ MIGRATIONS: Final[tuple[str, ...]] = (
     );
     ALTER TABLE coterie.batches ALTER body SET STORAGE EXTERNAL;
     """,
+    "ALTER TABLE coterie.studies ADD handed text[] NOT NULL DEFAULT '{}';  -- digests of reports, by batch",
 )
 
 

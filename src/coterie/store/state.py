@@ -8,24 +8,30 @@ others first and then the state, which names them: that one rename is the moment
 
 from __future__ import annotations
 
-import hashlib
-import json
-from dataclasses import asdict, dataclass, field
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
-from coterie.errors import FileError
-from coterie.plain.canonical import canonical_bytes
-from coterie.plain.files import read_bounded, replacing
+from coterie.errors import FileError, PlanError
+from coterie.plain.canonical import canonical_bytes, parse_object
+from coterie.plain.checks import checked_choice, checked_fields, checked_integer, checked_list, checked_match
+from coterie.plain.files import read_bounded, replacing, sealed, unsealed
 from coterie.store.base import Counts, StudyState
-from coterie.store.parquet import SortedFile
 from coterie.store.segments import room_on_disk
+from coterie.store.sorted_file import SortedFile
 
 FORMAT: Final = "coterie-store"
-VERSION: Final = 1
+VERSION: Final = 2
+EARLIER: Final = 1  # sorted files were Parquet, and of ids there was one
 MOST_BYTES: Final = 1 << 32  # of one such file
 
-_DIGEST_BYTES: Final = 32
+_FILE: Final = re.compile(
+    r"(all-)?(reports|withdrawn|released)-[0-9]{1,18}\.(coterie|parquet)|[0-9a-f]{64}\.released"
+)
+_MOST: Final = 1 << 48  # of anything that is counted: more can be added without leaving the exact integers
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +43,17 @@ class State:
     generation: int = 0  # compactions so far
     counts: Counts = field(default_factory=lambda: Counts(0))
     reports: SortedFile | None = None
-    withdrawn: SortedFile | None = None
-    released: SortedFile | None = None
+    withdrawn: tuple[SortedFile, ...] = ()  # ids, none in two of the files
+    released: tuple[SortedFile, ...] = ()  # ids, none in two of the files
+    handed: tuple[str, ...] = ()  # digests of the reports of each batch that was made
     staged: str | None = None  # digest of the batch that waits for its acknowledgement
     batches: tuple[str, ...] = ()  # digests of batches that were taken in, sorted
 
     @property
     def files(self) -> set[str]:
-        """Names of the Parquet files that belong to the study."""
-        return {file.name for file in (self.reports, self.withdrawn, self.released) if file is not None}
+        """Names of the sorted files that belong to the study."""
+        reports = () if self.reports is None else (self.reports,)
+        return {file.name for file in (*reports, *self.withdrawn, *self.released)}
 
     @property
     def digests(self) -> set[str]:
@@ -58,33 +66,53 @@ class State:
 
     @classmethod
     def read(cls, path: Path) -> State:
-        """Read a state that `write_checked` wrote."""
+        """Read a state that `write_checked` wrote; FileError if it is another file."""
         try:
-            fields: dict[str, Any] = json.loads(read_checked(path))
-            if (fields.pop("format"), fields.pop("version")) != (FORMAT, VERSION):
-                raise ValueError
-            for name in ("reports", "withdrawn", "released"):
-                fields[name] = fields[name] and SortedFile(**fields[name])
-            fields["state"], fields["counts"] = StudyState(fields["state"]), Counts(**fields["counts"])
-            fields["batches"] = tuple(fields["batches"])
-            return cls(**fields)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            if isinstance(error, FileError):
-                raise
-            raise FileError(path, 0, f"the state of a study, version {VERSION}", "something else") from None
+            return _checked_state(parse_object(read_checked(path), "the state of a study"))
+        except PlanError as error:
+            raise FileError(path, 0, f"the state of a study, version {VERSION}", str(error)) from None
+
+
+def _checked_state(data: Mapping[str, Any]) -> State:
+    data = {"handed": [], **data} if data.get("version") == EARLIER else data
+    checked_fields("state", data, ["format", "version", *(each.name for each in fields(State))])
+    checked_choice("format", data["format"], [FORMAT])
+    several = checked_integer("version", data["version"], EARLIER, VERSION) > EARLIER
+    counts = checked_fields("counts", data["counts"], Counts.__slots__)
+    withdrawn, released = (
+        checked_list(name, data[name]) if several else [*filter(None, [data[name]])]
+        for name in ("withdrawn", "released")
+    )
+    batches, handed = (checked_list(name, data[name]) for name in ("batches", "handed"))
+    return State(
+        state=StudyState(checked_choice("state", data["state"], list(StudyState))),
+        through=checked_integer("through", data["through"], 0, _MOST),
+        generation=checked_integer("generation", data["generation"], 0, _MOST),
+        counts=Counts(**{name: checked_integer(name, counts[name], 0, _MOST) for name in counts}),
+        reports=None if data["reports"] is None else _checked_file(data["reports"]),
+        withdrawn=tuple(map(_checked_file, withdrawn)),
+        released=tuple(map(_checked_file, released)),
+        handed=tuple(checked_match("a batch", each, _SHA256) for each in handed),
+        staged=None if data["staged"] is None else checked_match("staged", data["staged"], _SHA256),
+        batches=tuple(checked_match("a batch", each, _SHA256) for each in batches),
+    )
+
+
+def _checked_file(data: object) -> SortedFile:
+    found = checked_fields("a file", data, SortedFile.__slots__)
+    return SortedFile(
+        checked_match("name", found["name"], _FILE),
+        checked_integer("rows", found["rows"], 1, _MOST),
+        checked_match("sha256", found["sha256"], _SHA256),
+    )
 
 
 def write_checked(path: Path, data: bytes) -> None:
     """Write a file and its checksum, in the place of one that is there."""
     with room_on_disk(), replacing(path, 0o600) as file:
-        file.write(data)
-        file.write(hashlib.sha256(data).digest())
+        file.write(sealed(data))
 
 
 def read_checked(path: Path) -> bytes:
     """Return the contents of a file once its checksum has matched; FileError if it does not."""
-    data = read_bounded(path, MOST_BYTES, "a file of the store")
-    contents, digest = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
-    if hashlib.sha256(contents).digest() != digest:
-        raise FileError(path, len(contents), "the SHA-256 of everything before it", "another: it is damaged")
-    return contents
+    return unsealed(read_bounded(path, MOST_BYTES, "a file of the store"), path)

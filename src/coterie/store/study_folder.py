@@ -2,7 +2,8 @@
 
     plan            canonical JSON
     state           open or closed, counts, and which of the files below count (`state`)
-    *.parquet       what counts, withdrawn ids, released ids: sorted (`parquet`)
+    *.coterie       what counts, withdrawn ids: sorted (`sorted_file`)
+    *.released      released ids, one file a batch, named by the digest of its reports
     batches/        named by their digests
     documents/
     invitations     marks of tokens, sorted
@@ -12,27 +13,27 @@ Nothing here is for several threads at once; the store has the locks.
 
 from __future__ import annotations
 
-import itertools
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.collect.deduplicate import Deduplicator, without
 from coterie.errors import FileError
 from coterie.plain.files import replacing, sync_folder
 from coterie.plan import Plan
-from coterie.store.base import MARK_BYTES, Batch, StudyState, joined
-from coterie.store.merge import Bounds, Merged, merged
-from coterie.store.parquet import SortedFile, read_sorted, write_sorted
+from coterie.store.base import MARK_BYTES, Batch, Bounds, Chunks, Mix, Mixing, StudyState
+from coterie.store.earlier import brought_forward
 from coterie.store.segments import room_on_disk
+from coterie.store.sorted_file import RELEASED, IdFile, ReleasedFile, SortedFile, read_sorted, write_sorted
 from coterie.store.state import State, read_checked, write_checked
 from coterie.wire.layout import ID_BYTES
+from coterie.wire.report_file import ReportFile, writing_reports
 
-_Chunks = Iterator[NDArray[np.uint8]]
+MOST_FILES: Final = 32  # of one set of ids; more become one, so that few are read at a time
 
 
 @dataclass(slots=True)
@@ -66,10 +67,12 @@ class StudyFolder:
             if any(path.is_file() and path.name != "plan" for path in folder.rglob("*")):
                 raise FileError(folder / "state", 0, "the state of a study", "none: restore it")
             return None
-        plan = Plan.from_json(read_checked(folder / "plan").decode())
+        plan = Plan.from_json(read_checked(folder / "plan"))
         if plan.id != folder.name:
             raise FileError(folder / "plan", 0, f"plan {folder.name}", f"plan {plan.id}")
         study = cls(plan, folder, State.read(folder / "state"))
+        if any(name.endswith(".parquet") for name in study.state.files):
+            study.publish(brought_forward(folder, plan, study.state))
         study.tidy()
         return study
 
@@ -80,8 +83,8 @@ class StudyFolder:
 
     def tidy(self) -> None:
         """Remove files that do not count: replaced ones, or left by a crash."""
-        for path in self.folder.glob("*.parquet"):
-            if path.name not in self.state.files:
+        for path in self.folder.glob("*.*"):
+            if path.suffix in (".coterie", ".parquet", RELEASED) and path.name not in self.state.files:
                 path.unlink()
         for path in (self.folder / "batches").iterdir():
             if path.name not in self.state.digests:
@@ -93,57 +96,87 @@ class StudyFolder:
 
     # ------------------------------------------------------------ what counts
 
-    def reports(self) -> _Chunks:
+    def reports(self) -> Chunks:
         """Yield what counts, sorted."""
-        return read_sorted(self.folder, self.state.reports, self.plan.report_width)
+        return read_sorted(self.folder, self.state.reports, self.plan)
 
-    def merged(self, withdrawals: _Chunks, reports: _Chunks, bounds: Bounds) -> State:
+    def ids(self, *sets: tuple[SortedFile, ...]) -> list[Chunks]:
+        """Return the ids of sets of files, each set sorted."""
+        found = ([read_sorted(self.folder, file, self.plan) for file in files] for files in sets if files)
+        return [Deduplicator(ID_BYTES, kept=each).chunks() if len(each) > 1 else each[0] for each in found]
+
+    def merged(self, withdrawals: Chunks, reports: Chunks, bounds: Bounds) -> State:
         """Write what counts with these withdrawals and reports; return the state that says so."""
-        before, width = self.state, self.plan.report_width
-        withdrawn = self._grown("withdrawn", withdrawals, bounds)
-        left_out = [read_sorted(self.folder, ids, ID_BYTES) for ids in (withdrawn, before.released)]
-        totals = Merged()
-        chunks = merged(itertools.chain(self.reports(), reports), width, left_out, totals=totals, **bounds)
-        name = f"reports-{before.generation + 1}.parquet"
-        file = write_sorted(self.folder, name, "report", width, chunks)
+        before = self.state
+        with Deduplicator(ID_BYTES, without=self.ids(before.withdrawn), **bounds) as fresh:
+            for ids in withdrawals:
+                fresh.add(ids)
+            new = write_sorted(self.folder, self._name("withdrawn"), self.plan, IdFile, fresh.chunks())
+        withdrawn = self._with("withdrawn", new)
+        left_out = self.ids(withdrawn, before.released)
+        with Deduplicator(self.plan.report_width, kept=[self.reports()], without=left_out, **bounds) as all_:
+            for rows in reports:
+                all_.add(rows)
+            file = write_sorted(self.folder, self._name("reports"), self.plan, ReportFile, all_.chunks())
         counts = replace(
             before.counts,
-            counted=totals.counted,
-            duplicates=before.counts.duplicates + totals.duplicates,
-            conflicting=before.counts.conflicting + totals.conflicting,
-            withdrawn=withdrawn.rows if withdrawn else 0,
+            counted=file.rows if file else 0,
+            duplicates=before.counts.duplicates + all_.duplicates,
+            conflicting=before.counts.conflicting + all_.conflicting,
+            withdrawn=sum(each.rows for each in withdrawn),
         )
-        return replace(
-            before, generation=before.generation + 1, counts=counts, reports=file, withdrawn=withdrawn
-        )
+        generation = before.generation + 1
+        return replace(before, generation=generation, counts=counts, reports=file, withdrawn=withdrawn)
 
-    def _grown(self, name: str, pieces: _Chunks, bounds: Bounds) -> SortedFile | None:
-        """Return the file of a set of ids, `withdrawn` or `released`, once more have come to it."""
-        before: SortedFile | None = getattr(self.state, name)
-        first = next(pieces, None)
-        if first is None:
-            return before
-        kept = read_sorted(self.folder, before, ID_BYTES)
-        chunks = merged(itertools.chain(kept, [first], pieces), ID_BYTES, **bounds)
-        name = f"{name}-{self.state.generation + 1}.parquet"
-        return write_sorted(self.folder, name, "id", ID_BYTES, chunks)
+    def _name(self, what: str) -> str:
+        """Return the name of a new sorted file."""
+        return f"{what}-{self.state.generation + 1}.coterie"
+
+    def _with(self, what: str, new: SortedFile | None) -> tuple[SortedFile, ...]:
+        """Return the files of a set of ids, `withdrawn` or `released`, with a new one; many become one."""
+        files: tuple[SortedFile, ...] = (*getattr(self.state, what), *([] if new is None else [new]))
+        if len(files) <= MOST_FILES:
+            return files
+        (ids,) = self.ids(files)
+        whole = write_sorted(self.folder, f"all-{self._name(what)}", self.plan, IdFile, ids)
+        return () if whole is None else (whole,)
 
     # ------------------------------------------------------------ batches
 
-    def all_reports(self) -> NDArray[np.uint8]:
-        """Return what counts at once, (n, width), for one batch."""
-        return joined(self.reports(), self.plan.report_width)
-
-    def released(self, ids: NDArray[np.uint8], batch: Batch, bounds: Bounds) -> State:
-        """Write a batch of all that counts, and its ids, (n, 12); return the state that says so."""
+    def stage(self, mix: Mix, reports: Chunks | None) -> tuple[Batch, State]:
+        """Write a batch of what counts, or of others' reports; return it, and the state that says so."""
+        before, chunks = self.state, self.reports() if reports is None else reports
+        if reports is not None:
+            for ids in self.ids(before.withdrawn, before.released):
+                chunks = without(chunks, ids)
+        path, made = self.folder / self._name("released"), Mixing(self.plan, chunks)
+        with writing_reports(path, self.plan, ReleasedFile, overwrite=True, private=True) as writer:
+            batch = made.batch(mix, writer.append)
         self.write_batch(batch)
-        file = self._grown("released", iter([ids]), bounds)
-        return replace(
-            self.state,
-            generation=self.state.generation + 1,
-            counts=replace(self.state.counts, counted=0, released=file.rows if file else 0),
-            reports=None,
-            released=file,
+        released, handed = before.released, before.handed
+        if writer.count:
+            file = SortedFile(made.digest + RELEASED, writer.count, writer.digest.hex())
+            path.replace(self.folder / file.name)
+            sync_folder(self.folder)
+            released, handed = self._with("released", file), (*handed, made.digest)
+        left = None
+        if reports is not None and before.reports is not None:  # some may have been taken in, too
+            rest = self.reports()
+            for ids in self.ids(released):
+                rest = without(rest, ids)
+            left = write_sorted(self.folder, self._name("reports"), self.plan, ReportFile, rest)
+        counts = replace(
+            before.counts,
+            counted=left.rows if left else 0,
+            released=sum(each.rows for each in released),
+        )
+        return batch, replace(
+            before,
+            generation=before.generation + 1,
+            counts=counts,
+            reports=left,
+            released=released,
+            handed=handed,
             staged=batch.digest,
         )
 
@@ -195,6 +228,8 @@ class StudyFolder:
         if self._marks is None:
             path = self.folder / "invitations"
             data = read_checked(path) if path.exists() else b""
+            if len(data) % MARK_BYTES:
+                raise FileError(path, len(data), f"marks of {MARK_BYTES} bytes each", "a part of one")
             self._marks = np.frombuffer(data, dtype=f"S{MARK_BYTES}")
         return self._marks
 

@@ -8,27 +8,30 @@ schema.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.collect.deduplicate import Deduplicator, without
 from coterie.errors import StoreError, StudyClosedError
 from coterie.plan import Plan
 from coterie.store.base import (
     MARK_BYTES,
     Batch,
+    Bounds,
+    Chunks,
     Counts,
+    Mix,
+    Mixing,
     Study,
     StudyState,
     check_deletable,
     check_digest,
-    joined,
 )
-from coterie.store.merge import Bounds, Merged, merged
-from coterie.wire.layout import ID_BYTES, as_rows
+from coterie.wire.layout import ID_BYTES, as_rows, regrouped
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -39,8 +42,6 @@ FETCHED_BYTES: Final = 1 << 25  # of what came in, at a time
 
 REPORTS, WITHDRAWN, RELEASED = 1, 2, 3  # kinds of rows
 TAKING_LOCK, WORK_LOCK = 0x636F7432, 0x636F7433
-
-_Chunks = Iterator[NDArray[np.uint8]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ class StudyRows:
         self.compact()
         for table in ("incoming", "blocks", "batches", "invitations"):
             self._do(f"DELETE FROM coterie.{table} WHERE study = %s")  # noqa: S608 - one of four words
-        self._do("UPDATE coterie.studies SET state = 'deleted' WHERE number = %s")
+        self._do("UPDATE coterie.studies SET state = 'deleted', handed = '{}' WHERE number = %s")
 
     def _work(self) -> None:
         """Wait until no other transaction compacts the study; others then wait for this one."""
@@ -115,26 +116,22 @@ class StudyRows:
         reports = [row for row in rows if row[1] == REPORTS]
         if withdrawals := [row for row in rows if row[1] == WITHDRAWN]:
             self._grow(WITHDRAWN, self._incoming(withdrawals, ID_BYTES))
-        totals, width = Merged(), self.plan.report_width
-        chunks = merged(
-            itertools.chain(self.blocks(REPORTS), self._incoming(reports, width)),
-            width,
-            [self.blocks(WITHDRAWN), self.blocks(RELEASED)],
-            totals=totals,
-            **self.bounds,
-        )
-        self._rewrite(REPORTS, chunks)
+        width, left_out = self.plan.report_width, [self.blocks(WITHDRAWN), self.blocks(RELEASED)]
+        with Deduplicator(width, kept=[self.blocks(REPORTS)], without=left_out, **self.bounds) as all_:
+            for came in self._incoming(reports, width):
+                all_.add(came)
+            counted = self._rewrite(REPORTS, all_.chunks())
         self._do(
             "DELETE FROM coterie.incoming WHERE number = ANY(%s) AND study = %s", [row[0] for row in rows]
         )
         self._do(
             """UPDATE coterie.studies SET received = received + %s, counted = %s,
             duplicates = duplicates + %s, conflicting = conflicting + %s WHERE number = %s""",
-            *(sum(row[2] for row in reports), totals.counted, totals.duplicates, totals.conflicting),
+            *(sum(row[2] for row in reports), counted, all_.duplicates, all_.conflicting),
         )
         return True
 
-    def _incoming(self, rows: list[tuple[int, int, int]], width: int) -> _Chunks:
+    def _incoming(self, rows: list[tuple[int, int, int]], width: int) -> Chunks:
         """Yield what came in, so many values at a time that memory is bounded."""
         while rows:
             sizes = itertools.accumulate(row[2] * width for row in rows)
@@ -148,18 +145,21 @@ class StudyRows:
                 yield as_rows(body, width)
             rows = rows[few:]
 
-    def blocks(self, kind: int) -> _Chunks:
-        """Yield the rows of a kind, sorted, a block at a time.
+    def blocks(self, kind: int) -> Chunks:
+        """Yield the rows of a kind that are there now, sorted, a block at a time.
 
         They stay what they are meanwhile: whoever changes them holds the lock for work, and whoever only
         reads them has a transaction that sees one moment.
         """
+        return self._blocks_before(kind, self._end(kind))
+
+    def _blocks_before(self, kind: int, end: int) -> Chunks:
         width, last, found = self._width(kind), -1, [(0, b"")]
         while found:
             found = self.connection.execute(
                 "SELECT number, body FROM coterie.blocks"
-                " WHERE study = %s AND kind = %s AND number > %s ORDER BY number LIMIT 4",
-                [self.number, kind, last],
+                " WHERE study = %s AND kind = %s AND number > %s AND number < %s ORDER BY number LIMIT 4",
+                [self.number, kind, last, end],
                 binary=True,
             ).fetchall()
             for last, body in found:  # noqa: B007 - the next query begins after it
@@ -177,42 +177,70 @@ class StudyRows:
     def _width(self, kind: int) -> int:
         return self.plan.report_width if kind == REPORTS else ID_BYTES
 
-    def _rewrite(self, kind: int, chunks: _Chunks) -> int:
-        """Put sorted rows in the place of the blocks of a kind; return how many."""
+    def _rewrite(self, kind: int, chunks: Chunks) -> int:
+        """Put sorted rows in the place of the blocks of a kind, which are read meanwhile; return how many."""
         total, size = 0, max(1, BLOCK_BYTES // self._width(kind))
-        blocks = (chunk[start : start + size] for chunk in chunks for start in range(0, len(chunk), size))
-        first = [*itertools.islice(blocks, 1)]  # the merge has read the old blocks by now
-        self._do("DELETE FROM coterie.blocks WHERE kind = %s AND study = %s", kind)
-        for number, block in enumerate(itertools.chain(first, blocks)):
+        end = self._end(kind)
+        blocks = (
+            chunk[start : start + size]
+            for chunk in regrouped(chunks, size)
+            for start in range(0, len(chunk), size)
+        )
+        for number, block in enumerate(blocks, start=end):
             self._do(
                 "INSERT INTO coterie.blocks (kind, number, body, study) VALUES (%s, %s, %b, %s)",
                 *(kind, number, block.tobytes()),
             )
             total += len(block)
+        self._do("DELETE FROM coterie.blocks WHERE kind = %s AND number < %s AND study = %s", kind, end)
         return total
+
+    def _end(self, kind: int) -> int:
+        """Return the number after that of the last block of a kind."""
+        query = "SELECT coalesce(max(number), -1) FROM coterie.blocks WHERE kind = %s AND study = %s"
+        return int(self._one(query, kind)[0]) + 1
 
     def _grow(self, kind: int, new: Iterable[NDArray[np.uint8]]) -> None:
         """Add ids to the set of a kind, and keep its count."""
-        total = self._rewrite(kind, merged(itertools.chain(self.blocks(kind), new), ID_BYTES, **self.bounds))
+        with Deduplicator(ID_BYTES, kept=[self.blocks(kind)], **self.bounds) as ids:
+            for rows in new:
+                ids.add(rows)
+            self._keep_ids(kind, ids)
+
+    def _keep_ids(self, kind: int, ids: Deduplicator) -> None:
+        total = self._rewrite(kind, ids.chunks())
         column = {WITHDRAWN: "withdrawn", RELEASED: "released"}[kind]
         self._do(f"UPDATE coterie.studies SET {column} = %s WHERE number = %s", total)  # noqa: S608
 
     # ------------------------------------------------------------ batches
 
-    def stage(self, mix: Callable[[NDArray[np.uint8]], bytes]) -> Batch:
-        """Make a batch of what counts, or return the one that waits."""
+    def stage(self, mix: Mix, reports: Chunks | None, instead_of: str | None) -> Batch:
+        """Make a batch of what counts, or of others' reports; or return the one that waits."""
         self._work()
-        if (waiting := self.staged()) is not None:
+        waiting = self.staged()
+        if waiting is not None and waiting.digest != instead_of:
             return waiting
         self.existing()
         self.compact()
-        rows = joined(self.blocks(REPORTS), self.plan.report_width)
-        batch = Batch.of(mix(rows))
+        chunks = self.blocks(REPORTS) if reports is None else reports
+        if reports is not None:
+            chunks = without(without(chunks, self.blocks(WITHDRAWN)), self.blocks(RELEASED))
+        made = Mixing(self.plan, chunks)
+        with Deduplicator(ID_BYTES, kept=[self.blocks(RELEASED)], **self.bounds) as ids:
+            batch = made.batch(mix, ids.add)
+            self._keep_ids(RELEASED, ids)
+        self._do("UPDATE coterie.studies SET handed = handed || %s::text WHERE number = %s", made.digest)
+        if waiting is not None:
+            self.acknowledge(waiting.digest)
         self._keep(batch, staged=True)
-        self._grow(RELEASED, [rows[:, :ID_BYTES]])
-        self._do("DELETE FROM coterie.blocks WHERE kind = %s AND study = %s", REPORTS)
-        self._do("UPDATE coterie.studies SET counted = 0 WHERE number = %s")
+        left = iter(()) if reports is None else without(self.blocks(REPORTS), self.blocks(RELEASED))
+        self._do("UPDATE coterie.studies SET counted = %s WHERE number = %s", self._rewrite(REPORTS, left))
         return batch
+
+    def was_staged(self, reports: str) -> bool:
+        """Return whether a batch of exactly these reports was made, by their digest."""
+        query = "SELECT %s = ANY(handed) FROM coterie.studies WHERE number = %s"
+        return bool(self._one(query, reports)[0])
 
     def take_batch(self, batch: Batch) -> bool:
         """Take a batch in; return False if it is there."""

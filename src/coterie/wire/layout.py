@@ -6,13 +6,15 @@ A list of bytes, as reports come from devices, is joined.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import ReportError
 from coterie.protocols.base import ID_BYTES, TOKEN_BYTES
 
-__all__ = ["ID_BYTES", "TOKEN_BYTES", "Reports", "as_rows"]
+__all__ = ["ID_BYTES", "TOKEN_BYTES", "Reports", "as_rows", "regrouped"]
 
 Reports = bytes | bytearray | memoryview | NDArray[np.uint8] | list[bytes] | tuple[bytes, ...]
 
@@ -51,6 +53,26 @@ def as_rows(reports: Reports, width: int) -> NDArray[np.uint8]:
             f"reports of this plan have {width} bytes each; {len(flat)} bytes are no whole number of them"
         )
     return flat.reshape(-1, width)
+
+
+def regrouped(chunks: Iterable[NDArray[np.uint8]], least: int) -> Iterator[NDArray[np.uint8]]:
+    """Yield the same rows, (m, width), at least so many at a time but for the last; no chunk is cut.
+
+    Examples
+    --------
+    >>> [len(rows) for rows in regrouped((np.zeros((3, 13), dtype=np.uint8) for _ in range(5)), 4)]
+    [6, 6, 3]
+    """
+    held: list[NDArray[np.uint8]] = []
+    count = 0
+    for chunk in chunks:
+        held.append(chunk)
+        count += len(chunk)
+        if count >= least:
+            yield chunk if len(held) == 1 else np.concatenate(held)
+            held, count = [], 0
+    if count:
+        yield np.concatenate(held)
 
 
 def _joined(reports: list[bytes] | tuple[bytes, ...], width: int) -> bytes:

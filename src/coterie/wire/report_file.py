@@ -27,18 +27,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import FileError, PlanError, ReportError
-from coterie.plain.files import replacing
+from coterie.plain.files import DIGEST_BYTES, check_digest, replacing
 from coterie.plan import Plan
 from coterie.wire.layout import Reports, as_rows
 
 MAGIC: Final = b"COTERIE-REPORTS\n"
 VERSION: Final = 1
 HEADER: Final = struct.Struct(">16sHHIQ32s")
-DIGEST_BYTES: Final = 32
 CHUNK_BYTES: Final = 1 << 21  # reports of so many bytes are read at a time unless told otherwise
 
 _OFFSETS: Final = {"magic": 0, "version": 16, "width": 18, "reserved": 20, "count": 24, "plan": 32}
-_READ_BYTES: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +70,7 @@ class ReportFile:
 
     magic: ClassVar[bytes] = MAGIC
     kind: ClassVar[str] = "a report file"
+    layout: ClassVar[struct.Struct] = HEADER
 
     @classmethod
     def width_of(cls, plan: Plan) -> int:
@@ -88,7 +87,7 @@ class ReportFile:
             With the file, the offset and what was expected there.
         """
         with Path(path).open("rb") as file:
-            header = file.read(HEADER.size)
+            header = file.read(cls.layout.size)
             size = file.seek(0, os.SEEK_END)
         return cls._of_header(Path(path), header, size, plan)
 
@@ -110,10 +109,10 @@ class ReportFile:
         FileError
             With the offset and what was expected there.
         """
-        file = cls._of_header(Path(name), data[: HEADER.size], len(data), plan)
+        file = cls._of_header(Path(name), data[: cls.layout.size], len(data), plan)
         view = memoryview(data)
         file._check_digest(hashlib.sha256(view[:-DIGEST_BYTES]).digest(), data[-DIGEST_BYTES:])
-        rows = np.frombuffer(view[HEADER.size : -DIGEST_BYTES], dtype=np.uint8)
+        rows = np.frombuffer(view[cls.layout.size : -DIGEST_BYTES], dtype=np.uint8)
         return rows.reshape(file.count, file.width)
 
     @classmethod
@@ -121,9 +120,9 @@ class ReportFile:
         """Check the first bytes of a file, and how many it has."""
         if header[: len(cls.magic)] != cls.magic[: len(header)]:
             raise FileError(path, _OFFSETS["magic"], f"{cls.magic!r}, the start of {cls.kind}")
-        if len(header) < HEADER.size:
-            raise FileError(path, len(header), f"a header of {HEADER.size} bytes", "the end of the file")
-        _, version, width, reserved, count, plan_id = HEADER.unpack(header)
+        if len(header) < cls.layout.size:
+            raise FileError(path, len(header), f"a header of {cls.layout.size} bytes", "the end of the file")
+        version, width, reserved, count, plan_id = cls._unpacked(header)
         if version != VERSION:
             raise FileError(path, _OFFSETS["version"], f"version {VERSION}", f"version {version}")
         if reserved != 0:
@@ -133,7 +132,7 @@ class ReportFile:
         if width == 0 or (plan is not None and width != cls.width_of(plan)):
             wanted = "1 or more" if plan is None else cls.width_of(plan)
             raise FileError(path, _OFFSETS["width"], f"a report width of {wanted}", str(width))
-        expected = HEADER.size + count * width + DIGEST_BYTES
+        expected = cls.layout.size + count * width + DIGEST_BYTES
         if size != expected:
             raise FileError(
                 path,
@@ -146,7 +145,18 @@ class ReportFile:
     @property
     def header(self) -> bytes:
         """The 64 bytes that open the file."""
-        return HEADER.pack(self.magic, VERSION, self.width, 0, self.count, self.plan_id)
+        return self.packed(self.width, self.count, self.plan_id)
+
+    @classmethod
+    def packed(cls, width: int, count: int, plan_id: bytes) -> bytes:
+        """Return the header of a file of so many reports."""
+        return cls.layout.pack(cls.magic, VERSION, width, 0, count, plan_id)
+
+    @classmethod
+    def _unpacked(cls, header: bytes) -> tuple[int, int, int, int, bytes]:
+        """Return version, width, what must be zero, count and plan id of a header."""
+        _, version, width, reserved, count, plan_id = cls.layout.unpack(header)
+        return version, width, reserved, count, plan_id
 
     def chunks(self, reports_per_chunk: int | None = None) -> Iterator[NDArray[np.uint8]]:
         """Yield the reports, (m, width) at a time, and check the digest after the last.
@@ -174,6 +184,10 @@ class ReportFile:
         """Read the whole file in constant memory and return its digest, 32 bytes, once it has matched."""
         for _ in self.chunks():
             pass
+        return self.stated_digest()
+
+    def stated_digest(self) -> bytes:
+        """Return the 32 bytes that end the file; whether they are its digest, `chunks` finds out."""
         with self.path.open("rb") as file:
             file.seek(-DIGEST_BYTES, os.SEEK_END)
             return file.read()
@@ -188,7 +202,7 @@ class ReportFile:
         return np.frombuffer(data, dtype=np.uint8).reshape(self.count, self.width)
 
     def _read_header(self, file: BinaryIO) -> bytes:
-        header = self._read(file, HEADER.size)
+        header = self._read(file, self.layout.size)
         if header != self.header:
             raise FileError(self.path, 0, "the header it had when it was opened", "another file in its place")
         return header
@@ -200,13 +214,7 @@ class ReportFile:
         return data
 
     def _check_digest(self, computed: bytes, stored: bytes) -> None:
-        if computed != stored:
-            raise FileError(
-                self.path,
-                HEADER.size + self.count * self.width,
-                "the SHA-256 of everything before it",
-                "another: the file was changed or damaged, and none of it may count",
-            )
+        check_digest(computed, stored, self.path, self.layout.size + self.count * self.width)
 
 
 class Reading:
@@ -258,10 +266,11 @@ class ReportWriter:
 
     def __init__(self, file: BinaryIO, plan: Plan, kind: type[ReportFile] = ReportFile) -> None:
         self._file = file
-        self._magic, self._width = kind.magic, kind.width_of(plan)
+        self._kind, self._width = kind, kind.width_of(plan)
         self._plan = plan
         self.count = 0  # reports appended so far
-        file.write(bytes(HEADER.size))  # the place of the header, which needs the count
+        self.digest = b""  # of the file, once it is finished
+        file.write(bytes(kind.layout.size))  # the place of the header, which needs the count
 
     def append(self, reports: Reports) -> None:
         """Append reports of the plan, back to back: bytes or an (n, width) array of uint8."""
@@ -272,23 +281,26 @@ class ReportWriter:
     def finish(self) -> None:
         """Fill in the header, then the digest of all that was written."""
         self._file.seek(0)
-        header = HEADER.pack(self._magic, VERSION, self._width, 0, self.count, self._plan.id_bytes)
-        self._file.write(header)
+        self._file.write(self._kind.packed(self._width, self.count, self._plan.id_bytes))
         self._file.seek(0)
-        digest = hashlib.sha256()
-        while piece := self._file.read(_READ_BYTES):
-            digest.update(piece)
-        self._file.write(digest.digest())
+        self.digest = hashlib.file_digest(self._file, "sha256").digest()  # type: ignore[arg-type]
+        self._file.seek(0, os.SEEK_END)
+        self._file.write(self.digest)
 
 
 @contextlib.contextmanager
 def writing_reports(
-    path: str | os.PathLike[str], plan: Plan, kind: type[ReportFile] = ReportFile, *, overwrite: bool = False
+    path: str | os.PathLike[str],
+    plan: Plan,
+    kind: type[ReportFile] = ReportFile,
+    *,
+    overwrite: bool = False,
+    private: bool = False,
 ) -> Iterator[ReportWriter]:
     """Write a report file in pieces; it appears under its name, complete, when the block ends well.
 
-    A file of reports that are still to be mixed can be read by its owner only. One that exists is replaced
-    only with `overwrite`.
+    A file of reports that are still to be mixed, or that is `private`, can be read by its owner only. One
+    that exists is replaced only with `overwrite`.
 
     Examples
     --------
@@ -299,8 +311,8 @@ def writing_reports(
     1
     """
     # What is not mixed yet is for the shuffler's eyes alone.
-    unmixed = plan.mixed and kind is ReportFile
-    with replacing(path, 0o600 if unmixed else 0o666, overwrite=overwrite) as file:
+    private |= plan.mixed and kind is ReportFile
+    with replacing(path, 0o600 if private else 0o666, overwrite=overwrite) as file:
         writer = ReportWriter(file, plan, kind)
         yield writer
         writer.finish()

@@ -21,8 +21,8 @@ def test_from_points_to_centers_through_the_shuffler(terminal):
     mixed = terminal.json("shuffle", "--plan", "plan.json", "r.coterie", "--out", "s.coterie")
     assert (mixed["people"], mixed["messages"], mixed["fresh"]) == (400, 400, True)
     assert mixed["epsilon"] < 2 < mixed["local_epsilon"]
-    (memory,) = (terminal.folder / "state" / "coterie" / "released").iterdir()
-    assert memory.name == mixed["plan_id"]
+    record = f"studies/{mixed['plan_id']}/{mixed['batch']}.released"
+    assert (terminal.folder / "state/coterie/released" / record).is_file()
     again = terminal.run("shuffle", "--plan", "plan.json", "r.coterie", "--out", "s2.coterie").stderr
     assert "released before" in again
     assert (terminal.folder / "s.coterie").read_bytes() == (terminal.folder / "s2.coterie").read_bytes()

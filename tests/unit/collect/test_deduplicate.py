@@ -1,3 +1,5 @@
+"""What memory and disk a `Deduplicator` takes; which reports it keeps: tests/laws/test_each_id_once.py."""
+
 import tracemalloc
 
 import numpy as np
@@ -32,35 +34,6 @@ def test_each_id_once_and_the_smaller_contents(memory_reports, tmp_path):
     assert (kept == reports((b"a", 1), (b"b", 7), (b"c", 3), (b"\xff", 0))).all()
     assert (duplicates, conflicting) == (3, 1)  # b, a and c 9 came twice; c 9 against c 3
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_order_of_arrival_does_not_matter(seed, tmp_path):
-    rng = np.random.default_rng(seed)
-    rows = rng.integers(0, 3, size=(400, 13), dtype=np.uint8)
-    rows[:, :9] = 0  # 27 ids and 3 contents: everything repeats, everything conflicts
-    expected = unique(rows)
-    assert len(expected[0]) == 27
-    for memory_reports in (1, 7, 50):
-        kept, duplicates, conflicting = unique(
-            rng.permutation(rows), memory_reports=memory_reports, folder=tmp_path
-        )
-        assert (kept == expected[0]).all()
-        assert (duplicates, conflicting) == expected[1:]
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_agrees_with_a_dictionary():
-    rows = np.random.default_rng(1).integers(0, 4, size=(3000, 13), dtype=np.uint8)
-    rows[:, :8] = 0
-    smallest = {}
-    for row in rows.tolist():
-        identity, contents = bytes(row[:12]), row[12]
-        smallest[identity] = min(contents, smallest.get(identity, 255))
-    kept, duplicates, conflicting = unique(rows, memory_reports=64)
-    assert {bytes(row[:12]): row[12] for row in kept.tolist()} == smallest
-    assert len(kept) + duplicates + conflicting == 3000
-    assert len(kept) + conflicting == len(np.unique(rows, axis=0))
 
 
 def test_one_report_many_times_stays_within_memory(tmp_path):
@@ -98,15 +71,6 @@ def test_the_first_report_is_kept_whatever_its_bytes():
         assert (len(kept), duplicates, conflicting) == (1, 0, 0)
 
 
-def test_what_was_handed_on_leaves_the_disk(tmp_path):
-    rows = np.random.default_rng(0).integers(0, 2, size=(500, 13), dtype=np.uint8)
-    with Deduplicator(13, memory_reports=4, folder=tmp_path) as deduplicator:
-        deduplicator.add(rows)
-        for _ in deduplicator.chunks():
-            pass
-        assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
-
-
 def test_memory_is_128_mib_unless_told_otherwise():
     assert deduplicate.MEMORY_BYTES == 128 << 20
     assert Deduplicator(13)._memory_reports == (128 << 20) // (8 * 13)
@@ -121,13 +85,43 @@ def test_the_callers_buffer_may_be_reused():
         assert sum(len(chunk) for chunk in deduplicator.chunks()) == 4
 
 
-def test_temporary_files_go_when_something_fails(tmp_path):
+def test_ids_that_begin_alike_do_not_fill_the_memory(tmp_path):
+    """Somebody made 60,000 ids of one part: they are sorted in pieces, and these are merged."""
+    rows = np.random.default_rng(2).integers(0, 256, size=(60_000, 13), dtype=np.uint8)
+    rows[:, :6] = 9
+    rows = np.concatenate([rows, rows[::3]])
+    tracemalloc.start()
+    try:
+        with Deduplicator(13, memory_reports=2000, folder=tmp_path) as deduplicator:
+            for piece in np.array_split(rows, 40):
+                deduplicator.add(piece)
+            sizes = [len(chunk) for chunk in deduplicator.chunks()]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (sum(sizes), deduplicator.duplicates) == (60_000, 20_000)
+    assert peak < 1 << 20  # of 1 MB of reports, which took 8 MB to sort at once
+
+
+def test_the_temporary_file_has_no_name_and_goes_when_something_fails(tmp_path):
     deduplicator = Deduplicator(13, memory_reports=2, folder=tmp_path)
     deduplicator.add(MIXED)
-    assert list(tmp_path.iterdir())
+    assert list(tmp_path.iterdir()) == []
+    file = deduplicator._file
     with pytest.raises(ReportError, match="no whole number"), deduplicator:
         deduplicator.add(bytes(1))
-    assert list(tmp_path.iterdir()) == []
+    assert file.closed
+
+
+@pytest.mark.parametrize("call", ["pwrite", "preadv"])
+def test_a_failing_disk_is_said_with_its_place(tmp_path, monkeypatch, call):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(f"coterie.collect.deduplicate.os.{call}", full)
+    with pytest.raises(OSError, match="No space") as caught:
+        unique(MIXED, memory_reports=2, folder=tmp_path)
+    assert caught.value.filename == str(tmp_path)
 
 
 def test_memory_for_at_least_one_report():

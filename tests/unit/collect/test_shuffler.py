@@ -1,6 +1,3 @@
-import hashlib
-import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -11,13 +8,13 @@ from typer.testing import CliRunner
 
 from coterie.aggregate import Aggregate
 from coterie.cli.app import app
-from coterie.collect import released, shuffler
-from coterie.collect.released import default_folder, open_released
-from coterie.collect.shuffler import shuffle_files
+from coterie.collect import shuffler
 from coterie.encode import Client
 from coterie.engines import Inline
 from coterie.errors import FileError, PlanError, ReportError
 from coterie.plan import Plan
+from coterie.store import StoreError, embedded, open_store
+from coterie.store.shuffle_files import default_folder, shuffle_files
 from coterie.wire.report_file import writing_reports
 from coterie.wire.shuffled_file import ShuffledFile
 
@@ -107,7 +104,8 @@ def test_columns_are_mixed_by_row_and_need_their_group(folder):
     with pytest.raises(ReportError, match="a row of this batch has 0 people"):
         shuffle_files(["b"], COLUMN, "other", "elsewhere")
     assert outputs(folder) == ["elsewhere", "out", "released"]
-    assert list((folder / "elsewhere" / COLUMN.id).iterdir()) == []
+    with open_store("elsewhere") as memory:
+        assert memory.study(COLUMN.id).counts.released == 0
 
 
 def test_a_batch_below_the_minimum_is_refused_with_the_promise_it_would_have(folder):
@@ -117,7 +115,8 @@ def test_a_batch_below_the_minimum_is_refused_with_the_promise_it_would_have(fol
     ):
         shuffle_files(["a"], AMPLIFIED, "out", "released")
     assert outputs(folder) == ["released"]
-    assert list((folder / "released" / AMPLIFIED.id).iterdir()) == []
+    with open_store("released") as memory:
+        assert memory.study(AMPLIFIED.id).counts.released == 0
 
 
 def test_the_smallest_batch_is_released(folder):
@@ -178,7 +177,8 @@ def test_every_copy_of_a_plan_meets_the_same_memory(folder, monkeypatch):
     assert second.exit_code == 1
     assert "59 left out, released before" in second.stderr
     assert not (folder / "copy" / "out").exists()
-    assert [entry.name for entry in default_folder().iterdir()] == [AMPLIFIED.id]
+    with open_store(default_folder(), make=False) as memory:
+        assert memory.plan_ids() == [AMPLIFIED.id]
 
 
 def test_unmixed_reports_are_for_their_owner_only(folder):
@@ -222,84 +222,83 @@ def test_shares_outside_the_field_are_left_out(folder):
 def test_a_damaged_memory_refuses_everything(folder):
     write("a", AMPLIFIED, reports_of(AMPLIFIED))
     shuffle_files(["a"], AMPLIFIED, "out", "released")
-    (entry,) = (folder / "released" / AMPLIFIED.id).glob("*.released")
-    entry.write_bytes(entry.read_bytes()[:-1])
+    (ids,) = folder.glob("released/studies/*/*.released")
+    good = ids.read_bytes()
     write("b", AMPLIFIED, reports_of(AMPLIFIED))
-    with pytest.raises(FileError, match="damaged record of a batch"):
-        shuffle_files(["b"], AMPLIFIED, "other", "released")
-    assert not (folder / "other").exists()
+    for bad in (good[:-1], good[:70] + bytes([good[70] ^ 1]) + good[71:], b""):
+        ids.write_bytes(bad)
+        with pytest.raises(FileError, match="expected"):
+            shuffle_files(["b"], AMPLIFIED, "other", "released")
+        assert not (folder / "other").exists()
+    ids.write_bytes(good)
+    assert shuffle_files(["b"], AMPLIFIED, "other", "released").fresh
 
 
-def test_what_is_no_record_of_a_batch_refuses_everything(folder):
-    with open_released("released", AMPLIFIED) as memory:
-        memory.record(bytes(32), np.zeros((2, 12), dtype=np.uint8))
-    (entry,) = (folder / "released" / AMPLIFIED.id).iterdir()
-    body = entry.read_bytes()[:-32]
-    longer = body + bytes(12)  # one id more than it says
-    for wrong in (b"COTERIE-RELEASES" + body[16:], longer, body[:-12], body[:40]):
-        entry.write_bytes(wrong + hashlib.sha256(wrong).digest())
-        with open_released("released", AMPLIFIED) as memory, pytest.raises(FileError, match="expected"):
-            memory.released_before(np.ones((1, 12), dtype=np.uint8))
-
-
-def test_a_record_is_read_up_to_the_size_of_a_batch(monkeypatch):
-    assert released.MOST_BYTES == shuffler.MOST_BYTES
-    with open_released("released", AMPLIFIED) as memory:
-        memory.record(bytes(32), np.zeros((2, 12), dtype=np.uint8))
-        monkeypatch.setattr(released, "MOST_BYTES", 56 + 2 * 12 + 32)
-        assert memory.holds(bytes(32))
-        monkeypatch.setattr(released, "MOST_BYTES", 56 + 2 * 12 + 31)
-        with pytest.raises(FileError, match="the end of a record of a batch"):
-            memory.holds(bytes(32))
-
-
-def test_a_memory_belongs_to_one_plan():
-    with open_released("released", AMPLIFIED) as memory:
-        memory.record(bytes(32), np.zeros((1, 12), dtype=np.uint8))
-    with open_released("released", SHARES) as memory:
-        assert not memory.released_before(np.zeros((1, 12), dtype=np.uint8)).any()
-    entry = f"{bytes(32).hex()}.released"
-    shutil.copy(f"released/{AMPLIFIED.id}/{entry}", f"released/{SHARES.id}/{entry}")
-    with open_released("released", SHARES) as memory, pytest.raises(FileError, match="expected plan"):
-        memory.record(bytes(31) + b"1", np.ones((1, 12), dtype=np.uint8))
-
-
-def test_a_stop_between_memory_and_output_is_made_good(folder, monkeypatch):
-    """The worst moment: the ids are recorded and the file has not appeared."""
+def test_a_folder_of_other_files_is_no_memory(folder):
+    """Such as the records of an earlier version: what they say was released must not be forgotten."""
     write("a", AMPLIFIED, reports_of(AMPLIFIED))
+    (folder / "released" / AMPLIFIED.id).mkdir(parents=True)
+    (folder / "released" / AMPLIFIED.id / "0.released").write_bytes(b"COTERIE-RELEASED")
+    with pytest.raises(StoreError, match="no store and not empty"):
+        shuffle_files(["a"], AMPLIFIED, "out", "released")
+    assert not (folder / "out").exists()
 
-    class Stop(BaseException):
-        pass
 
-    real = shuffler.open_released
+def test_a_memory_keeps_plans_apart_and_no_report():
+    write("a", AMPLIFIED, reports_of(AMPLIFIED))
+    write("b", SHARES, reports_of(SHARES))
+    shuffle_files(["a"], AMPLIFIED, "out", "released")
+    shuffle_files(["b"], SHARES, "other", "released")
+    with open_store("released") as memory:
+        for plan in (AMPLIFIED, SHARES):
+            counts = memory.study(plan.id).counts
+            assert (counts.received, counts.released, counts.batches) == (0, PEOPLE, 0)
+            assert memory.staged_batch(plan.id) is None
+            assert list(memory.reports(plan.id)) == []
 
-    def stopping(*arguments):
-        class Wrapped:
-            def __enter__(self):
-                self.inner = real(*arguments)
-                self.memory = self.inner.__enter__()
-                return self
 
-            def __getattr__(self, name):
-                return getattr(self.memory, name)
+class Stop(BaseException):
+    """A machine stops."""
 
-            def record(self, *batch):
-                self.memory.record(*batch)
+
+@pytest.mark.parametrize("step", ["write", "settle"])
+def test_a_stop_between_memory_and_output_is_made_good(folder, monkeypatch, step):
+    """The worst moments: the ids are recorded and there is no file yet, or the batch is not let go of."""
+    write("a", AMPLIFIED, reports_of(AMPLIFIED))
+    real = embedded.EmbeddedStore
+
+    class Stopping(real):
+        def stage_batch(self, *arguments, **options):
+            batch = super().stage_batch(*arguments, **options)
+            if step == "write":
                 raise Stop
+            return batch
 
-            def __exit__(self, *error):
-                return self.inner.__exit__(*error)
+        def acknowledge_batch(self, *arguments):
+            raise Stop
 
-        return Wrapped()
-
-    monkeypatch.setattr(shuffler, "open_released", stopping)
+    monkeypatch.setattr(embedded, "EmbeddedStore", Stopping)
     with pytest.raises(Stop):
         shuffle_files(["a"], AMPLIFIED, "out", "released")
-    assert outputs(folder) == ["released"]
-    monkeypatch.undo()
-    os.chdir(folder)
-    assert not shuffle_files(["a"], AMPLIFIED, "out", "released").fresh
+    assert outputs(folder) == (["released"] if step == "write" else ["out", "released"])
+    monkeypatch.setattr(embedded, "EmbeddedStore", real)
+    again = shuffle_files(["a"], AMPLIFIED, "out", "released", overwrite=True)
+    assert (again.fresh, again.people) == (False, PEOPLE)
     assert ShuffledFile.open("out", AMPLIFIED).count == PEOPLE
+    write("b", AMPLIFIED, np.concatenate([reports_of(AMPLIFIED), ShuffledFile.open("out").read_all()[:1]]))
+    assert shuffle_files(["b"], AMPLIFIED, "other", "released").people == PEOPLE  # and nobody of the first
+
+
+def test_other_files_in_between_do_not_lose_a_batch(folder):
+    """It was released, and its file is gone: the same reports make it again, whatever came between."""
+    write("a", AMPLIFIED, reports_of(AMPLIFIED))
+    write("b", AMPLIFIED, reports_of(AMPLIFIED))
+    shuffle_files(["a"], AMPLIFIED, "first", "released")
+    first = (folder / "first").read_bytes()
+    (folder / "first").unlink()
+    assert shuffle_files(["b"], AMPLIFIED, "second", "released").fresh
+    assert not shuffle_files(["a"], AMPLIFIED, "first", "released").fresh
+    assert (folder / "first").read_bytes() == first
 
 
 def test_interrupted_by_a_signal_nothing_half_written_is_left(folder):
@@ -308,23 +307,12 @@ def test_interrupted_by_a_signal_nothing_half_written_is_left(folder):
     code = (
         "import os, signal, time\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # nohup and & have it ignored
-        "from coterie.collect import shuffler\n"
+        "from coterie.store import shuffle_files as files\n"
         "from coterie.plan import Plan\n"
-        "shuffler.open_released = lambda *_: (os.kill(os.getpid(), signal.SIGINT), time.sleep(20))\n"
-        "shuffler.shuffle_files(['a'], Plan.load('plan.json'), 'out', 'released')\n"
+        "files.open_store = lambda *_, **__: (os.kill(os.getpid(), signal.SIGINT), time.sleep(20))\n"
+        "files.shuffle_files(['a'], Plan.load('plan.json'), 'out', 'released')\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert done.returncode in (-signal.SIGINT, 1)
     assert b"KeyboardInterrupt" in done.stderr
     assert sorted(path.name for path in folder.iterdir()) == ["a", "plan.json"]
-
-
-def test_a_memory_takes_no_id_twice():
-    ids = np.arange(36, dtype=np.uint8).reshape(3, 12)
-    with open_released("released", AMPLIFIED) as memory:
-        assert memory.record(bytes(32), ids[:2])
-        with pytest.raises(ReportError, match="1 of 2 reports were released before, in batch 000000000000"):
-            memory.record(bytes(31) + b"1", ids[1:])
-        assert not memory.holds(bytes(31) + b"1")
-        assert not memory.record(bytes(32), ids[:2])  # this very batch: made good, not released again
-        assert memory.record(bytes(31) + b"2", ids[2:])

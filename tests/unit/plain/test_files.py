@@ -8,7 +8,6 @@ import pytest
 
 import coterie
 from coterie import Aggregate, Plan, Population
-from coterie.collect.deduplicate import Deduplicator
 from coterie.errors import FileError
 from coterie.plain.files import read_bounded, replacing
 
@@ -132,16 +131,3 @@ def test_an_error_about_another_file_keeps_its_name(tmp_path):
     with pytest.raises(FileNotFoundError) as caught:
         read_what_is_not_there(tmp_path / "out", tmp_path / "nothing")
     assert caught.value.filename == str(tmp_path / "nothing")
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux has it")  # noqa: PTH110
-def test_a_full_disk_under_the_buckets_of_an_intake_names_one(tmp_path):
-    with Deduplicator(13, memory_reports=1, folder=tmp_path) as reports:
-        reports.add(bytes(13))
-        reports.add(bytes(13))  # makes the folder and the bucket of byte 0
-        bucket = next(tmp_path.iterdir()) / "00"
-        bucket.unlink()
-        bucket.symlink_to("/dev/full")
-        with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)) as caught:
-            reports.add(bytes(13))
-    assert caught.value.filename == str(bucket)
