@@ -29,7 +29,7 @@ def pytest_terminal_summary(terminalreporter):
 def fewer_atoms():
     """Decode with fewer atoms and repeats, for time; the benchmarks have the real numbers."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(population, "ATOMS", 1000)
+        patch.setattr(population, "ATOMS", 600)
         patch.setattr(repeats, "REPEATS", 3)
         patch.setattr(explain, "MEMBERS", 2)
         yield

@@ -104,7 +104,7 @@ def check_the_chain(plan, points, result, promise, kappa):
 @pytest.mark.parametrize(("dimension", "count"), [(1, 60_000), (2, 30_000)])
 def test_theorem_1_end_to_end_at_the_theorys_constants(randomizer, dimension, count):
     options = {"protocol": "net-tree", "randomizer": randomizer, **THEORY}
-    for seed in range(3):
+    for seed in range(2):
         plan, points = (
             Plan.design(dimension, 3, 4.0, count, **options, seed=seed),
             people_of(seed, dimension, count),
@@ -114,21 +114,20 @@ def test_theorem_1_end_to_end_at_the_theorys_constants(randomizer, dimension, co
         check_the_chain(plan, points, result, plan.approximation(THEORY, failure=FAILURE), LocalSearch.ratio)
 
 
-@pytest.mark.parametrize("epsilon", [1.0, 4.0])
-def test_theorem_2_end_to_end_at_the_theorys_constants_where_it_says_something(epsilon):
+@pytest.mark.parametrize(("epsilon", "seed"), [(1.0, 0), (4.0, 1)])
+def test_theorem_2_end_to_end_at_the_theorys_constants_where_it_says_something(epsilon, seed):
     # On a line k-means can be solved exactly: κ = 1, and t is less than what one center may cost.
     count = 50_000
-    for seed in range(3):
-        plan = Plan.design(1, 3, epsilon, count, **SUMS, **THEORY, beta=RARE, minimum_batch=count, seed=seed)
-        points = people_of(seed, 1, count)
-        table = drawn_table(plan, points, SimulationCoins(seed))[0]
-        promise = plan.approximation(THEORY, failure=RARE, solver_ratio=1.0)
-        result = decode(table, random_state=seed, solver=Exact(3), **THEORY)
-        found, best = check_the_chain(plan, points, result, promise, 1.0)
-        assert result.tree.shared == 0
-        assert promise.ratio <= 1.5 * (1 + 1e-9)
-        assert promise.additive < 0.7 * count
-        assert found < best + 0.01 * count  # and what is found is much better
+    plan = Plan.design(1, 3, epsilon, count, **SUMS, **THEORY, beta=RARE, minimum_batch=count, seed=seed)
+    points = people_of(seed, 1, count)
+    table = drawn_table(plan, points, SimulationCoins(seed))[0]
+    promise = plan.approximation(THEORY, failure=RARE, solver_ratio=1.0)
+    result = decode(table, random_state=seed, solver=Exact(3), **THEORY)
+    found, best = check_the_chain(plan, points, result, promise, 1.0)
+    assert result.tree.shared == 0
+    assert promise.ratio <= 1.5 * (1 + 1e-9)
+    assert promise.additive < 0.7 * count
+    assert found < best + 0.01 * count  # and what is found is much better
 
 
 def test_the_chain_sees_people_who_are_missing():

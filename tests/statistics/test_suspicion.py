@@ -4,6 +4,7 @@ Thresholds are the module's: a false alarm of 4·10⁻³ over all tests of a tab
 stays clean for ever; each test must also reject a law that is wrong.
 """
 
+import functools
 import importlib.util
 import json
 from pathlib import Path
@@ -30,7 +31,9 @@ _SPEC.loader.exec_module(poisoning)
 USERS = 40_000
 
 
-def study(dimension=20, seed=0, epsilon=1.0, shape="broad"):
+@functools.cache
+def honest_people(dimension, seed, epsilon, shape):
+    """A plan, the reports of its people, what a forger would push, and the first group's center."""
     plan = Plan.design(dimension, 4, epsilon, USERS, seed=seed, shape=shape)
     rng = np.random.default_rng([seed, 1])
     centers = rng.normal(size=(4, dimension))
@@ -40,9 +43,15 @@ def study(dimension=20, seed=0, epsilon=1.0, shape="broad"):
     )
     ids = np.frombuffer(rng.bytes(12 * USERS), dtype=np.uint8).reshape(-1, 12)
     honest = CodewordEncoder(plan).encode(points, ids, SimulationCoins([seed, 2]))
+    honest.setflags(write=False)
     target = rng.normal(size=dimension)
     target *= 0.9 / np.linalg.norm(target)
-    return plan, honest, poisoning.Forger(plan, target, seed, 0.7 * centers[0])
+    return plan, honest, target, 0.7 * centers[0]
+
+
+def study(dimension=20, seed=0, epsilon=1.0, shape="broad"):
+    plan, honest, target, center = honest_people(dimension, seed, epsilon, shape)
+    return plan, honest, poisoning.Forger(plan, target, seed, center)
 
 
 def table_of(plan, reports):

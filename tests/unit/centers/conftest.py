@@ -19,7 +19,7 @@ GAIN = 0.4  # κ at ε = 1
 @pytest.fixture
 def few_atoms(monkeypatch):
     """A population of 1,000 atoms instead of 2,000, for speed."""
-    monkeypatch.setattr(population, "ATOMS", 1000)
+    monkeypatch.setattr(population, "ATOMS", 600)
 
 
 @pytest.fixture(scope="session")
