@@ -2,8 +2,8 @@
 
 The commands of the page run in order, sections that follow on each other in one folder. Secret coins are
 seeded here, or no two transcripts would be alike; everything else is the real command. A line "…" stands for
-any lines, and what a clock said is not compared. Figures in tables come out of fits, whose last digits are a
-machine's own: they have to agree to 5 % or 0.02.
+any lines, "↩" at an end says that the line goes on in the next, and what a clock said is not compared.
+Figures in tables come out of fits, whose last digits are a machine's own: they have to agree to 5 % or 0.02.
 """
 
 import json
@@ -42,7 +42,8 @@ ROWS = ("│", "The groups explain")
 def sections():
     """Return the page's commands with what they print: {command of the heading: [(line, lines), …]}."""
     found = {}
-    for part in re.split(r"^## (?=`coterie )", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+    page = re.sub(r" (?:↩|\\)\n +", " ", PAGE.read_text(encoding="utf-8"))
+    for part in re.split(r"^## (?=`coterie )", page, flags=re.MULTILINE)[1:]:
         names = re.findall(r"`coterie (\w+)`", part.partition("\n")[0])
         transcript = [
             (lines[0], lines[1:])
