@@ -35,6 +35,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks.real_data import default_folder
 from coterie.plain.files import replacing
+from tools.markdown import reflowed
 
 RESULTS = Path(__file__).parent / "results"
 FIRST_SEED = 90_000  # reported on these, designed on others
@@ -161,7 +162,7 @@ def play_grid(benchmark: Benchmark, options: argparse.Namespace) -> int:
     _write(out, known)
     if out.suffix != ".csv":
         with replacing(out.with_suffix(".md")) as file:
-            file.write(f"{whole}\n".encode())
+            file.write(reflowed(f"{whole}\n").encode())
     print(text)
     if failed:
         print(f"\n{failed} of {len(jobs)} runs failed; the same command tries them again")

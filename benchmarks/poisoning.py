@@ -37,6 +37,7 @@ from coterie.protocols.codeword.oracles.suspicion import suspicions
 from coterie.protocols.codeword.table import CodewordTable
 from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream, signs_of
+from tools.markdown import reflowed
 
 RESULTS = Path(__file__).parent / "results" / "poisoning.json"
 PAGE = Path(__file__).parents[1] / "docs" / "poisoning.md"
@@ -366,7 +367,7 @@ def write_page(text: str) -> None:
     """Put the tables into the page, in the place of those that stand there."""
     before, rest = PAGE.read_text(encoding="utf-8").split(MARKS[0])
     after = rest.split(MARKS[1])[1]
-    page = f"{before}{MARKS[0]}\n\n{text}\n\n{MARKS[1]}{after}"
+    page = f"{before}{MARKS[0]}\n\n{reflowed(text)}\n\n{MARKS[1]}{after}"
     with replacing(PAGE) as file:
         file.write(page.encode())
 

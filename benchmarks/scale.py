@@ -37,6 +37,7 @@ from benchmarks import harness
 from benchmarks.real_data import default_folder
 from benchmarks.reproduction.figures import pyplot, save_figure
 from coterie.wire.report_file import HEADER
+from tools.markdown import reflowed
 
 RESULTS = harness.RESULTS / "scale.json"
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "scale.svg"
@@ -503,7 +504,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             document[part] = found
             harness.write_json(options.out, document)
     text = tables(document)
-    options.out.with_suffix(".md").write_text(f"{text}\n", encoding="utf-8")
+    options.out.with_suffix(".md").write_text(reflowed(f"{text}\n"), encoding="utf-8")
     print(text)
     beside = PICTURE if options.out == RESULTS else options.out.with_suffix(".svg")
     print(f"drew {draw(document, options.picture or beside)}")

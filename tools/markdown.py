@@ -16,7 +16,9 @@ WIDTH = 120
 FIGURE = 26  # characters of a cell that is no sentence
 _ITEM = re.compile(r"^(\s*)((?:[-*+]|\d+[.)]) +)")
 _ENDS = re.compile(r"^\s*(\||#|```|(?:[-*+]|\d+[.)]) )")  # what ends a paragraph without an empty line
-_OPENS = re.compile(r"^([-*+>#|=]|\d+[.)]|:::|!!!)")  # what would begin another block at the start of a line
+_OPENS = re.compile(
+    r"^([-*+=]+|#+|\d+[.)]|:::|[>|!].*)$"
+)  # what would begin another block at the start of a line
 
 
 def filled(text: str, first: str = "", rest: str = "") -> list[str]:
@@ -91,8 +93,8 @@ def reflowed(text: str) -> str:
                 end += 1
             block = lines[at:end]
             item = _ITEM.match(line)
-            first = item[0] if item else re.match(r" *", line)[0]
-            rest = " " * len(first) if item else first
+            first = item[0] if item else line[: len(line) - len(line.lstrip())]
+            rest = " " * len(first)
             words = " ".join([line[len(first) :], *(each.strip() for each in block[1:])])
             out += filled(words, first, rest) if max(map(len, block)) > WIDTH else block
         at = end

@@ -11,6 +11,7 @@ from benchmarks.reproduction.claims import Claim, check_claims, ratios
 from benchmarks.reproduction.figures import STEPS, draw_ablation, draw_sweep, label_of
 from benchmarks.reproduction.studies import ABLATION, Setting, Sweep
 from benchmarks.reproduction.tables import Point, read_table
+from tools.markdown import reflowed
 
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}"
@@ -167,4 +168,4 @@ def _markdown(
         lines += ["", f"## {title}", "", f"![{title}]({stem}.svg)", ""]
         lines += ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
         lines += ["| " + " | ".join(row) + " |" for row in rows[1:]]
-    return "\n".join(lines) + "\n"
+    return reflowed("\n".join(lines) + "\n")
