@@ -16,9 +16,7 @@ WIDTH = 120
 FIGURE = 26  # characters of a cell that is no sentence
 _ITEM = re.compile(r"^(\s*)((?:[-*+]|\d+[.)]) +)")
 _ENDS = re.compile(r"^\s*(\||#|```|(?:[-*+]|\d+[.)]) )")  # what ends a paragraph without an empty line
-_OPENS = re.compile(
-    r"^([-*+=]+|#+|\d+[.)]|:::|[>|!].*)$"
-)  # what would begin another block at the start of a line
+_OPENS = re.compile(r"^([-*+=]+|#+|\d+[.)]|:::|[>|!].*)$")  # what begins another block, first in a line
 
 
 def filled(text: str, first: str = "", rest: str = "") -> list[str]:
