@@ -55,7 +55,7 @@ def made_of(room):
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_mutant_of_the_source_is_python_with_a_name_of_its_own(room):
     made = made_of(room)
-    assert len(made) > 80
+    assert len(made) > 50
     assert len({mutant.name for mutant in made}) == len(made)
     for mutant in made[::10]:
         ast.parse(mutant.source)
