@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from coterie import Plan
 from coterie.protocols import PROTOCOLS
 
@@ -19,3 +21,8 @@ def plans_of(studies: Mapping[str, tuple[Any, ...]]) -> dict[str, Plan]:
         for name, (*facts, options) in studies.items()
         if is_there(options)
     }
+
+
+def needs(protocol: str) -> pytest.MarkDecorator:
+    """Return what leaves a test out where there is no such protocol."""
+    return pytest.mark.skipif(protocol not in PROTOCOLS, reason=f"there is no protocol {protocol}")

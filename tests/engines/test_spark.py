@@ -19,6 +19,7 @@ from coterie.plan import Plan
 from coterie.store import open_store
 from coterie.store.shuffle_files import shuffle_files
 from coterie.wire.report_file import ReportFile, write_reports
+from tests.plans import plans_of
 from tools.programs import found
 
 EXECUTORS = 2
@@ -65,10 +66,12 @@ def people(plan, count, seed=0):
     return partition.reports
 
 
-PROTOCOLS = {
-    "net-tree": Plan.design(2, 2, 2.0, 3000, protocol="net-tree", levels=3),
-    "lsh-tree": Plan.design(2, 2, 2.0, 3000, protocol="lsh-tree"),
-}
+PROTOCOLS = plans_of(
+    {
+        "net-tree": (2, 2, 2.0, 3000, {"protocol": "net-tree", "levels": 3}),
+        "lsh-tree": (2, 2, 2.0, 3000, {"protocol": "lsh-tree"}),
+    }
+)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -28,6 +28,7 @@ from coterie.store.segments import Entry, write_segment
 from coterie.store.state import State
 from coterie.wire.report_file import ReportFile, writing_reports
 from coterie.wire.shuffled_file import ShuffledFile
+from tests.plans import plans_of
 
 QUICK, WHOLE = 20_000, 1_000_000
 EDGES = [
@@ -35,12 +36,15 @@ EDGES = [
     1e-30, 1e-5, 0.5, 1e308, -0.0, True, False, None, "", "x", "0" * 64, [], {}, [[]], [None], [0.5, 1e308],
 ]  # fmt: skip
 
-PLANS = {
-    "codeword": Plan.design(2, 2, 1.0, 100, ids="token"),
-    "net-tree": Plan.design(2, 2, 1.0, 100, protocol="net-tree", levels=3),
-    "lsh-tree": Plan.design(2, 2, 1.0, 100, protocol="lsh-tree"),
-    "central": Plan.design(2, 2, 1.0, 100, protocol="vector-sums", model="central", delta=1e-6, cells=4),
-}
+_CENTRAL = {"protocol": "vector-sums", "model": "central", "delta": 1e-6, "cells": 4}
+PLANS = plans_of(
+    {
+        "codeword": (2, 2, 1.0, 100, {"ids": "token"}),
+        "net-tree": (2, 2, 1.0, 100, {"protocol": "net-tree", "levels": 3}),
+        "lsh-tree": (2, 2, 1.0, 100, {"protocol": "lsh-tree"}),
+        "central": (2, 2, 1.0, 100, _CENTRAL),
+    }
+)
 TEXTS = [plan.to_json() for plan in PLANS.values()]
 SHARES = Plan.design(2, 2, 1.0, 100, protocol="vector-sums", model="shuffle", delta=1e-6, cells=2)
 AMPLIFIED = Plan.design(2, 2, 1.0, 200, model="shuffle", delta=1e-4)

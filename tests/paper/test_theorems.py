@@ -17,6 +17,7 @@ from coterie.engines import drawn_table, play
 from coterie.plan import Plan
 from coterie.protocols.paper.coreset import WeightedPointSet
 from coterie.protocols.paper.coreset.cost import cost, partition_cost
+from tests.plans import needs
 
 THEORY = {"constants": "theory"}
 FAILURE = 1e-6  # β, so that a study that breaks its bound is no chance
@@ -114,6 +115,7 @@ def test_theorem_1_end_to_end_at_the_theorys_constants(randomizer, dimension, co
         check_the_chain(plan, points, result, plan.approximation(THEORY, failure=FAILURE), LocalSearch.ratio)
 
 
+@needs("net-tree-sums")
 @pytest.mark.parametrize(("epsilon", "seed"), [(1.0, 0), (4.0, 1)])
 def test_theorem_2_end_to_end_at_the_theorys_constants_where_it_says_something(epsilon, seed):
     # On a line k-means can be solved exactly: κ = 1, and t is less than what one center may cost.
@@ -130,6 +132,7 @@ def test_theorem_2_end_to_end_at_the_theorys_constants_where_it_says_something(e
     assert found < best + 0.01 * count  # and what is found is much better
 
 
+@needs("net-tree-sums")
 def test_the_chain_sees_people_who_are_missing():
     count = 50_000
     plan, points = (

@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import rankdata
 
 from coterie.encode import Client
-from coterie.plan import Plan
+from coterie.plan import Plan, protocols
 
 PAIRS = 12_000
 MOST = 0.52
@@ -42,7 +42,7 @@ def measured(encode, dimension, pairs=PAIRS):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("protocol", ["codeword", "net-tree", "lsh-tree"])
+@pytest.mark.parametrize("protocol", protocols("local"))
 @pytest.mark.parametrize("dimension", [3, 100])
 def test_time_does_not_tell_clipped_from_inner_points(protocol, dimension):
     client = Client(Plan.design(dimension, 4, 1.0, 100_000, protocol=protocol))

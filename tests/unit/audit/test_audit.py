@@ -13,31 +13,33 @@ from coterie import Client
 from coterie.audit import audit, canaries
 from coterie.audit.amplification import shuffled_response_delta
 from coterie.audit.bounds import CHECKS_PER_AUDIT
-from coterie.audit.canaries import CANARIES, FRESH, NAMED, UNSEEN, check_canary
+from coterie.audit.canaries import FRESH, NAMED, UNSEEN, check_canary, every_canary
 from coterie.audit.command import CommandClient
 from coterie.audit.empirical import check_client
 from coterie.audit.laws import check_laws, largest_ratio, law_of
 from coterie.audit.samples import reports_of
 from coterie.cli.app import app
 from coterie.errors import SettingError
-from coterie.plan import Plan
 from coterie.privacy.amplification import amplified_delta
 from coterie.protocols.codeword.encode import CodewordEncoder
 from coterie.show.pages import render
+from tests.plans import plans_of
 
-PLANS = {
-    "codeword": Plan.design(3, 2, 2.0, 1000),
-    "token": Plan.design(3, 2, 2.0, 1000, ids="token"),
-    "net-tree": Plan.design(3, 2, 2.0, 1000, protocol="net-tree", levels=3),
-    "lsh-tree": Plan.design(3, 2, 2.0, 1000, protocol="lsh-tree", split="budget"),
-    "privunit": Plan.design(3, 2, 2.0, 1000, protocol="lsh-tree", randomizer="privunit"),
-    "amplified": Plan.design(3, 2, 1.0, 1000, model="shuffle", delta=1e-6, center=[1, 2, 3], radius=2.0),
-    "shares": Plan.design(3, 2, 1.0, 200, protocol="vector-sums", model="shuffle", delta=1e-6, cells=4),
-    "column": Plan.design(
-        3, 2, 1.0, 2000, protocol="vector-sums", model="shuffle", delta=1e-6, cells=4, layout="column"
-    ),
-    "central": Plan.design(3, 2, 1.0, 200, protocol="vector-sums", model="central", delta=1e-6, cells=4),
-}
+SHUFFLED = {"model": "shuffle", "delta": 1e-6}
+SUMS = {"protocol": "vector-sums", "delta": 1e-6, "cells": 4}
+PLANS = plans_of(
+    {
+        "codeword": (3, 2, 2.0, 1000, {}),
+        "token": (3, 2, 2.0, 1000, {"ids": "token"}),
+        "net-tree": (3, 2, 2.0, 1000, {"protocol": "net-tree", "levels": 3}),
+        "lsh-tree": (3, 2, 2.0, 1000, {"protocol": "lsh-tree", "split": "budget"}),
+        "privunit": (3, 2, 2.0, 1000, {"protocol": "lsh-tree", "randomizer": "privunit"}),
+        "amplified": (3, 2, 1.0, 1000, {**SHUFFLED, "center": [1, 2, 3], "radius": 2.0}),
+        "shares": (3, 2, 1.0, 200, {**SUMS, **SHUFFLED}),
+        "column": (3, 2, 1.0, 2000, {**SUMS, **SHUFFLED, "layout": "column"}),
+        "central": (3, 2, 1.0, 200, {**SUMS, "model": "central"}),
+    }
+)
 SLOW = {name for name, reports in canaries._NEEDED.items() if reports >= canaries.SOME}
 
 
@@ -72,7 +74,7 @@ def test_every_protocol_passes_the_whole_audit(name):
         assert power["bad_share"] < 1 / 1000
 
 
-@pytest.mark.parametrize("name", [name for name in CANARIES if name not in SLOW])
+@pytest.mark.parametrize("name", [name for name in every_canary() if name not in SLOW])
 def test_every_canary_is_caught(name):
     caught = check_canary(name)
     assert caught.passed, caught

@@ -11,14 +11,17 @@ from coterie.audit.reading import Reading
 from coterie.features import Category, Cycle, Embedding, Flag, Number, Ordinal
 from coterie.plan import Plan
 from coterie.protocols import encoder_of
+from tests.plans import plans_of
 
-PLANS = {
-    "codeword": Plan.design(3, 2, 2.0, 1000, center=[1.0, 0.0, -2.0], radius=2.0),
-    "net-tree": Plan.design(3, 2, 2.0, 1000, protocol="net-tree", levels=3),
-    "codewords of a tree": Plan.design(2, 2, 2.0, 10_000, protocol="net-tree", randomizer="codeword"),
-    "lsh-tree": Plan.design(3, 2, 2.0, 1000, protocol="lsh-tree", split="budget"),
-    "privunit": Plan.design(3, 2, 2.0, 1000, protocol="lsh-tree", randomizer="privunit"),
-}
+PLANS = plans_of(
+    {
+        "codeword": (3, 2, 2.0, 1000, {"center": [1.0, 0.0, -2.0], "radius": 2.0}),
+        "net-tree": (3, 2, 2.0, 1000, {"protocol": "net-tree", "levels": 3}),
+        "codewords of a tree": (2, 2, 2.0, 10_000, {"protocol": "net-tree", "randomizer": "codeword"}),
+        "lsh-tree": (3, 2, 2.0, 1000, {"protocol": "lsh-tree", "split": "budget"}),
+        "privunit": (3, 2, 2.0, 1000, {"protocol": "lsh-tree", "randomizer": "privunit"}),
+    }
+)
 RECORDS = Plan.design(
     features=[
         Number("age", 0, 100),
@@ -54,7 +57,7 @@ def test_places_are_those_that_were_drawn(name):
 
 
 def test_bits_that_belong_to_no_answer_are_counted():
-    plan = Plan.design(3, 2, 2.0, 1000, protocol="lsh-tree", histogram_share=0.5)  # two bits of a byte
+    plan = Plan.design(3, 2, 2.0, 1000, protocol="net-tree", levels=1)  # two bits of a byte
     rows = np.zeros((5, plan.report_width), dtype=np.uint8)
     rows[2, -1] = 1
     assert Reading(plan).leftover(rows) == 1

@@ -10,6 +10,7 @@ from coterie.coins import SimulationCoins
 from coterie.engines import drawn_table, play
 from coterie.errors import DecodeError
 from coterie.protocols import PROTOCOLS
+from tests.plans import is_there
 
 CENTER, RADIUS = np.array([7.0, -2.0, 1.0]), 3.0
 PEOPLE = 400
@@ -20,6 +21,7 @@ DESIGNS = {
     "vector-sums": {"protocol": "vector-sums", "model": "central", "delta": 1e-6},
     "net-tree-sums": {"protocol": "net-tree-sums", "model": "central", "delta": 1e-6},
 }
+DESIGNS = {name: options for name, options in DESIGNS.items() if is_there(options)}
 
 
 def table_of(protocol, epsilon=0.3, people=PEOPLE, planned=PEOPLE, **more):

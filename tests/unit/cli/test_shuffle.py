@@ -4,6 +4,8 @@ import json
 
 import numpy as np
 
+from tests.plans import needs
+
 
 def make(terminal, *options, users=400):
     np.save("points.npy", np.random.default_rng(0).normal(0, 0.3, (users, 2)))
@@ -47,6 +49,7 @@ def test_shares_go_the_same_way(terminal):
     assert terminal.json("aggregate", "--plan", "plan.json", "s.coterie", "--out", "table")["count"] == 1000
 
 
+@needs("net-tree-sums")
 def test_sums_over_the_net_tree_go_the_same_way(terminal):
     make(
         terminal, "--protocol", "net-tree-sums", "--minimum-batch", 400,

@@ -66,7 +66,6 @@ def test_one_bad_file_and_nothing_is_handed_on(tmp_path):
 
 BAD = [  # plan, a report of its form spoilt, the reason
     (Plan.design(2, 2, 1.0, 100, protocol="net-tree", levels=3), "01", "a bit is set after the last answer"),
-    (Plan.design(2, 2, 1.0, 100, protocol="lsh-tree"), "ff", "a bit is set after the last answer"),
     (
         dataclasses.replace(PLAN, parameters=dataclasses.replace(PLAN.parameters, codewords=200)),
         "c8",
@@ -80,7 +79,7 @@ BAD = [  # plan, a report of its form spoilt, the reason
 ]
 
 
-@pytest.mark.parametrize(("plan", "tail", "reason"), BAD, ids=["net", "lsh", "codeword", "two bytes"])
+@pytest.mark.parametrize(("plan", "tail", "reason"), BAD, ids=["net", "codeword", "two bytes"])
 def test_one_bad_report_stops_nobody(plan, tail, reason, tmp_path):
     rows = np.zeros((10, plan.report_width), dtype=np.uint8)
     rows[:, 0] = np.arange(10)

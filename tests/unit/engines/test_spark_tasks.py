@@ -14,7 +14,7 @@ from coterie.errors import FileError
 from coterie.plan import Plan
 from coterie.wire.report_file import write_reports
 
-PLAN = Plan.design(2, 2, 2.0, 3000, protocol="lsh-tree")
+PLAN = Plan.design(2, 2, 2.0, 3000)
 TREE = Plan.design(2, 2, 2.0, 3000, protocol="net-tree", levels=3)  # its reports have a form
 WIDTH = TREE.report_width
 

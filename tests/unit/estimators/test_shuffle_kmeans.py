@@ -6,6 +6,7 @@ from coterie import ShuffleKMeans
 from coterie.datasets import gaussian_mixture
 from coterie.errors import PlanError
 from coterie.metrics import normalized_objective
+from tests.plans import needs
 
 # Most fits here are of few people: that they warn is tested by itself.
 pytestmark = pytest.mark.filterwarnings("ignore::coterie.estimators.UnsupportedCentersWarning")
@@ -34,9 +35,9 @@ def test_scikit_learns_contract(estimator, check):
         ({"variant": "amplified"}, 0.05),
         ({"variant": "split-and-mix"}, 0.03),
         ({"variant": "split-and-mix", "layout": "column"}, 0.05),
-        ({"variant": "net-tree"}, 0.03),
+        pytest.param({"variant": "net-tree"}, 0.03, marks=needs("net-tree-sums")),
         ({"variant": "central"}, 0.03),
-        ({"variant": "central-net-tree"}, 0.03),
+        pytest.param({"variant": "central-net-tree"}, 0.03, marks=needs("net-tree-sums")),
     ],
 )
 def test_groups_are_found(options, at_most):
@@ -57,6 +58,7 @@ def test_few_people_really_send_their_shares():
     np.testing.assert_array_equal(model.cluster_centers_, again.cluster_centers_)
 
 
+@needs("net-tree-sums")
 def test_few_people_really_send_their_sums_over_a_tree():
     options = {"levels": 2, "buckets": 24}
     model = ShuffleKMeans(
@@ -67,6 +69,7 @@ def test_few_people_really_send_their_sums_over_a_tree():
     assert model.result_.tree.tree.nets.levels == 2
 
 
+@needs("net-tree-sums")
 def test_unknown_options_are_refused_with_the_known_ones():
     with pytest.raises(PlanError, match=r"no option 'depth'; known: buckets, minimum_batch, constants"):
         ShuffleKMeans(2, variant="net-tree", radius=1.0, protocol_options={"depth": 3}).fit(X[:500])

@@ -16,13 +16,10 @@ from coterie.privacy.guarantee import CONDITIONS
 from coterie.privacy.odds import BASE_ODDS
 from coterie.protocols.paper.tree.parameters import TreeDecoding
 from coterie.protocols.shares.design import smallest_batch
-from coterie.randomizers.codeword import CodewordRandomizer
 
 SUMS = Plan.design(2, 2, 2.0, 60, protocol="vector-sums", model="shuffle", delta=1e-4, cells=4)
 CURATOR = Plan.design(2, 2, 2.0, 60, protocol="vector-sums", model="central", delta=1e-4, cells=4)
 WORDS = Plan.design(2, 4, 1.0, 10**6, protocol="net-tree", randomizer="codeword", levels=3)
-LSH = Plan.design(20, 5, 2.0, 1000, protocol="lsh-tree", randomizer="privunit")
-BITS = Plan.design(20, 5, 2.0, 1000, protocol="lsh-tree")
 CODEWORD = Plan.design(2, 3, 1.0, 10_000)
 
 ENDS = [  # parameters, field, the least, the most
@@ -38,14 +35,6 @@ ENDS = [  # parameters, field, the least, the most
     (WORDS, "layout", 2, 2),
     (WORDS, "projected", 1, None),
     (WORDS, "levels", 1, None),
-    (LSH, "cap", 1, 255),
-    (LSH, "levels", 1, 14),
-    (LSH, "vector_odds", BASE_ODDS + 1, None),
-    (BITS, "levels", 1, 14),
-    (BITS, "count_odds", BASE_ODDS + 1, 1 << 48),
-    (BITS, "vector_odds", BASE_ODDS + 1, 1 << 48),
-    (BITS, "cap", 0, 0),
-    (BITS, "embedding", 0, 0),
 ]
 
 
@@ -61,18 +50,11 @@ def test_a_number_is_taken_up_to_its_ends_and_no_further(end):
 
 @pytest.mark.parametrize("embedding", [128, 4096])
 def test_embeddings_are_powers_of_two_within_their_ends(embedding):
-    for plan in (CODEWORD, WORDS, LSH):
+    for plan in (CODEWORD, WORDS):
         assert replace(plan.parameters, embedding=embedding).embedding == embedding
         for wrong in (64, 129, 8192):
             with pytest.raises(PlanError, match="embedding"):
                 replace(plan.parameters, embedding=wrong)
-
-
-def test_laws_are_those_of_the_odds():
-    parameters = LSH.parameters
-    assert parameters.codeword_response == CodewordRandomizer(256, parameters.cap, parameters.vector_odds)
-    assert BITS.parameters.count_response.odds == BITS.parameters.count_odds
-    assert BITS.parameters.vector_response.odds == BITS.parameters.vector_odds
 
 
 def test_a_decoding_is_taken_up_to_its_ends():

@@ -10,6 +10,7 @@ from coterie.cli.registry import registry_entry
 from coterie.errors import PlanError
 from coterie.plan import Plan
 from coterie.plan.collection import Collection, read_duration, read_time, written_time
+from tests.plans import needs
 
 FACTS = {"dimension": 3, "clusters": 3, "epsilon": 2.0, "expected_users": 10_000}
 HOW = Collection(opens=7200, closes=14_400, minimum=500, retention=86_400)
@@ -38,7 +39,7 @@ def test_every_field_is_in_the_id():
     "options",
     [
         {"protocol": "net-tree"},
-        {"protocol": "lsh-tree"},
+        pytest.param({"protocol": "lsh-tree"}, marks=needs("lsh-tree")),
         {"model": "shuffle", "delta": 1e-6, "minimum_batch": 400},
         {"model": "central", "delta": 1e-6, "protocol": "vector-sums", "minimum_batch": 400},
     ],

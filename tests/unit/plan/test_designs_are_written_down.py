@@ -10,6 +10,7 @@ import pytest
 
 from coterie import Plan
 from coterie.plain.canonical import canonical_bytes
+from tests.plans import is_there
 
 SHUFFLE = {"model": "shuffle", "delta": 1e-6}
 CENTRAL = {"model": "central", "delta": 1e-6}
@@ -65,8 +66,6 @@ def chosen(dimension, clusters, epsilon, users, options):
     return hashlib.sha256(canonical_bytes(plan.parameters.to_dict())).hexdigest()[:16]
 
 
-@pytest.mark.parametrize(
-    ("study", "digest"), [(line[:5], line[5]) for line in DESIGNS], ids=range(len(DESIGNS))
-)
+@pytest.mark.parametrize(("study", "digest"), [(line[:5], line[5]) for line in DESIGNS if is_there(line[4])])
 def test_a_design_is_the_one_written_down(study, digest):
     assert chosen(*study) == digest

@@ -24,6 +24,7 @@ from coterie.plan.forecast import (
     people_needed,
     target,
 )
+from tests.plans import needs
 
 DIMENSIONS, GROUPS = (1, 2, 10, 64, 100, 1000), (2, 8, 50)
 CHECKED = list(stored())
@@ -168,7 +169,7 @@ def test_a_forecast_is_fast_and_needs_no_server_libraries(base):
     ("protocol", "options"),
     [
         ("net-tree", {}),
-        ("lsh-tree", {}),
+        pytest.param("lsh-tree", {}, marks=needs("lsh-tree")),
         ("vector-sums", {"model": "shuffle", "delta": 1e-6, "layout": "column"}),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 
 from coterie.errors import PlanError
 from coterie.features import Category, Flag, Number, Schema
-from coterie.plan import Plan
+from coterie.plan import Plan, protocols
 
 SCHEMA = Schema([Number("age", 0, 100, unit="years", weight=2), Category("plan", ("free", "paid", "team"))])
 FACTS = {"clusters": 3, "epsilon": 2.0, "expected_users": 10_000}
@@ -107,6 +107,6 @@ def test_the_promise_says_where_the_bounds_come_from():
 
 def test_every_protocol_takes_features():
     people = [Number("x", 0, 1), Flag("f")]
-    for protocol in ("net-tree", "lsh-tree"):
+    for protocol in protocols("local"):
         plan = Plan.design(features=people, protocol=protocol, **FACTS)
         assert Plan.from_json(plan.to_json()) == plan

@@ -18,6 +18,7 @@ from coterie.protocols.paper.nets.sizes import packing_ratio
 from coterie.protocols.paper.tree.build import BuildParameters, build_tree
 from coterie.protocols.paper.tree.parameters import TreeDecoding
 from coterie.randomizers.sphere import djw_norm
+from tests.plans import needs
 
 LETTER = {"constants": "theory"}  # the paper's decoder
 
@@ -294,6 +295,7 @@ def test_bounds_of_the_oracles_are_those_of_their_text():
     )
 
 
+@needs("net-tree-sums")
 def test_bounds_of_sums_are_those_of_their_text():
     plan = Plan.design(3, 4, 1.0, 5_000, protocol="net-tree-sums", model="shuffle", delta=1e-6)
     sums = plan.parameters

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from coterie import LocalKMeans, Plan, decode
+from coterie.centers import LocalSearch
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
 from coterie.engines import play
@@ -115,3 +116,18 @@ def test_the_paper_s_figures_with_real_reports(epsilon, middle, width):
         result = decode(play(plan, points, SimulationCoins([seed, 0])), random_state=seed)
         found.append(normalized_objective(points, result.centers))
     assert np.mean(found) == pytest.approx(middle, abs=width)
+
+
+def test_the_lsh_tree_takes_a_solver_and_shows_its_leaves():
+    points, _, _ = gaussian_mixture(20_000, 3, 2, 20, random_state=0)
+    table = play(Plan.design(3, 2, 8.0, 20_000, protocol="lsh-tree"), points, SimulationCoins(0))
+    result = decode(table, random_state=0, solver=LocalSearch(2, random_state=0))
+    assert normalized_objective(points, result.centers) < 0.2
+    assert result.tree.parts.shape == result.tree.leaves.weights.shape
+
+    class TooMany:
+        def fit(self, X, y=None, sample_weight=None):
+            self.cluster_centers_ = np.zeros((3, 3))
+
+    with pytest.raises(DecodeError, match="found 3 centers where the plan asks for 2"):
+        decode(table, solver=TooMany())

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from coterie import Aggregate, Client, LocalKMeans, Plan, ShuffleKMeans, decode
+from coterie import Aggregate, Client, LocalKMeans, Plan, decode
 from coterie.centers import LocalSearch
 from coterie.cli.app import app
-from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
-from coterie.engines import play
 from coterie.errors import DecodeError, PlanError
 from coterie.metrics import normalized_objective
 
@@ -100,28 +98,9 @@ def test_the_decoders_options_reach_it_through_the_estimators():
     letter = LocalKMeans(3, protocol="net-tree", decoder_options={"strays": 0}, **options).fit(points)
     assert letter.result_.tree.pooled.all()
     assert not usual.result_.tree.pooled.all()
-    sums = ShuffleKMeans(3, variant="net-tree", decoder_options={"constants": "theory"}, **options)
-    assert sums.fit(points).result_.tree.pooled.sum() > 1000  # no floor: each row is read, by one leaf
     with pytest.raises(
         DecodeError, match=r"decoder of protocol net-tree has no option 'depth'; known: const"
     ):
         LocalKMeans(3, protocol="net-tree", decoder_options={"depth": 3}, **options).fit(points)
     with pytest.raises(DecodeError, match="decoder of protocol codeword has no option 'strays'; it has none"):
         LocalKMeans(3, decoder_options={"strays": 0}, **options).fit(points)
-    with pytest.raises(DecodeError, match="has no option 'random_state'"):
-        LocalKMeans(3, protocol="lsh-tree", decoder_options={"random_state": 0}, **options).fit(points)
-
-
-def test_the_lsh_tree_takes_a_solver_and_shows_its_leaves():
-    points, _, _ = gaussian_mixture(20_000, 3, 2, 20, random_state=0)
-    table = play(Plan.design(3, 2, 8.0, 20_000, protocol="lsh-tree"), points, SimulationCoins(0))
-    result = decode(table, random_state=0, solver=LocalSearch(2, random_state=0))
-    assert normalized_objective(points, result.centers) < 0.2
-    assert result.tree.parts.shape == result.tree.leaves.weights.shape
-
-    class TooMany:
-        def fit(self, X, y=None, sample_weight=None):
-            self.cluster_centers_ = np.zeros((3, 3))
-
-    with pytest.raises(DecodeError, match="found 3 centers where the plan asks for 2"):
-        decode(table, solver=TooMany())

@@ -1,4 +1,4 @@
-"""Audits of the protocols over a net tree: codewords of a level, and sums over all levels."""
+"""The audit of sums over all levels of a net tree."""
 
 import dataclasses
 
@@ -6,14 +6,11 @@ import pytest
 
 from coterie.audit.canaries import sender
 from coterie.audit.empirical import check_client
-from coterie.audit.laws import check_laws
 from coterie.audit.run import audit
 from coterie.plan import Plan
-from coterie.protocols.paper.net_tree.encode_codeword import CodewordTreeEncoder
 
-CODEWORDS = Plan.design(2, 2, 2.0, 10_000, protocol="net-tree", randomizer="codeword")
 SUMS = {"protocol": "net-tree-sums", "delta": 1e-6}
-SENT = Plan.design(2, 2, 1.0, 100, model="shuffle", levels=2, buckets=10, **SUMS)
+SENT = Plan.design(2, 2, 1.0, 100, model="shuffle", levels=2, buckets=20, **SUMS)
 
 
 def broken(plan, **changes):
@@ -24,18 +21,11 @@ def broken(plan, **changes):
     return copy
 
 
-@pytest.mark.parametrize("plan", [CODEWORDS, SENT])
 def test_the_packages_own_client_passes(plan, monkeypatch):
     monkeypatch.setattr("coterie.audit.run._QUICK_REPORTS", 8000)  # enough for what passes
-    found = audit(plan, quick=True, with_canaries=False)
+    found = audit(SENT, quick=True, with_canaries=False)
     assert found.passed, found.failures
     assert {check.part for check in found.checks} == {"exact", "empirical", "environment"}
-
-
-def test_larger_odds_or_a_wider_cap_break_the_law_of_codewords():
-    for change in ({"odds": int(CODEWORDS.parameters.odds * 1.05)}, {"cap": CODEWORDS.parameters.cap + 1}):
-        encoder = CodewordTreeEncoder(broken(CODEWORDS, **change))
-        assert not check_laws(CODEWORDS, encoder.encode, 2.0, ids=1).passed
 
 
 @pytest.mark.parametrize("share", [0.01, 0.9])
