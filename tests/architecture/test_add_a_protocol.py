@@ -108,7 +108,7 @@ def registered(monkeypatch):
 
 def test_the_page_names_what_a_protocol_is_asked_for():
     page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").split("## To add a protocol")[1]
-    named = re.findall(r"^\| `([a-z_]+)`", page.split("\n\n")[2], re.M)
+    named = re.findall(r"^- `([a-z_]+)`:", page, re.M)
     assert named == [field.name for field in fields(Protocol) if field.name != "package"]
 
 

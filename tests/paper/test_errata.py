@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from coterie.coins import SimulationCoins
+from coterie.datasets import gaussian_mixture
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE, quantize
 from coterie.geometry.lift import lift
@@ -25,6 +26,7 @@ from coterie.protocols.vector_sums.encode import VectorSumEncoder
 from coterie.randomizers.response import BinaryResponse
 from coterie.randomizers.sphere import djw_norm
 from coterie.randomizers.split_and_mix import SplitAndMix
+from tests.plans import needs
 
 
 class Noisy:
@@ -79,6 +81,17 @@ def test_e4_projection_costs_shrink_by_the_smaller_over_the_larger_dimension():
     basis = Projection.from_key(bytes(16), 40, 8, 1.0).basis
     low = partition_cost(WeightedPointSet(points.points @ basis, np.ones(300)), parts)
     assert low / partition_cost(points, parts) == pytest.approx(8 / 40, rel=0.2)
+
+
+@needs("lsh-tree")
+def test_e5_levels_are_prefixes_and_centers_lie_inside_by_one_over_r():
+    from coterie.protocols.paper.lsh_tree.simhash import SimHash
+
+    codes = SimHash.from_key(bytes(16), 6, 5).codes(np.random.default_rng(0).standard_normal((500, 6)))
+    nodes = [len(np.unique(codes >> (5 - level))) for level in range(1, 6)]
+    assert nodes == sorted(set(nodes))  # with g_T on every level all levels would be the same
+    _, centers, _ = gaussian_mixture(80, 50, 8, 100.0, random_state=0)
+    np.testing.assert_allclose(np.linalg.norm(centers, axis=1), 1 - 1 / 100)  # 1 - Θ(r) would be negative
 
 
 def test_e6_the_printed_noise_lacks_the_grid():
@@ -193,6 +206,17 @@ def test_c2_logarithms_are_to_base_two():
     assert n / 2**constants.rounds <= 1
     assert 2.0 ** (-2 * math.ceil(0.5 * math.log(n))) > 1 / n
     assert n / 2 ** math.ceil(math.log(n)) > 1
+
+
+@needs("lsh-tree")
+def test_c3_leaves_count_everybody_once_and_nodes_do_not():
+    from coterie.protocols.paper.lsh_tree.tree import lsh_leaves
+
+    levels = [np.array([9.0, 2.0]), np.array([8.0, 1.0, 2.0, 0.0])]
+    leaves = lsh_leaves(levels, threshold=5.0)
+    counted = sum(float(values[codes].sum()) for values, codes in zip(levels, leaves, strict=True))
+    assert counted == 11  # everybody once
+    assert sum(float(values.sum()) for values in levels) == 22
 
 
 def test_l1_representatives_of_lattice_nets_leave_the_ball():

@@ -61,19 +61,3 @@ def test_parameters_are_the_appendix_s():
         parameters = Plan.design(100, clusters, 1.0, 10**6, protocol="lsh-tree").parameters
         assert parameters.levels == math.ceil(math.log2(clusters)) + 3
     assert THRESHOLD == 1.5
-
-
-def test_e5_levels_are_prefixes_and_centers_lie_inside_by_one_over_r():
-    codes = SimHash.from_key(bytes(16), 6, 5).codes(np.random.default_rng(0).standard_normal((500, 6)))
-    nodes = [len(np.unique(codes >> (5 - level))) for level in range(1, 6)]
-    assert nodes == sorted(set(nodes))  # with g_T on every level all levels would be the same
-    _, centers, _ = gaussian_mixture(80, 50, 8, 100.0, random_state=0)
-    np.testing.assert_allclose(np.linalg.norm(centers, axis=1), 1 - 1 / 100)  # 1 - Θ(r) would be negative
-
-
-def test_c3_leaves_count_everybody_once_and_nodes_do_not():
-    levels = [np.array([9.0, 2.0]), np.array([8.0, 1.0, 2.0, 0.0])]
-    leaves = lsh_leaves(levels, threshold=5.0)
-    counted = sum(float(values[codes].sum()) for values, codes in zip(levels, leaves, strict=True))
-    assert counted == 11  # everybody once
-    assert sum(float(values.sum()) for values in levels) == 22

@@ -6,7 +6,8 @@ What the rest of the package asks of one is `Protocol`. What a protocol is writt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections import UserDict
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
@@ -39,29 +40,19 @@ __all__ = [
 ]
 
 
-class Registry(MutableMapping[str, Protocol]):
+class Registry(UserDict[str, Protocol]):
     """Protocols by name, in the order in which they are offered; each is loaded when first asked for."""
 
-    def __init__(self, entries: Mapping[str, str | Protocol]) -> None:
-        self._entries: dict[str, str | Protocol] = dict(entries)
+    def __init__(self, folders: Mapping[str, str]) -> None:
+        super().__init__()
+        self.data.update(folders)  # type: ignore[arg-type]  # until they are asked for
 
     def __getitem__(self, name: str) -> Protocol:
-        entry = self._entries[name]
+        entry: Any = self.data[name]
         if isinstance(entry, str):
-            entry = self._entries[name] = loaded(f"{__name__}.{entry}:PROTOCOL")
-        return entry
-
-    def __setitem__(self, name: str, entry: str | Protocol) -> None:
-        self._entries[name] = entry
-
-    def __delitem__(self, name: str) -> None:
-        del self._entries[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        return len(self._entries)
+            entry = self.data[name] = loaded(f"{__name__}.{entry}:PROTOCOL")
+        found: Protocol = entry
+        return found
 
 
 PROTOCOLS: Final = Registry(

@@ -18,7 +18,7 @@ def broken(plan, **changes):
     return copy
 
 
-def test_the_packages_own_client_passes(plan, monkeypatch):
+def test_the_packages_own_client_passes(monkeypatch):
     monkeypatch.setattr("coterie.audit.run._QUICK_REPORTS", 8000)  # enough for what passes
     found = audit(CODEWORDS, quick=True, with_canaries=False)
     assert found.passed, found.failures

@@ -94,7 +94,7 @@ def test_too_few_reports_give_k_centers_and_a_warning_in_words():
     assert np.isfinite(result.centers).all()
     assert np.isfinite(result.weights).all()
     assert "the paper's protocol says little" in result.notes[0]
-    assert "Groups A, B, C and D do not stand clear of the privacy noise" in result.notes[1]
+    assert "None of the groups stands clear of the privacy noise" in result.notes[1]
 
 
 def test_nothing_cannot_be_decoded():

@@ -21,7 +21,7 @@ def broken(plan, **changes):
     return copy
 
 
-def test_the_packages_own_client_passes(plan, monkeypatch):
+def test_the_packages_own_client_passes(monkeypatch):
     monkeypatch.setattr("coterie.audit.run._QUICK_REPORTS", 8000)  # enough for what passes
     found = audit(SENT, quick=True, with_canaries=False)
     assert found.passed, found.failures
