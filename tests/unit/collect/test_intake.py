@@ -153,7 +153,7 @@ def test_nothing_of_an_intake_stays_on_the_disk(tmp_path):
 
 
 def test_the_first_three_places_are_named():
-    plan = BAD[2][0]
+    plan = BAD[1][0]
     rows = np.zeros((6, 13), dtype=np.uint8)
     rows[:, 0] = np.arange(6)
     rows[1:6, 12] = 200
