@@ -627,4 +627,25 @@ NAMED = (
         'counts = {"reports": study.counts.received,',
         ("tests/service/test_endpoints.py", "-k", "coarse"),
     ),
+    Named(
+        "one point makes no matrix of a plan's halfspaces",
+        "geometry",
+        "if self.asked >= len(self.first) * self.dimension:",
+        "if True:",
+        ("tests/unit/geometry/test_halfspaces.py", "-k", "worth"),
+    ),
+    Named(
+        "a device refuses views that are too large",
+        "privacy",
+        "if size > self.max_size:",
+        "if False:",
+        ("tests/unit/privacy/test_policy.py", "-k", "too_large"),
+    ),
+    Named(
+        "a client asks its policy about the size of views",
+        "encode",
+        "self.plan.minimum_batch, self.plan.size)",
+        "self.plan.minimum_batch)",
+        ("tests/unit/privacy/test_policy.py", "-k", "too_large"),
+    ),
 )

@@ -143,7 +143,7 @@ class Client:
         LedgerError
             If the ledger cannot be used; then no report was made.
         """
-        self._policy.check(self.plan.model, self.plan.spending, self.plan.minimum_batch)
+        self._policy.check(self.plan.model, self.plan.spending, self.plan.minimum_batch, self.plan.size)
         if self._ledger is None:
             return self._fresh_upload(x, token)
         return self._ledger.answer(self.plan, lambda: self._fresh_upload(x, token), policy=self._policy)

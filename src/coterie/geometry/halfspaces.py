@@ -7,9 +7,9 @@ S of each. S is the least power of two that is at least d and at least 128: a ro
 too few different rows. |G·q| ≤ S·‖q‖ ≤ S·2^20, and the sums on the way stay below S·2^20·√d < 2^53, so
 doubles decide exactly, whatever the order of summing; a point on the hyperplane counts as above it.
 
-A client needs one entry of G·q. Where G is small it is kept, and that is one product of two rows. Where it
-is not, entry i of a rotation is Σ_j (-1)^popcount(i & j)·S₂_j·(H·S₁·q)_j: one transform and one sum a point,
-whichever rotation each of them takes.
+A client needs one entry of G·q. Entry i of a rotation is Σ_j (-1)^popcount(i & j)·S₂_j·(H·S₁·q)_j: one
+transform and one sum a point, whichever rotation each of them takes. G itself is d transforms a rotation. Who
+asks for more points than that keeps it, where it is small; an entry is then one product of two rows.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ def mean_coordinate(dimension: int) -> float:
     return math.exp(math.lgamma(dimension / 2) - math.lgamma((dimension + 1) / 2)) / math.sqrt(math.pi)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class HalfspaceSigns:
-    """The sides of M public hyperplanes. Holds no state; threads may share it.
+    """The sides of M public hyperplanes. Its state is how often it was asked; threads may share it.
 
     Examples
     --------
@@ -72,7 +72,8 @@ class HalfspaceSigns:
     second: NDArray[np.float64]  # (blocks, S) of ±1: the signs of round 2
     bounds: NDArray[np.float64]  # (M,): the plan's offsets, integers
     dimension: int  # d
-    kept: NDArray[np.float64] | None  # G, (M, d), where it is small
+    asked: int = 0  # transforms so far, of points
+    kept: NDArray[np.float64] | None = None  # G, (M, d), where it is small and was worth it
 
     @classmethod
     def from_keys(cls, keys: Sequence[bytes], offsets: ArrayLike, dimension: int) -> HalfspaceSigns:
@@ -84,10 +85,7 @@ class HalfspaceSigns:
         turns = [Rotation.from_key(key, size) for key in keys]
         first = np.stack([turn.first for turn in turns])
         second = np.stack([turn.second for turn in turns])
-        sides = cls(first, second, bounds, dimension, None)
-        if len(bounds) * dimension > _MATRIX_LIMIT:
-            return sides
-        return cls(first, second, bounds, dimension, sides.integer_normals())
+        return cls(first, second, bounds, dimension)
 
     @property
     def size(self) -> int:
@@ -122,6 +120,14 @@ class HalfspaceSigns:
             normals[part] = turn.matrix(self.dimension)[: part.stop - part.start]
         return normals
 
+    def _kept_for(self, transforms: float) -> NDArray[np.float64] | None:
+        """Return G if it is kept; so many transforms more may make it worth it."""
+        if self.kept is None and self.rows * self.dimension <= _MATRIX_LIMIT:
+            self.asked += int(min(transforms, _MATRIX_LIMIT))
+            if self.asked >= len(self.first) * self.dimension:
+                self.kept = self.integer_normals()
+        return self.kept
+
     def odd(self, quantized: NDArray[np.float64], masks: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Return 1 where φ of the point's own row is -1, else 0: (n, d), (n,) -> (n,)."""
         heights = self.heights(quantized, masks)
@@ -129,8 +135,8 @@ class HalfspaceSigns:
 
     def heights(self, quantized: NDArray[np.float64], masks: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return entry `masks` of G·q for each point, exact integers: (n, d), (n,) -> (n,)."""
-        if self.kept is not None:
-            products: NDArray[np.float64] = np.einsum("nd,nd->n", self.kept[masks], quantized)
+        if (kept := self._kept_for(len(masks))) is not None:
+            products: NDArray[np.float64] = np.einsum("nd,nd->n", kept[masks], quantized)
             return products
         heights = np.empty(len(masks))
         step = max(1, _TURNED_AT_A_TIME // self.size)
@@ -148,11 +154,12 @@ class HalfspaceSigns:
     def of(self, quantized: NDArray[np.float64]) -> NDArray[np.int8]:
         """Return φ of every row for each quantized point: (n, d) -> (n, M) of ±1."""
         signs = np.empty((len(quantized), self.rows), dtype=np.int8)
+        kept = self._kept_for(len(quantized) * len(self.first))
         for part, turn in self._turns():
-            if self.kept is None:
+            if kept is None:
                 heights = turn.apply(quantized)[:, : part.stop - part.start]
             else:
-                heights = quantized @ self.kept[part].T
+                heights = quantized @ kept[part].T
             signs[:, part] = np.where(heights >= self.bounds[part], 1, -1)
         return signs
 
@@ -162,9 +169,9 @@ class HalfspaceSigns:
         A point within 10^-15 of a hyperplane may come out on its other side: for the analyst, whose points
         are guesses. Several times faster than `of`, which devices agree with.
         """
-        if self.kept is None:
+        if (kept := self._kept_for(math.inf)) is None:
             return self.of(points * SCALE).astype(np.float32)
-        heights = points @ (self.kept / self.size).T - self.offsets
+        heights = points @ (kept / self.size).T - self.offsets
         return np.where(heights >= 0, np.float32(1), np.float32(-1))
 
     def _turns(self) -> Iterator[tuple[slice, Rotation]]:

@@ -173,6 +173,11 @@ class Questions:
         return Spending.of(self.facts.epsilon, self.facts.delta, self.local_epsilon)
 
     @property
+    def size(self) -> int:
+        """Rows × dimension of all views, for policies: what a device may have to compute."""
+        return self.parameters.view_rows * self.facts.dimension
+
+    @property
     def mixed(self) -> bool:
         """Whether reports are mixed by a shuffler before anyone reads them."""
         return self.facts.model == "shuffle"

@@ -22,6 +22,7 @@ from coterie.errors import PolicyError
 from coterie.privacy.guarantee import MODELS
 
 PERSON: Final = "person"
+MAX_SIZE: Final = 1 << 24  # rows × dimension of all views of one plan; those that are designed have 2^22
 MAX_DELTA: Final = 1e-5  # of one plan, unless the batch demands less: 1/minimum_batch
 
 _DAY: Final = timedelta(days=1)
@@ -85,6 +86,9 @@ class Policy:
     max_epsilon, max_local_epsilon, max_delta : float
         The most that one plan may ask. `max_delta` None is 10⁻⁵ or one in `minimum_batch`, whichever is less.
         `max_local_epsilon` infinite allows reports that promise nothing unless they are mixed.
+    max_size : float
+        The most rows × dimension that the views of one plan may have: what a plan can make a device compute.
+        A larger plan is valid, and refused.
     total_epsilon, total_local_epsilon, total_delta : float
         The most that all plans together may ask, by the ledger. Without a ledger no total is kept.
     per : "person" or datetime.timedelta
@@ -104,6 +108,7 @@ class Policy:
     max_epsilon: float = 4.0
     max_local_epsilon: float = 10.0
     max_delta: float | None = None
+    max_size: float = MAX_SIZE
     total_epsilon: float = 8.0
     total_local_epsilon: float = 20.0
     total_delta: float = 1e-4
@@ -117,6 +122,7 @@ class Policy:
             "max_epsilon",
             "max_local_epsilon",
             "max_delta",
+            "max_size",
             "total_epsilon",
             "total_local_epsilon",
             "total_delta",
@@ -137,12 +143,17 @@ class Policy:
         """The period of the totals in days; None is for good."""
         return self.per // _DAY if isinstance(self.per, timedelta) else None
 
-    def check(self, model: str, asked: Spending, minimum_batch: int = 1) -> None:
-        """Raise PolicyError unless one plan may ask this much."""
+    def check(self, model: str, asked: Spending, minimum_batch: int = 1, size: int = 0) -> None:
+        """Raise PolicyError unless one plan may ask this much, and have views of this size."""
         if model not in self.models:
             allowed = ", ".join(self.models) or "none"
             raise PolicyError(
                 f"the plan is for the {model} model, and this device answers {allowed}; nothing was drawn"
+            )
+        if size > self.max_size:
+            raise PolicyError(
+                f"the plan's views have {size} rows times dimensions, and this device allows "
+                f"{self.max_size:.0f}; nothing was drawn"
             )
         max_delta = min(MAX_DELTA, 1 / minimum_batch) if self.max_delta is None else self.max_delta
         _check("the plan asks", asked, (self.max_epsilon, max_delta, self.max_local_epsilon))

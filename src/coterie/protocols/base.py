@@ -123,6 +123,11 @@ class Parameters(ABC):
         return ()
 
     @property
+    def view_rows(self) -> int:
+        """Rows of all views together; 0 of a protocol that has none."""
+        return sum(view.rows for view in getattr(self, "views", ()))
+
+    @property
     def sendable(self) -> bool:
         """Whether people send reports; not so to a curator, nor where they would be too long."""
         return True

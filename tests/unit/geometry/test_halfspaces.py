@@ -44,14 +44,26 @@ def test_heights_are_entries_of_the_stacked_rotations(rows, dimension):
         [Rotation.from_key(key, size).apply(points) for key in keys(-(-rows // size))], axis=1
     )[:, :rows]
     expected = turned[np.arange(40), masks]
-    ways = [sides] if sides.kept is None else [sides, dataclasses.replace(sides, kept=None)]
-    for way in ways:
+    kept = make(rows, dimension, offsets=offsets)
+    kept.nearly(points / SCALE)
+    assert (kept.kept is None) == (rows * dimension > 1 << 22)
+    for way in (sides, kept):
         assert (way.heights(points, masks) == expected).all()
         assert (way.odd(points, masks) == (expected < offsets[masks])).all()
         assert (way.of(points) == np.where(turned >= offsets, 1, -1)).all()
         assert (way.integer_normals() @ points.T == turned.T).all()
-    assert (sides.kept is None) == (rows * dimension > 1 << 22)
     assert sides.odd(points[:0], masks[:0]).shape == (0,)
+
+
+def test_normals_are_kept_once_that_is_worth_it():
+    """Hold that one point makes no matrix, and that many do."""
+    sides = make(300, 200)
+    points, masks = quantized_points(100, 200), np.arange(100)
+    expected = np.concatenate([sides.heights(points, masks) for _ in range(3)])
+    assert sides.kept is None
+    again = np.concatenate([sides.heights(points, masks) for _ in range(3)])
+    assert sides.kept is not None  # 400 transforms are what it takes itself
+    assert (again == expected).all()
 
 
 @pytest.mark.parametrize("dimension", [1, 3, 100, 3000])
@@ -64,7 +76,7 @@ def test_the_largest_values_are_exact(dimension):
         sum(a * b for a, b in zip(row, point, strict=True))
         for row, point in zip(normals.tolist(), points.astype(np.int64).tolist(), strict=True)
     ]
-    for way in (sides, dataclasses.replace(sides, kept=None)):
+    for way in (sides, dataclasses.replace(sides, kept=sides.integer_normals())):
         assert way.heights(points, masks).tolist() == exact
     assert max(map(abs, exact)) <= sides.size * SCALE
 

@@ -1,11 +1,15 @@
 import math
+from dataclasses import replace
 from datetime import timedelta
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
+from coterie import Client, Plan
 from coterie.errors import PolicyError
-from coterie.privacy.policy import Policy, Spending, shown
+from coterie.plan.views import Halfspaces
+from coterie.privacy.policy import MAX_SIZE, Policy, Spending, shown
 
 
 @pytest.mark.parametrize(
@@ -68,3 +72,20 @@ def test_what_is_shown_is_rounded_up():
 def test_a_policy_without_meaning_is_refused(settings, message):
     with pytest.raises(PolicyError, match=message):
         Policy(**settings)
+
+
+def test_views_that_are_too_large_are_refused_and_stay_valid():
+    views = tuple(Halfspaces(256, (0,) * 256) for _ in range(32))
+    plan = Plan.design(3000, 2, 1.0, 10**6)
+    large = replace(plan, parameters=replace(plan.parameters, views=views))
+    assert large.size == 32 * 256 * 3000 > MAX_SIZE > 4 * plan.size
+    with pytest.raises(PolicyError, match="24576000 rows times dimensions, and this device allows 16777216"):
+        Client(large).encode(np.zeros(3000))
+    assert len(Client(large, policy=Policy(max_size=large.size)).encode(np.zeros(3000))) == 13
+    with pytest.raises(PolicyError):
+        Client(large, policy=Policy(max_size=large.size - 1)).encode(np.zeros(3000))
+    with pytest.raises(PolicyError, match="max_size must be a number"):
+        Policy(max_size=-1)
+    sums = Plan.design(3, 2, 1.0, 100, protocol="vector-sums", model="shuffle", delta=1e-6, cells=4)
+    assert sums.size == 12
+    assert Plan.design(3, 2, 1.0, 1000, protocol="net-tree").size == 0

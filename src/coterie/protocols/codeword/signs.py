@@ -5,25 +5,21 @@ A row belongs to a view, and each kind of view has its own geometry; all of them
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.geometry.cells import CrossPolytopeCells, NetCells
+from coterie.geometry.halfspaces import HalfspaceSigns
 from coterie.plan.plan import Plan
 from coterie.wire.rows import HasViews, Rows
 
-
-class Signs(Protocol):
-    """The geometry of one view: cells of a partition, or halfspaces."""
-
-    def odd(self, quantized: NDArray[np.float64], masks: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Return 1 where the point's sign in row `mask` of the view is -1, else 0: (n, d), (n,) -> (n,)."""
-        ...
+Geometry = CrossPolytopeCells | NetCells | HalfspaceSigns
 
 
 class ViewSigns:
-    """The signs of all views of a plan. Holds no secret and no state; threads may share it.
+    """The signs of all views of a plan, each made when a report first serves it. Holds no secret.
+
+    A client draws one report, which serves one of them; threads may share it, and may make one twice.
 
     Parameters
     ----------
@@ -39,14 +35,21 @@ class ViewSigns:
     [0, 0]
     """
 
-    __slots__ = ("_views", "rows")
+    __slots__ = ("_made", "_plan", "_views", "rows")
 
     def __init__(self, plan: Plan, parameters: HasViews) -> None:
         self.rows = Rows.of(parameters)
-        self._views: list[Signs] = [
-            view.geometry(plan.randomness_key, number, plan.dimension)
-            for number, view in enumerate(parameters.views)
-        ]
+        self._plan = plan
+        self._views = parameters.views
+        self._made: dict[int, Geometry] = {}
+
+    def view(self, number: int) -> Geometry:
+        """Return the geometry of a view."""
+        if (found := self._made.get(number)) is None:
+            plan = self._plan
+            found = self._views[number].geometry(plan.randomness_key, number, plan.dimension)
+            self._made[number] = found
+        return found
 
     def odd(
         self, quantized: NDArray[np.float64], views: NDArray[np.int64], masks: NDArray[np.int64]
@@ -56,9 +59,9 @@ class ViewSigns:
         A row is given as its view and its mask there (`Rows.places`).
         """
         if len(self._views) == 1:
-            return self._views[0].odd(quantized, masks)
+            return self.view(0).odd(quantized, masks)
         odd = np.empty(len(masks), dtype=np.uint8)
-        for number, view in enumerate(self._views):
+        for number in np.unique(views).tolist():
             chosen = np.flatnonzero(views == number)
-            odd[chosen] = view.odd(quantized[chosen], masks[chosen])
+            odd[chosen] = self.view(number).odd(quantized[chosen], masks[chosen])
         return odd

@@ -14,11 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import as_points
-from coterie.geometry.cells import Cells
+from coterie.geometry.halfspaces import HalfspaceSigns
 from coterie.geometry.hashing import PairwiseHash
 from coterie.geometry.lift import lift
 from coterie.plan.plan import Plan
-from coterie.plan.views import Halfspaces
 from coterie.protocols.codeword.signs import ViewSigns
 from coterie.protocols.shares.encode import ShareEncoder
 from coterie.protocols.vector_sums.parameters import VectorSumParameters
@@ -52,10 +51,6 @@ class VectorSumEncoder(ShareEncoder):
         self._parameters = parameters
         self._stream = PublicStream(plan.randomness_key())
         self._signs = ViewSigns(plan, parameters)
-        view = parameters.views[0]
-        self._cells: Cells | None = (
-            None if isinstance(view, Halfspaces) else view.geometry(plan.randomness_key, 0, plan.dimension)
-        )
 
     def cells(self, points: ArrayLike) -> NDArray[np.int64]:
         """Return the cell of each point in the first view: (n, d) -> (n,). Before any noise: not private."""
@@ -81,6 +76,7 @@ class VectorSumEncoder(ShareEncoder):
         return cells, vectors, clipped
 
     def _cells_of(self, quantized: NDArray[np.float64]) -> NDArray[np.int64]:
-        if self._cells is None:
+        view = self._signs.view(0)
+        if isinstance(view, HalfspaceSigns):
             raise PlanError("halfspaces have no cells: the first view of this plan is no partition")
-        return self._cells.of(quantized)
+        return view.of(quantized)
