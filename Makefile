@@ -35,11 +35,13 @@ locked: ## build .venv from requirements.lock: files with these hashes, or none
 	$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $(STAMP)
 
-lock: setup ## write requirements.lock anew from constraints.txt
-	$(BIN)/python tools/supply_chain.py lock
+comma := ,
+lock: setup ## write requirements.lock anew from constraints.txt: hashes of all files, for every platform
+	printf 'hatchling\neditables\npyspark\n' | $(BIN)/uv pip compile pyproject.toml - $(patsubst %,--extra %,$(subst $(comma), ,$(EXTRAS))) -c constraints.txt \
+		--python $(BIN)/python --upgrade --generate-hashes --no-annotate --quiet --custom-compile-command 'make lock' -o requirements.lock
 
 sbom: setup ## write the bill of materials, sbom.cdx.json (CycloneDX)
-	$(BIN)/python tools/supply_chain.py sbom
+	$(BIN)/python tools/bill.py
 
 # Spark comes as source of 450 MB: once per environment, and only for those who run everything.
 $(SPARK): $(STAMP)

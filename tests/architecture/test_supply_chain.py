@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-_SPEC = importlib.util.spec_from_file_location("supply_chain", ROOT / "tools/supply_chain.py")
-supply_chain = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(supply_chain)
+_SPEC = importlib.util.spec_from_file_location("bill", ROOT / "tools/bill.py")
+bill = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(bill)
 
 
 def canonical(name):
@@ -16,7 +16,7 @@ def canonical(name):
 
 
 def test_every_pin_has_a_hash_and_is_that_of_the_constraints():
-    pinned = {canonical(name): found for name, found in supply_chain.pins().items()}
+    pinned = {canonical(name): found for name, found in bill.pins().items()}
     assert all(re.fullmatch("[0-9a-f]{64}", each) for _, hashes in pinned.values() for each in hashes)
     assert all(hashes for _, hashes in pinned.values())
     lines = (ROOT / "constraints.txt").read_text().splitlines()
@@ -35,11 +35,11 @@ def test_nothing_says_where_files_come_from():
 
 
 def test_the_bill_of_materials_lists_every_pin(tmp_path, monkeypatch):
-    monkeypatch.setattr(supply_chain, "SBOM", tmp_path / "sbom.json")
-    supply_chain.sbom()
-    bill = json.loads((tmp_path / "sbom.json").read_text())
-    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
-    listed = {(one["name"], one["version"]) for one in bill["components"]}
-    assert listed == {(name, version) for name, (version, _) in supply_chain.pins().items()}
-    assert all(one["hashes"] and one["purl"].startswith("pkg:pypi/") for one in bill["components"])
-    assert sum("licenses" in one for one in bill["components"]) > len(listed) // 2
+    monkeypatch.setattr(bill, "SBOM", tmp_path / "sbom.json")
+    bill.sbom()
+    found = json.loads((tmp_path / "sbom.json").read_text())
+    assert (found["bomFormat"], found["specVersion"]) == ("CycloneDX", "1.6")
+    listed = {(one["name"], one["version"]) for one in found["components"]}
+    assert listed == {(name, version) for name, (version, _) in bill.pins().items()}
+    assert all(one["hashes"] and one["purl"].startswith("pkg:pypi/") for one in found["components"])
+    assert sum("licenses" in one for one in found["components"]) > len(listed) // 2

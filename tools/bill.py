@@ -1,9 +1,7 @@
-"""Hashed pins and a bill of materials: `make lock`, `make sbom`.
+"""The bill of materials: `make sbom` writes sbom.cdx.json (CycloneDX 1.6) from requirements.lock.
 
-lock   resolves constraints.txt with pip and writes requirements.lock: exact versions with the SHA-256 of
-       the files that pip would install here, and no address (where they come from is pip's own
-       configuration). `pip install --require-hashes -r requirements.lock` then takes those files or none.
-sbom   writes sbom.cdx.json (CycloneDX 1.6) from requirements.lock, with the licences of what is installed.
+With the hashes of the lock and the licences of what is installed, and no address: why by hand is said in
+docs/decisions/0052-lock-and-bill.md.
 """
 
 from __future__ import annotations
@@ -11,50 +9,15 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-LOCK, SBOM, CONSTRAINTS = ROOT / "requirements.lock", ROOT / "sbom.cdx.json", ROOT / "constraints.txt"
-EXTRAS = "analyst,fast,frames,parquet,service,plot,docs,dev"
-BUILD = ("hatchling", "editables")  # what `make setup` installs first
-SPARK = "pyspark"  # what `make spark` adds: it comes as source, and is built apart
+LOCK, SBOM = ROOT / "requirements.lock", ROOT / "sbom.cdx.json"
 
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+) \\$")
 _HASH = re.compile(r"^ +--hash=sha256:([0-9a-f]{64})( \\)?$")
-_HEAD = """\
-# Exact files of the locked environment: `pip install --require-hashes -r requirements.lock`.
-# Written by `make lock` from constraints.txt, for the platform it ran on. Plain pins with hashes, no address.
-"""
-
-
-def lock() -> None:
-    """Write requirements.lock from what pip would install."""
-    pins = {}
-    for item in [*_resolved("--no-build-isolation", *BUILD, f".[{EXTRAS}]"), *_resolved(SPARK)]:
-        name, version = item["metadata"]["name"].lower().replace("_", "-"), item["metadata"]["version"]
-        hashes = item["download_info"].get("archive_info", {}).get("hashes", {})
-        if name != "coterie":
-            pins[name] = (version, hashes["sha256"])
-    lines = [
-        f"{name}=={version} \\\n    --hash=sha256:{found}\n"
-        for name, (version, found) in sorted(pins.items())
-    ]
-    LOCK.write_text(_HEAD + "".join(lines), encoding="utf-8")
-
-
-def _resolved(*words: str) -> list[dict[str, Any]]:
-    """Return what pip would install."""
-    command = [
-        *(sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", "--ignore-installed"),
-        *("-c", str(CONSTRAINTS), "--report", "-", *words),
-    ]
-    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)  # noqa: S603
-    found: list[dict[str, Any]] = json.loads(done.stdout)["install"]
-    return found
 
 
 def pins() -> dict[str, tuple[str, list[str]]]:
@@ -118,4 +81,4 @@ def _component(name: str, version: str, hashes: list[str]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    {"lock": lock, "sbom": sbom}[sys.argv[1]]()
+    sbom()
