@@ -26,6 +26,7 @@ from coterie.errors import BrokenLawError
 from coterie.plan import Plan
 from coterie.privacy.odds import ratio_allowed
 from coterie.protocols import Part
+from coterie.wire.forms import report_form
 from coterie.wire.layout import ID_BYTES
 
 COMBINATIONS: Final = 64  # random combinations of places that are tried besides
@@ -124,10 +125,7 @@ def law_of(plan: Plan, encode: Encode, point: NDArray[np.float64], identity: byt
     expected = np.stack([first[places[:, j]] for j, (first, _) in enumerate(tables)], axis=1)
     if (values[start:] != expected).any():
         raise BrokenLawError("answers depend on each other's draws")
-    elsewhere = np.ones(8 * payload.shape[1], dtype=bool)
-    for part in parts:
-        elsewhere[part.first_bit : part.first_bit + part.bits] = False
-    if np.unpackbits(payload, axis=1)[:, elsewhere].any():
+    if report_form(plan).foreign(reports).any():
         raise BrokenLawError("a report holds more than its answers")
     return [weights for _, weights in tables]
 

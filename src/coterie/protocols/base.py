@@ -176,6 +176,20 @@ class Parameters(ABC):
     def guarantee(self, facts: Facts, people: int | None = None) -> Guarantee:
         """Return the promise: the plan's, or what it comes to for a batch of so many people."""
 
+    def mixed_guarantee(
+        self, facts: Facts, people: int | None, spent: float, conditions: tuple[str, ...]
+    ) -> Guarantee:
+        """Return the promise of a batch that spends so much; the plan's own ε was checked to be enough."""
+        return Guarantee(
+            epsilon=facts.epsilon if people is None else spent,
+            delta=facts.delta,
+            spent=min(spent, facts.epsilon) if people is None else spent,
+            model=facts.model,
+            conditions=conditions,
+            local_epsilon=self.spent_epsilon(),
+            people=people or self.smallest_batch,
+        )
+
     def approximation(
         self, facts: Facts, decoder: Mapping[str, Any] | None = None, **settings: Any
     ) -> Approximation:

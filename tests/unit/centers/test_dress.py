@@ -102,8 +102,8 @@ def test_decoders_go_by_their_names():
     assert (cells.centers.shape, cells.coverage) == ((4, 3), 0.9)
     with pytest.raises(DecodeError, match="codeword has no decoder 'paper'; known: population, cells"):
         decode(table, decoder="paper")
-    with pytest.raises(DecodeError, match="protocol lsh-tree has no decoder 'population'; known: paper"):
-        decode(table_of("lsh-tree"), decoder="population")
+    with pytest.raises(DecodeError, match="protocol net-tree has no decoder 'population'; known: paper"):
+        decode(table_of("net-tree"), decoder="population")
     tight = play(Plan.design(40, 8, 0.5, 100, shape="tight"), np.zeros((50, 40)), SimulationCoins(0))
     with pytest.raises(DecodeError, match="population cannot read this: it needs reports about halfspaces"):
         decode(tight, decoder="population")
@@ -111,7 +111,7 @@ def test_decoders_go_by_their_names():
 
 
 def test_the_trees_find_the_planned_number_only():
-    table = table_of("lsh-tree")
+    table = table_of("net-tree")
     with pytest.raises(DecodeError, match=r"finds the plan's 4 clusters only, asked for 3; refit\(3\)"):
         decode(table, clusters=3)
     assert len(decode(table, clusters="auto", random_state=0).centers) == 4

@@ -76,14 +76,5 @@ class AmplifiedParameters(CodewordParameters):
 
     def guarantee(self, facts: Facts, people: int | None = None) -> Guarantee:
         """Return the promise: the plan's, or what it comes to for a batch of so many people."""
-        epsilon, delta = facts.epsilon, facts.delta
-        spent = amplified_epsilon(self.spent_epsilon(), delta, people or self.minimum_batch)
-        return Guarantee(
-            epsilon=epsilon if people is None else spent,
-            delta=delta,
-            spent=min(spent, epsilon) if people is None else spent,  # a plan's own ε was checked to be enough
-            model=facts.model,
-            conditions=(*CONDITIONS, *SHUFFLE_CONDITIONS, KEPT_REPORT),
-            local_epsilon=self.spent_epsilon(),
-            people=people or self.minimum_batch,
-        )
+        spent = amplified_epsilon(self.spent_epsilon(), facts.delta, people or self.minimum_batch)
+        return self.mixed_guarantee(facts, people, spent, (*CONDITIONS, *SHUFFLE_CONDITIONS, KEPT_REPORT))

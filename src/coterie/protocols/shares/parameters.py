@@ -297,18 +297,10 @@ class ShareParameters(Parameters):
 
     def guarantee(self, facts: Facts, people: int | None = None) -> Guarantee:
         """Return the promise: the plan's, or what it comes to for a batch of so many people."""
-        epsilon, delta = facts.epsilon, facts.delta
-        spent = self._spent(epsilon, delta, people)
+        spent = self._spent(facts.epsilon, facts.delta, people)
         shuffled = (*SHUFFLE_CONDITIONS, _NOISE_CONDITION) if facts.model == "shuffle" else ()
-        return Guarantee(
-            epsilon=epsilon if people is None else spent,
-            delta=delta,
-            spent=min(spent, epsilon) if people is None else spent,
-            model=facts.model,
-            conditions=(*CONDITIONS[1:3], *(shuffled or _CURATOR_CONDITIONS)),
-            local_epsilon=math.inf,
-            people=people or self.minimum_batch,
-        )
+        conditions = (*CONDITIONS[1:3], *(shuffled or _CURATOR_CONDITIONS))
+        return self.mixed_guarantee(facts, people, spent, conditions)
 
     def _spent(self, epsilon: float, delta: float, people: int | None) -> float:
         curve = self.curve(people)

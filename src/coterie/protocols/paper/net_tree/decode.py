@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any, Final, cast
 
 import numpy as np
@@ -42,27 +43,20 @@ def tree_oracles(table: object) -> TreeOracles:
 
 def oracles_of(table: NetTreeTable) -> tuple[ExplicitHist, ExplicitHistVector]:
     """Return the two oracles of the reports in a table."""
-    plan = table.plan
-    parameters = NetTreeParameters.of(plan)
-    reports = table.reports
-    people, levels = len(reports), parameters.levels
-    stream = NetTreeStream(plan)
-    ids = np.ascontiguousarray(reports[:, :ID_BYTES])
-    counts = np.empty((levels, people), dtype=np.int8)
-    vectors = np.empty((levels, people), dtype=np.int8)
-    masks = PathMasks(np.empty(people, dtype=np.int64), np.empty((people, levels), dtype=np.int64, order="F"))
-    for start in range(0, people, _REPORTS_AT_A_TIME):
-        piece = slice(start, start + _REPORTS_AT_A_TIME)
-        choices = stream.choices(ids[piece])
-        answers = unpack_answers(reports[piece], levels)
-        counts[:, piece] = (answers[:, :levels] * choices.count_signs).T
-        vectors[:, piece] = (answers[:, levels:] * choices.vector_signs).T
-        masks.root[piece], masks.digits[piece] = choices.root_masks, choices.digit_masks
+    plan, parameters = table.plan, NetTreeParameters.of(table.plan)
+    stream, levels, reports = NetTreeStream(plan), parameters.levels, table.reports
+    ids, choices, masks = _chosen(stream, reports)
+    answers = unpack_answers(reports, levels)
     digit_bits = (parameters.ratio**parameters.projected - 1).bit_length()
     return (
-        ExplicitHist(counts, masks, parameters.count_response, digit_bits),
+        ExplicitHist(
+            np.ascontiguousarray((answers[:, :levels] * choices["count_signs"]).T),
+            masks,
+            parameters.count_response,
+            digit_bits,
+        ),
         ExplicitHistVector(
-            vectors,
+            np.ascontiguousarray((answers[:, levels:] * choices["vector_signs"]).T),
             masks,
             djw_norm(stream.lifted, parameters.vector_response.scale),
             lambda piece, level: stream.directions(ids[piece], level),
@@ -74,24 +68,24 @@ def oracles_of(table: NetTreeTable) -> tuple[ExplicitHist, ExplicitHistVector]:
 
 def codeword_oracle(table: NetTreeTable) -> CodewordLevels:
     """Return both oracles of the codewords in a table."""
-    plan, reports = table.plan, table.reports
-    stream = CodewordTreeStream(plan)
-    ids = np.ascontiguousarray(reports[:, :ID_BYTES])
-    parameters = CodewordTreeParameters.of(plan)
-    people = len(reports)
-    levels = np.empty(people, dtype=np.int64)
-    signs = np.empty(people, dtype=np.int8)
-    masks = PathMasks(
-        np.empty(people, dtype=np.int64), np.empty((people, parameters.levels), dtype=np.int64, order="F")
-    )
-    for start in range(0, people, _REPORTS_AT_A_TIME):
-        piece = slice(start, start + _REPORTS_AT_A_TIME)
-        choices = stream.choices(ids[piece])
-        levels[piece], signs[piece] = choices.levels, choices.signs
-        masks.root[piece], masks.digits[piece] = choices.root_masks, choices.digit_masks
-    indices = reports[:, ID_BYTES].astype(np.int64)
+    plan, stream = table.plan, CodewordTreeStream(table.plan)
+    ids, choices, masks = _chosen(stream, table.reports)
+    indices = table.reports[:, ID_BYTES].astype(np.int64)
 
     def turned(chosen: NDArray[np.int64]) -> NDArray[np.float64]:
-        return stream.turned_back(ids[chosen], indices[chosen]) * signs[chosen, None]
+        return np.asarray(stream.turned_back(ids[chosen], indices[chosen]) * choices["signs"][chosen, None])
 
-    return CodewordLevels(parameters, plan.dimension, levels, masks, turned)
+    parameters = CodewordTreeParameters.of(plan)
+    return CodewordLevels(parameters, plan.dimension, choices["levels"], masks, turned)
+
+
+def _chosen(
+    stream: NetTreeStream | CodewordTreeStream, reports: NDArray[np.uint8]
+) -> tuple[NDArray[np.uint8], dict[str, NDArray[Any]], PathMasks]:
+    """Return the ids of reports and all that they choose, by name, with the masks of their paths."""
+    ids = np.ascontiguousarray(reports[:, :ID_BYTES])
+    starts = range(0, max(len(ids), 1), _REPORTS_AT_A_TIME)
+    pieces: list[Any] = [stream.choices(ids[start : start + _REPORTS_AT_A_TIME]) for start in starts]
+    names = [field.name for field in fields(pieces[0])]
+    choices = {name: np.concatenate([getattr(piece, name) for piece in pieces]) for name in names}
+    return ids, choices, PathMasks(choices["root_masks"], np.asfortranarray(choices["digit_masks"]))

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from coterie.plan import Plan
 from coterie.protocols.paper.net_tree.parameters import NetTreeParameters
 from coterie.protocols.paper.nets.nets import ROOT_BITS
+from coterie.protocols.paper.tree.parameters import TreeParameters
 from coterie.randomizers.sphere import directions_of
 from coterie.wire.layout import ID_BYTES
 from coterie.wire.stream import BLOCK_BITS, PublicStream
@@ -62,16 +63,14 @@ class NetTreeStream:
     ((5,), (5, 3))
     """
 
-    __slots__ = ("_digit_bits", "_head", "_levels", "_root_bits", "_stream", "_width", "lifted")
+    __slots__ = ("_head", "_levels", "_masks", "_stream", "_width", "lifted")
 
     def __init__(self, plan: Plan) -> None:
         parameters = NetTreeParameters.of(plan)
         self._stream = PublicStream(plan.randomness_key())
         self._levels = parameters.levels
-        self._root_bits = ROOT_BITS * parameters.projected
-        self._digit_bits = (parameters.ratio**parameters.projected - 1).bit_length()
-        bits = (2 + self._digit_bits) * parameters.levels + self._root_bits
-        self._head = -(-bits // BLOCK_BITS)  # blocks of signs and masks
+        self._masks = MaskReader(parameters)
+        self._head = -(-(2 * parameters.levels + self._masks.bits) // BLOCK_BITS)  # blocks of signs and masks
         self.lifted = plan.dimension + 1  # D
         self._width = -(-self.lifted // _WORDS_A_BLOCK)  # blocks of one direction
 
@@ -79,16 +78,9 @@ class NetTreeStream:
         """Return signs and masks: ids (n, 12)."""
         blocks = self._stream.blocks(ids, 0, self._head).reshape(len(ids), -1)
         bits = np.unpackbits(blocks, axis=1)
-        levels, root, digit = self._levels, self._root_bits, self._digit_bits
+        levels = self._levels
         signs = 1 - 2 * bits[:, : 2 * levels].astype(np.int8)
-        start = 2 * levels + root
-        digits = bits[:, start : start + levels * digit].reshape(len(ids), levels, digit)
-        return PublicChoices(
-            signs[:, :levels],
-            signs[:, levels:],
-            numbers_of_bits(bits[:, 2 * levels : start]),
-            numbers_of_bits(digits),
-        )
+        return PublicChoices(signs[:, :levels], signs[:, levels:], *self._masks.read(bits[:, 2 * levels :]))
 
     def directions(self, ids: NDArray[np.uint8], level: int) -> NDArray[np.int16]:
         """Return each report's public direction of a level: (n, 12) -> (n, D)."""
@@ -100,6 +92,22 @@ class NetTreeStream:
         blocks = self._stream.blocks(ids, self._head, self._levels * self._width)
         words = _words(blocks).reshape(len(ids), self._levels, -1)
         return directions_of(words[:, :, : self.lifted])
+
+
+class MaskReader:
+    """Reads the masks of paths from public bits: 4d' of a root mask, then T digit masks."""
+
+    __slots__ = ("_digit", "_levels", "_root", "bits")
+
+    def __init__(self, tree: TreeParameters) -> None:
+        self._levels, self._root = tree.levels, ROOT_BITS * tree.projected
+        self._digit = (tree.ratio**tree.projected - 1).bit_length()
+        self.bits = self._root + self._levels * self._digit
+
+    def read(self, bits: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return root and digit masks from the first bits: (n, …) -> (n,), (n, T)."""
+        digits = bits[:, self._root : self.bits].reshape(len(bits), self._levels, self._digit)
+        return numbers_of_bits(bits[:, : self._root]), numbers_of_bits(digits)
 
 
 def pack_reports(ids: NDArray[np.uint8], positive: NDArray[np.bool_]) -> NDArray[np.uint8]:

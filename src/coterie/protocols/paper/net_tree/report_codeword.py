@@ -26,8 +26,7 @@ from coterie.geometry.hadamard import fwht
 from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.plan import Plan
 from coterie.protocols.paper.net_tree.parameters import CodewordTreeParameters
-from coterie.protocols.paper.net_tree.report import numbers_of_bits
-from coterie.protocols.paper.nets.nets import ROOT_BITS
+from coterie.protocols.paper.net_tree.report import MaskReader, numbers_of_bits
 from coterie.randomizers.codeword import CODEWORDS
 from coterie.wire.stream import BLOCK_BITS, BlockReader, PublicStream, signs_of
 
@@ -56,31 +55,26 @@ class CodewordTreeStream:
     ((5,), (5, 256, 16))
     """
 
-    __slots__ = ("_digit_bits", "_first_word", "_head", "_levels", "_root_bits", "_stream", "lifted", "size")
+    __slots__ = ("_first_word", "_head", "_levels", "_masks", "_stream", "lifted", "size")
 
     def __init__(self, plan: Plan) -> None:
         parameters = CodewordTreeParameters.of(plan)
         self._stream = PublicStream(plan.randomness_key())
         self._levels = parameters.levels
-        self._root_bits = ROOT_BITS * parameters.projected
-        self._digit_bits = (parameters.ratio**parameters.projected - 1).bit_length()
+        self._masks = MaskReader(parameters)
         self.size = parameters.embedding  # P
         self.lifted = plan.dimension + EXTRA_COORDINATES  # D
-        bits = _TICKET_BITS + 1 + self._root_bits + parameters.levels * self._digit_bits
-        self._head = -(-bits // BLOCK_BITS)  # blocks of choices
+        self._head = -(-(_TICKET_BITS + 1 + self._masks.bits) // BLOCK_BITS)  # blocks of choices
         self._first_word = self._head + -(-2 * self.size // BLOCK_BITS)  # where codewords begin
 
     def choices(self, ids: NDArray[np.uint8]) -> LevelChoices:
         """Return level, sign and masks: ids (n, 12)."""
         blocks = self._stream.blocks(ids, 0, self._head).reshape(len(ids), -1)
         bits = np.unpackbits(blocks, axis=1)
-        start = _TICKET_BITS + 1
-        digits = bits[:, start + self._root_bits :][:, : self._levels * self._digit_bits]
         return LevelChoices(
             1 + numbers_of_bits(bits[:, :_TICKET_BITS]) % self._levels,
             1 - 2 * bits[:, _TICKET_BITS].astype(np.int8),
-            numbers_of_bits(bits[:, start : start + self._root_bits]),
-            numbers_of_bits(digits.reshape(len(ids), self._levels, self._digit_bits)),
+            *self._masks.read(bits[:, _TICKET_BITS + 1 :]),
         )
 
     def rotated(self, ids: NDArray[np.uint8], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
