@@ -170,7 +170,7 @@ def test_a_study_without_features_tells_its_centers(pages, plan):
 
 def known(plan):
     facts = {"plan": plan, "collection": plan.collection or Collection(), "width": plan.upload_width}
-    nothing = {"form": None, "received": 0, "withdrawn": 0, "document": b"", "most": 1 << 36}
+    nothing = {"received": 0, "withdrawn": 0, "document": b"", "most": 1 << 36}
     return Known(**facts, **nothing, rejected=dict.fromkeys(REASONS, 0))
 
 

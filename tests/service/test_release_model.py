@@ -89,7 +89,7 @@ class Releasing:
         self.line = Line(self.kept)
         self.shuffler = Shuffler(self.store, token=TOKEN, key=KEY, deliver_to="http://127.0.0.1:9")
         self.releases = Releases(self.store, KEY, self.line, self.shuffler.metrics, clock=lambda: 0.0)
-        self.shuffler.upkeep.prepare(self.releases)
+        self.shuffler.ending._releases = self.releases
 
     def stop(self):
         self.shuffler.upkeep.stop()

@@ -153,7 +153,7 @@ def test_what_was_not_released_yet_is_not_deleted_however_late_it_is(tmp_path):
         store.append([(plan.id, reports)])
         shuffler = Shuffler(store, token=TOKEN, key=KEY, deliver_to=NOWHERE, clock=clock)
         finished(shuffler.studies.find(plan.id))
-        shuffler.results.close(shuffler.studies.get(plan.id))
+        shuffler.ending.close(shuffler.studies.get(plan.id))
         clock.now += 1000
         for _ in range(2):
             finished(shuffler.upkeep.look())

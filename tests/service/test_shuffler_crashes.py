@@ -10,7 +10,6 @@ import pytest
 
 from coterie.aggregate import Aggregate
 from coterie.remote import CollectorError, RemoteCollector
-from coterie.service.batches import messages
 from coterie.service.keys import signing_key
 from coterie.store import open_store
 from coterie.wire.shuffled_file import ShuffledFile
@@ -126,7 +125,7 @@ def check(tmp_path, plan, kills, stores):
     with open_store(stores.get("collector", {}).get("store", tmp_path / "collector" / "store")) as store:
         arrived = [ShuffledFile.rows_of(batch.data, plan, "batch") for batch in store.batches(plan.id)]
         table = Aggregate(plan)
-        for chunk in messages(store, plan):
+        for chunk in store.messages(plan.id):
             table.add(chunk)
     assert (table.count, table.to_bytes()) == (study.people, expected)
     in_order = sorted(message.tobytes() for batch in arrived for message in batch)

@@ -378,15 +378,15 @@ NAMED = (
     Named(
         "nothing is released because so many have come",
         "service",
-        "if state is StudyState.CLOSED and not self._is_finished(known):",
-        "if not self._is_finished(known):",
+        "self._ending.look_at(known)",
+        "self._ending.is_finished(known)",
         (*_SHUFFLER, "-k", "so_many"),
     ),
     Named(
         "what was not released yet is not deleted, however late it is",
         "service",
-        "if state is StudyState.CLOSED and not self._is_finished(known):",
-        "if False:",
+        "state is StudyState.CLOSED and self._ending.is_finished(known) and now",
+        "state is StudyState.CLOSED and now",
         (*_SHUFFLER, "-k", "however_late"),
     ),
     Named(

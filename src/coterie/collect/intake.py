@@ -15,23 +15,23 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.collect.deduplicate import Deduplicator
+from coterie.collect.deduplicate import Deduplicator, Rows
 from coterie.collect.skips import Skipped, Skips
-from coterie.collect.uploads import Marks, admitted
+from coterie.collect.uploads import Issued, Marks, admitted
 from coterie.errors import PlanError, ReportError
 from coterie.plan import Plan
 from coterie.wire.forms import report_form
-from coterie.wire.layout import ID_BYTES, as_rows
+from coterie.wire.layout import ID_BYTES, whole_rows
 from coterie.wire.report_file import HEADER, Reading, ReportFile
 from coterie.wire.shuffled_file import ShuffledFile
 from coterie.wire.workers import in_shares
@@ -61,6 +61,13 @@ class IntakeCounts:
         return self.read - self.duplicates - self.conflicting - self.malformed
 
 
+class Sink(Protocol):
+    """What takes reports."""
+
+    def add(self, reports: Rows, /) -> None:
+        """Take reports, (n, width)."""
+
+
 class Intake:
     """Takes reports of one plan in and gives each id back once.
 
@@ -74,6 +81,11 @@ class Intake:
         Reports to take at most; more are an error, whoever sends them.
     workers : int
         Threads that read files side by side.
+    into : Sink, optional
+        What takes the reports as they come, such as a store's writer, and counts each id once; then nothing
+        is given back here.
+    skips : Skips, optional
+        What is told of those left out.
 
     Examples
     --------
@@ -94,16 +106,19 @@ class Intake:
         folder: Path | None = None,
         most_reports: int = MOST_REPORTS,
         workers: int = 1,
+        into: Sink | None = None,
+        skips: Skips | None = None,
     ) -> None:
         self._plan = plan
         self._form = report_form(plan)
         self._stretch = memory_reports or max(1, STRETCH_BYTES // plan.report_width)
         self._workers = workers
         self._lock = threading.Lock()
-        self._reports = Deduplicator(
+        self._once = Deduplicator(
             plan.report_width, memory_reports=self._stretch if workers > 1 else memory_reports, folder=folder
         )
-        self._skips = Skips()
+        self._reports: Sink = into or self._once
+        self._skips = skips or Skips()
         self._files: list[ReportFile] = []
         self._read = 0
         self._most = most_reports
@@ -115,7 +130,7 @@ class Intake:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._reports.__exit__(kind, error, trace)
+        self._once.__exit__(kind, error, trace)
 
     def add_files(self, paths: Iterable[str | os.PathLike[str]]) -> None:
         """Take report files in: all of them or, if one is not whole, nothing at all.
@@ -127,7 +142,7 @@ class Intake:
         """
         files = [ReportFile.open(path, self._plan) for path in paths]
         self._whole = False
-        self._reports.expected += sum(file.count for file in files)
+        self._once.expected += sum(file.count for file in files)
         for file in files:
             with contextlib.closing(file.reading()) as reading:
                 stretches = range(-(-file.count // self._stretch))
@@ -151,7 +166,7 @@ class Intake:
             self._take(rows, start, _place_after(name))
 
     def add_uploads(
-        self, pieces: Iterable[bytes], *, issued: Container[bytes], spent: Marks, name: str = "upload"
+        self, pieces: Iterable[bytes], *, issued: Issued, spent: Marks | None = None, name: str = "upload"
     ) -> None:
         """Take a stream of uploads in, token ‖ report each, and spend their tokens.
 
@@ -159,10 +174,12 @@ class Intake:
         ----------
         pieces : iterable of bytes
             Uploads, back to back, in pieces of any length.
-        issued : container of bytes
-            The tokens that were issued for this plan, each to one person.
+        issued : container of bytes, or callable
+            The tokens that were issued for this plan, each to one person; or who knows them by their marks,
+            (n, 32) -> (n,).
         spent : set of bytes, or alike
-            Marks of tokens that were spent; those of the admitted uploads are added.
+            Marks of tokens that were spent; those of the admitted uploads are added. None: whoever takes the
+            reports counts each id once over all time, as a store does, and a token has one id.
         name : str
             What opens the place of an upload that is left out.
         """
@@ -182,15 +199,13 @@ class Intake:
         """Return what gives the reports back, each id once, also in parts; nothing is added from here on."""
         if not self._whole:
             raise ReportError("a file was not whole: nothing of this intake may count")
-        return self._reports
+        return self._once
 
     @property
     def counts(self) -> IntakeCounts:
         """How many were read and removed; complete when `chunks` is exhausted."""
-        reports = self._reports
-        return IntakeCounts(
-            len(self._files), self._read, reports.duplicates, reports.conflicting, self._skips.all
-        )
+        once = self._once
+        return IntakeCounts(len(self._files), self._read, once.duplicates, once.conflicting, self._skips.all)
 
     def places_of(self, ids: NDArray[np.uint8], reason: str) -> tuple[Skipped, ...]:
         """Find the reports with these ids, (n, 12), in the files as they were sent."""
@@ -216,21 +231,17 @@ class Intake:
             self._whole = False
             raise ReportError(f"more than {self._most} reports came in; none of them counts")
 
-    def _rows(
-        self, pieces: Iterable[bytes], width: int, name: str
-    ) -> Iterator[tuple[int, NDArray[np.uint8]]]:
+    def _rows(self, pieces: Iterable[bytes], width: int, name: str) -> Iterator[tuple[int, Rows]]:
         """Yield whole rows and the number of the first; what is left at the end was cut short."""
-        rest, start = b"", 0
-        for piece in pieces:
-            data = rest + piece
-            whole = len(data) - len(data) % width
-            rest = data[whole:]
-            if whole:
-                yield start, as_rows(data[:whole], width)
-                start += whole // width
-        if rest:
+        start = 0
+
+        def cut_short() -> None:
             self._read += 1
             self._skips.note("it was cut short", np.array([start]), _place_after(name))
+
+        for rows in whole_rows(pieces, width, cut_short):
+            yield start, rows
+            start += len(rows)
 
 
 @contextlib.contextmanager

@@ -40,13 +40,13 @@ class Skips:
         self._counts: dict[str, int] = {}
         self._places: dict[str, list[str]] = {}
 
-    def note(self, reason: str, parameters: NDArray[np.integer], place: Callable[[int], str]) -> None:
+    def note(self, reason: str, numbers: NDArray[np.integer], place: Callable[[int], str]) -> None:
         """Count the reports with these numbers; `place` says where a number stands."""
-        if not len(parameters):
+        if not len(numbers):
             return
-        self._counts[reason] = self._counts.get(reason, 0) + len(parameters)
+        self._counts[reason] = self._counts.get(reason, 0) + len(numbers)
         places = self._places.setdefault(reason, [])
-        places.extend(place(int(number)) for number in parameters[: SHOWN_PLACES - len(places)])
+        places.extend(place(int(number)) for number in numbers[: SHOWN_PLACES - len(places)])
 
     @property
     def total(self) -> int:

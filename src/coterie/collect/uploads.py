@@ -8,7 +8,7 @@ token's mark; the token itself is forgotten. Anything else is left out and count
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from coterie.collect.skips import Skips
 from coterie.plan import Plan
 from coterie.wire.forms import Form
-from coterie.wire.layout import ID_BYTES, TOKEN_BYTES
-from coterie.wire.tokens import token_id, token_mark
+from coterie.wire.layout import ID_BYTES, TOKEN_BYTES, as_rows
+from coterie.wire.tokens import MARK_BYTES, token_id, token_mark
 
 
 class Marks(Protocol):
@@ -29,12 +29,22 @@ class Marks(Protocol):
         """Keep a mark."""
 
 
+# The tokens that were issued, or who knows them by their marks: (n, 32) -> (n,).
+Issued = Container[bytes] | Callable[[NDArray[np.uint8]], NDArray[np.bool_]]
+
+TOKEN_REASONS: Final = (  # why an upload is left out, besides its form
+    "the token was not issued",
+    "the id is not the token's",
+    "the token was spent before",
+)
+
+
 def admitted(
     plan: Plan,
     form: Form,
     uploads: NDArray[np.uint8],
-    issued: Container[bytes],
-    spent: Marks,
+    issued: Issued,
+    spent: Marks | None,
     skips: Skips,
     start: int,
     place: Callable[[int], str],
@@ -43,22 +53,33 @@ def admitted(
 
     The others are noted in `skips`; `start` is the number of the first upload.
     """
-    malformed = form.foreign(uploads[:, TOKEN_BYTES:])
-    kept = []
-    for number, row in enumerate(uploads):
-        token = row[:TOKEN_BYTES].tobytes()
-        mark = token_mark(plan, token)
-        if token not in issued:
-            wrong = "the token was not issued"
-        elif row[TOKEN_BYTES : TOKEN_BYTES + ID_BYTES].tobytes() != token_id(plan, token):
-            wrong = "the id is not the token's"
-        elif malformed[number]:
-            wrong = form.reason
-        elif mark in spent:
-            wrong = "the token was spent before"
-        else:
-            spent.add(mark)
-            kept.append(number)
-            continue
-        skips.note(wrong, np.array([start + number]), place)
-    return uploads[kept, TOKEN_BYTES:]
+    reports = uploads[:, TOKEN_BYTES:]
+    tokens = [row.tobytes() for row in uploads[:, :TOKEN_BYTES]]
+    marks = [token_mark(plan, token) for token in tokens]
+    ids = as_rows(b"".join(token_id(plan, token) for token in tokens), ID_BYTES)
+    if callable(issued):
+        known = issued(as_rows(b"".join(marks), MARK_BYTES))
+    else:
+        known = np.array([token in issued for token in tokens], dtype=bool)
+    wrong = {  # the first reason is the one that is told
+        TOKEN_REASONS[0]: ~known,
+        TOKEN_REASONS[1]: (reports[:, :ID_BYTES] != ids).any(axis=1),
+        form.reason: form.foreign(reports),
+    }
+    good = np.ones(len(uploads), dtype=bool)
+    for reason, places in wrong.items():
+        skips.note(reason, start + np.flatnonzero(good & places), place)
+        good &= ~places
+    if spent is not None:
+        again = [number for number in np.flatnonzero(good) if not _spend(marks[number], spent)]
+        skips.note(TOKEN_REASONS[2], start + np.array(again, dtype=np.int64), place)
+        good[again] = False
+    return np.ascontiguousarray(reports[good])
+
+
+def _spend(mark: bytes, spent: Marks) -> bool:
+    """Keep the mark of a token; return False if it was kept before."""
+    if mark in spent:
+        return False
+    spent.add(mark)
+    return True

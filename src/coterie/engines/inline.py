@@ -15,7 +15,6 @@ undoes the privacy: that is for simulations.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -95,12 +94,7 @@ class Inline:
     ) -> tuple[Aggregate, Study]:
         """Return the table of what counts in a collector's store, and the study as it was then."""
         with open_store(address, make=False) as store:
-            plan = store.study(plan_id).plan
-            if plan.mixed:
-                chunks = _messages(plan, (batch.data for batch in store.batches(plan_id)))
-            else:
-                chunks = store.reports(plan_id)
-            table = _sum(plan, chunks, tell)
+            table = _sum(store.study(plan_id).plan, store.messages(plan_id), tell)
             return table, store.study(plan_id)
 
 
@@ -144,12 +138,3 @@ def add_up(
         table.add(rows)
         if tell is not None:
             tell(len(rows))
-
-
-def _messages(plan: Plan, batches: Iterator[bytes]) -> Iterator[NDArray[np.uint8]]:
-    """Yield the messages of shuffled files that a store kept; each was checked when it was taken in."""
-    with tempfile.TemporaryDirectory(prefix="coterie-") as folder:
-        for data in batches:
-            path = Path(folder) / "batch"
-            path.write_bytes(data)
-            yield from Batches([path], plan).chunks()

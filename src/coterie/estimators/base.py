@@ -154,6 +154,8 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             Itself, fitted.
         """
         self._schema = self._declared()
+        if self._schema is not None and holds_records(X):  # a column of a table may be costly to read
+            X, _ = columns_of(X, [feature.name for feature in self._schema.features])
         points = self._validated(X, reset=True)
         if self.n_clusters != AUTO and len(points) < self._planned(len(points)):
             raise PlanError(f"n_samples={len(points)} must be at least n_clusters={self.n_clusters}")

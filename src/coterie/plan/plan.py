@@ -22,7 +22,7 @@ from coterie.plain.canonical import MAX_BYTES, canonical_bytes, parse_object, sh
 from coterie.plain.checks import checked_delta, checked_fields, checked_real
 from coterie.plain.files import read_bounded, replacing
 from coterie.plan.follow_up import ball_after, population_in, surely_reached
-from coterie.plan.public import checked_public_part
+from coterie.plan.public import PUBLIC, checked_public_part
 from coterie.plan.questions import Questions
 from coterie.protocols import design_parameters, parameters_class
 from coterie.protocols.base import Facts, Parameters
@@ -128,21 +128,7 @@ class Plan(Questions):
     id_bytes: bytes = field(init=False, repr=False, compare=False)  # the id as 32 bytes
 
     def __post_init__(self) -> None:
-        public = checked_public_part(
-            protocol=self.protocol,
-            model=self.model,
-            dimension=self.dimension,
-            clusters=self.clusters,
-            epsilon=self.epsilon,
-            expected_users=self.expected_users,
-            center=self.center,
-            radius=self.radius,
-            seed=self.seed,
-            ids=self.ids,
-            study=self.study,
-            after=self.after,
-        )
-        for name, value in public.items():
+        for name, value in checked_public_part(**{name: getattr(self, name) for name in PUBLIC}).items():
             object.__setattr__(self, name, value)
         self._check_features()
         if not isinstance(self.parameters, expected := parameters_class(self.protocol, self.model)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from inspect import signature
 from typing import Any, Final
 
 from coterie.errors import PlanError
@@ -64,6 +65,9 @@ def checked_public_part(
         "study": None if study is None else _checked_plan_id("study", study),
         "after": _checked_after(after),
     }
+
+
+PUBLIC: Final = tuple(signature(checked_public_part).parameters)  # names of those fields
 
 
 def _checked_epsilon(epsilon: object) -> float:

@@ -2,13 +2,15 @@
 
     server     starts uvicorn, holds connections to their limits
     app        the ASGI application: the fast path for reports, routes for everything else
-    collector  the parts around one store
+    taking     what both roles have around one store: reports come in, studies are looked after
+    collector  the one role: batches in, studies decoded, documents out
     endpoints  everything but the fast path
     uploads    reports and withdrawals, from the body of a request to the answer
     writer     the one place where reports go to the store, everything that waits in one durable commit
     studies    plans as the service holds them in memory
     status     what an open study tells, coarsely
-    results    close, decode in another process, table, result and manifest
+    ending     how a study ends: closed, one day deleted
+    results    the collector's ending: decode in another process, table, result and manifest
     batches    of shuffle plans: taken in from shufflers, looked at, added up
     shuffler   the other role: mixes reports and hands batches to a collector
     releases   a batch from the shuffler's store to the collector's, once, whatever crashes

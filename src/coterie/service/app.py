@@ -18,16 +18,16 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from coterie.errors import StoreError
-from coterie.service.collector import Collector
 from coterie.service.connection import send_in_pieces
 from coterie.service.endpoints import NO_STORE, ROUTES
 from coterie.service.problems import MEDIA_TYPE as PROBLEM_TYPE
 from coterie.service.problems import Problem
 from coterie.service.shuffler import ROUTES as SHUFFLER_ROUTES
+from coterie.service.taking import Taking
 from coterie.service.writer import problem_of
 
 
-def create_app(collector: Collector, routes: Sequence[BaseRoute] = ()) -> ASGIApp:
+def create_app(collector: Taking, routes: Sequence[BaseRoute] = ()) -> ASGIApp:
     """Return the application of a collector or a shuffler, with more routes if any."""
     app = Starlette(
         routes=[*(SHUFFLER_ROUTES if collector.role == "shuffler" else ROUTES), *routes],

@@ -8,7 +8,6 @@ whole or not at all, so one that could not be added up must not get in.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -20,13 +19,12 @@ from coterie.plain.files import DIGEST_BYTES
 from coterie.plan import Plan
 from coterie.service.problems import Problem
 from coterie.store import Store, Study
+from coterie.wire.layout import in_pieces
 from coterie.wire.report_file import HEADER
 from coterie.wire.shuffled_file import MOST_BATCH, ShuffledFile, bytes_per_person
 
 # What a shuffler gathers, and what may come in beside while it counts again.
 MOST_BODY: Final = MOST_BATCH + (1 << 26)
-
-_PIECE_BYTES: Final = 1 << 22
 
 
 def checked_people(plan: Plan, digest: str, data: bytes) -> int:
@@ -45,7 +43,7 @@ def checked_people(plan: Plan, digest: str, data: bytes) -> int:
     try:
         rows = ShuffledFile.rows_of(data, plan, "the batch")
         table = Aggregate(plan)
-        for piece in _pieces(rows):
+        for piece in in_pieces(rows):
             table.add(piece)
         people, fewest = table.count, table.table.fewest
     except CoterieError as error:
@@ -62,28 +60,12 @@ def checked_people(plan: Plan, digest: str, data: bytes) -> int:
 def _in_order(rows: NDArray[np.uint8]) -> bool:
     """Tell whether messages lie in the order of their bytes, a piece in memory at a time."""
     last = None
-    for piece in _pieces(rows):
+    for piece in in_pieces(rows):
         keys = np.ascontiguousarray(piece).view(f"S{rows.shape[1]}")[:, 0]
         if (last is not None and keys[0] < last) or (keys[1:] < keys[:-1]).any():
             return False
         last = keys[-1]
     return True
-
-
-def _pieces(rows: NDArray[np.uint8]) -> Iterator[NDArray[np.uint8]]:
-    size = max(1, _PIECE_BYTES // rows.shape[1])
-    return (rows[start : start + size] for start in range(0, len(rows), size))
-
-
-def messages(store: Store, plan: Plan) -> Iterator[NDArray[np.uint8]]:
-    """Return what the table of a plan adds up: its reports or, in the shuffle model, messages of batches."""
-    if not plan.mixed:
-        return store.reports(plan.id)
-    return (
-        piece
-        for batch in store.batches(plan.id)
-        for piece in _pieces(ShuffledFile.rows_of(batch.data, plan, "a batch of the store"))
-    )
 
 
 class Tally:

@@ -14,7 +14,7 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, BinaryIO, Final
 
 import numpy as np
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from coterie.errors import CoterieError, DecodeError
 from coterie.plan import Plan
 from coterie.service.manifest import decoding_seed
+from coterie.wire.layout import whole_rows
 
 REFUSED: Final = 3  # exit code
 _READ_BYTES: Final = 1 << 22
@@ -103,29 +104,22 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _messages(pipe: BinaryIO, width: int) -> Iterator[bytes]:
-    """Yield whole messages."""
-    rest = b""
-    while piece := pipe.read(_READ_BYTES):
-        data = rest + piece
-        whole = len(data) - len(data) % width
-        rest = data[whole:]
-        yield data[:whole]
-    if rest:
-        raise DecodeError("the reports were cut short")
+def _cut_short() -> None:
+    raise DecodeError("the reports were cut short")
 
 
 def main() -> int:
     """Decode what comes in."""
     from coterie.aggregate import Aggregate
     from coterie.centers import decode
+    from coterie.engines.inline import add_up
 
     os.nice(2)  # reports come first
     try:
         plan = Plan.from_json(sys.stdin.buffer.readline())
         table = Aggregate(plan)
-        for messages in _messages(sys.stdin.buffer, plan.message_width):
-            table.add(messages)
+        pieces = iter(lambda: sys.stdin.buffer.read(_READ_BYTES), b"")
+        add_up(table, whole_rows(pieces, plan.message_width, _cut_short))
         result = result_document(decode(table, random_state=decoding_seed(plan)))
     except CoterieError as error:
         print(error, file=sys.stderr)

@@ -30,6 +30,7 @@ from coterie.service.problems import Problem
 from coterie.service.results import MANIFEST, RESULT, TABLE
 from coterie.service.status import status_document
 from coterie.service.studies import Known
+from coterie.service.taking import Taking
 from coterie.wire.layout import TOKEN_BYTES
 from coterie.wire.shuffled_file import MEDIA_TYPE as BATCH_TYPE
 from coterie.wire.shuffled_file import is_put_by
@@ -55,10 +56,18 @@ def operator(endpoint: Endpoint) -> Endpoint:
     return guarded
 
 
-def of(request: Request) -> Collector:
+def of(request: Request) -> Taking:
+    """Return the collector or shuffler that a request came to."""
+    service: Taking = request.app.state.collector
+    return service
+
+
+def collector_of(request: Request) -> Collector:
     """Return the collector that a request came to."""
-    collector: Collector = request.app.state.collector
-    return collector
+    found = of(request)
+    if not isinstance(found, Collector):
+        raise Problem("not-found", "this is no collector")
+    return found
 
 
 def json_response(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -123,7 +132,7 @@ async def status(request: Request) -> Response:
     return json_response(await study_status(of(request), await of(request).known(request)))
 
 
-async def study_status(collector: Collector, known: Known) -> dict[str, Any]:
+async def study_status(collector: Taking, known: Known) -> dict[str, Any]:
     """Return where a study is, as anybody may know it; the same again for a while, and worked out once."""
     until, task = collector.told.get(known.plan.id, (0.0, None))
     if task is None or (task.done() and (time.monotonic() >= until or task.exception())):
@@ -132,10 +141,10 @@ async def study_status(collector: Collector, known: Known) -> dict[str, Any]:
     return await asyncio.shield(task)
 
 
-def _status(collector: Collector, known: Known) -> dict[str, Any]:
+def _status(collector: Taking, known: Known) -> dict[str, Any]:
     plan_id = known.plan.id
-    study, decoded = collector.study(plan_id), collector.results.is_decoded(plan_id)
-    decoding = collector.results.is_running(plan_id)
+    study, decoded = collector.study(plan_id), collector.ending.is_decoded(plan_id)
+    decoding = collector.ending.is_running(plan_id)
     return status_document(
         known, study, collector.clock(), collector.tellings, decoded=decoded, decoding=decoding
     )
@@ -145,13 +154,13 @@ def _status(collector: Collector, known: Known) -> dict[str, Any]:
 async def close(request: Request) -> Response:
     """Close a study for good."""
     collector, known = of(request), await of(request).known(request)
-    return json_response({"closed": await collector.ask(collector.results.close, known)})
+    return json_response({"closed": await collector.ask(collector.ending.close, known)})
 
 
 @operator
 async def decode(request: Request) -> Response:
     """Decode a closed study, or say that it takes longer than the request waits."""
-    collector, known = of(request), await of(request).known(request)
+    collector, known = collector_of(request), await of(request).known(request)
     found = await collector.results.decoded(known, _wait(request))
     if found is None:
         return json_response({"state": "decoding"}, 202, {"location": f"/plans/{known.plan.id}/result"})
@@ -171,7 +180,7 @@ def handing_out(name: str, media_type: str) -> Endpoint:
     """Return the endpoint of a document that a decoded study left."""
 
     async def endpoint(request: Request) -> Response:
-        collector, known = of(request), await of(request).known(request)
+        collector, known = collector_of(request), await of(request).known(request)
         decoded = await collector.ask(collector.results.is_decoded, known.plan.id)
         found = await collector.ask(collector.documents.find, known.plan.id, name) if decoded else None
         if found is None:
@@ -188,7 +197,7 @@ async def delete_reports(request: Request) -> Response:
     study = await collector.ask(collector.store.study, known.plan.id)
     if study.state == "open":
         raise Problem("open", "close the study first")
-    await collector.ask(collector.results.delete, known)
+    await collector.ask(collector.ending.delete, known)
     return Response(status_code=204)
 
 
@@ -212,7 +221,7 @@ async def invite(request: Request) -> Response:
 
 async def put_batch(request: Request) -> Response:
     """Take a batch in from a shuffler that this collector knows: whole, durably, once."""
-    collector, known = of(request), await of(request).known(request)
+    collector, known = collector_of(request), await of(request).known(request)
     plan, digest = known.plan, request.path_params["digest"]
     if not is_put_by(collector.shufflers, request.headers.get("authorization"), plan.id, digest):
         raise Problem("not-a-shuffler", "sign it with the key of a shuffler that this collector knows")

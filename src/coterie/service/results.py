@@ -8,7 +8,6 @@ another server, a study answers with the same bytes.
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,9 +15,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from coterie.errors import DecodeError
-from coterie.plain.canonical import canonical_bytes
-from coterie.service.batches import Tally, messages
+from coterie.service.batches import Tally
 from coterie.service.decoder import Decoder
+from coterie.service.ending import Ending
 from coterie.service.manifest import make_manifest
 from coterie.service.problems import Problem
 from coterie.service.studies import Known
@@ -27,7 +26,6 @@ from coterie.store import Store, StudyState
 TABLE: Final = "table"
 RESULT: Final = "result"
 MANIFEST: Final = "manifest"
-CLOSED: Final = "closed"  # when, rounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,7 @@ class Outcome:
     manifest: bytes
 
 
-class Results:
+class Results(Ending):
     """Closes and decodes studies.
 
     Parameters
@@ -62,11 +60,10 @@ class Results:
         timeout: float,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        super().__init__(store, clock=clock)
         self.tally = Tally(store)
-        self._store = store
         self._key = key
         self._timeout = timeout
-        self._clock = clock
         self._thread = ThreadPoolExecutor(1, "coterie-decoding")  # one study at a time
         self._decoder = Decoder()
         self._running: dict[str, asyncio.Task[Outcome]] = {}
@@ -77,12 +74,6 @@ class Results:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     # ------------------------------------------------------------ blocking, to be called in threads
-
-    def close(self, known: Known) -> int:
-        """Close a study, durably; return the rounded time at which it was first closed."""
-        self._store.close(known.plan.id)
-        closed = canonical_bytes({"closed": known.collection.rounded(self._clock())})
-        return int(json.loads(self._store.put_document(known.plan.id, CLOSED, closed))["closed"])
 
     def is_decoded(self, plan_id: str) -> bool:
         """Tell whether a study left all that it leaves; the manifest is the last that is kept."""
@@ -121,7 +112,7 @@ class Results:
                 f"the plan wants {known.collection.minimum} people before it is decoded; fewer answered",
             )
         try:
-            result, table = self._decoder.run(plan, messages(self._store, plan), self._timeout)
+            result, table = self._decoder.run(plan, self._store.messages(plan.id), self._timeout)
         except DecodeError as error:
             raise Problem("undecodable", str(error)) from None
         table = self._store.put_document(plan.id, TABLE, table)

@@ -26,6 +26,7 @@ from coterie.service.keys import operator_token, signing_key
 from coterie.service.pages.routes import PAGES
 from coterie.service.settings import Settings
 from coterie.service.shuffler import Shuffler
+from coterie.service.taking import Taking
 from coterie.store import Store, open_store
 
 log = logging.getLogger("coterie.service")
@@ -55,23 +56,27 @@ class Server(uvicorn.Server):
         self._captured_signals.clear()  # they have been obeyed: the store is still to be shut
 
 
-def service_of(settings: Settings, store: Store) -> Collector:
+def service_of(settings: Settings, store: Store) -> Taking:
     """Return the parts of a collector or a shuffler, as the settings say."""
     options: dict[str, Any] = {
         "token": operator_token(settings.token_path),
         "key": signing_key(settings.key_path),
         "most_body": settings.most_body,
-        "most_readers": settings.most_readers,
         "most_waiting": settings.most_waiting,
         "most_reports": settings.most_reports,
         "reports_per_second": settings.reports_per_second,
         "upkeep_seconds": settings.upkeep_seconds,
         "compact_seconds": settings.compact_seconds,
-        "decode_seconds": settings.decode_seconds,
     }
     if settings.role == "shuffler":
         return Shuffler(store, deliver_to=settings.deliver_to, **options)
-    return Collector(store, shufflers=settings.public_keys, **options)
+    return Collector(
+        store,
+        shufflers=settings.public_keys,
+        most_readers=settings.most_readers,
+        decode_seconds=settings.decode_seconds,
+        **options,
+    )
 
 
 def uvicorn_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -25,21 +26,50 @@ from starlette.routing import BaseRoute, Route
 
 from coterie.plan import Plan
 from coterie.remote.collector import RemoteCollector
-from coterie.service.collector import Collector
+from coterie.service.ending import Ending
 from coterie.service.endpoints import INTAKE_ROUTES, json_response, of, operator
+from coterie.service.metrics import Metrics
 from coterie.service.problems import Problem
 from coterie.service.releases import Releases
-from coterie.service.results import Results
 from coterie.service.studies import Known
-from coterie.service.upkeep import Upkeep
+from coterie.service.taking import Taking
 from coterie.store import Store, StudyState
 from coterie.wire.shuffled_file import MOST_BATCH, bytes_per_person
 
 DELIVERY_SECONDS: Final = 120.0  # to wait for the collector's answer
 
 
-class Undecoded(Results):
-    """Studies that are closed and deleted here and decoded elsewhere."""
+class Releasing(Ending):
+    """Studies of which everything is released once they are closed, and that are decoded elsewhere."""
+
+    def __init__(self, store: Store, releases: Releases, *, clock: Callable[[], float] = time.time) -> None:
+        super().__init__(store, clock=clock)
+        self._releases = releases
+        self._finished: set[str] = set()  # closed studies of which nothing more can be released
+
+    def look_at(self, known: Known) -> None:
+        """Count again where a batch seems full: without repetitions and released ones."""
+        if known.received >= known.most:
+            known.received = self._store.compact(known.plan.id).counted
+
+    def is_finished(self, known: Known) -> bool:
+        """Release what a closed study still holds; return whether nothing is left that can be.
+
+        What waits to be released or delivered is not deleted, however late it is.
+        """
+        plan_id = known.plan.id
+        if plan_id in self._finished:
+            return True
+        if self._store.staged_batch(plan_id) is not None:
+            return False
+        try:
+            if self._releases.release(known.plan)["waiting"] is not None:
+                return False
+        except Problem as problem:
+            if problem.kind != "too-few":
+                raise
+        self._finished.add(plan_id)  # nobody can join a closed study: that will not change
+        return True
 
     def delete(self, known: Known) -> None:
         """Delete the reports of a closed study; those that could not be released are gone then."""
@@ -50,51 +80,13 @@ class Undecoded(Results):
         self._store.delete_reports(known.plan.id)
 
 
-class ShufflerUpkeep(Upkeep):
-    """Releases what a closed study has gathered, and counts again where a batch seems full."""
-
-    releases: Releases
-
-    def prepare(self, releases: Releases) -> None:
-        """Say what releases."""
-        self.releases = releases
-        self._finished: set[str] = set()  # closed studies of which nothing more can be released
-
-    def _look_at(self, known: Known) -> None:
-        plan_id = known.plan.id
-        state = self._store.study(plan_id).state
-        if state is StudyState.OPEN and known.received >= known.most:
-            known.received = self._store.compact(plan_id).counted  # without repetitions and released ones
-        if state is StudyState.CLOSED and not self._is_finished(known):
-            return  # what waits to be released or delivered is not deleted, however late it is
-        super()._look_at(known)
-        if state is StudyState.OPEN and self._store.study(plan_id).state is StudyState.CLOSED:
-            self._is_finished(known)
-
-    def _is_finished(self, known: Known) -> bool:
-        """Release what a closed study still holds; tell whether nothing is left that can be."""
-        plan_id = known.plan.id
-        if plan_id in self._finished:
-            return True
-        if self._store.staged_batch(plan_id) is not None:
-            return False
-        try:
-            if self.releases.release(known.plan)["waiting"] is not None:
-                return False
-        except Problem as problem:
-            if problem.kind != "too-few":
-                raise
-        self._finished.add(plan_id)  # nobody can join a closed study: that will not change
-        return True
-
-
-class Shuffler(Collector):
+class Shuffler(Taking):
     """The parts of a shuffler around one store.
 
     Parameters
     ----------
-    store, token, options
-        As for `Collector`.
+    store, token, clock, options
+        As for `Taking`.
     key : bytes
         The Ed25519 key with which batches are signed.
     deliver_to : str
@@ -103,15 +95,22 @@ class Shuffler(Collector):
 
     model = "shuffle"
     role = "shuffler"
-    results_kind = Undecoded
-    upkeep_kind = ShufflerUpkeep
 
-    def __init__(self, store: Store, *, token: str, key: bytes, deliver_to: str, **options: Any) -> None:
-        super().__init__(store, token=token, key=key, **options)
+    def __init__(
+        self,
+        store: Store,
+        *,
+        token: str,
+        key: bytes,
+        deliver_to: str,
+        clock: Callable[[], float] = time.time,
+        **options: Any,
+    ) -> None:
         remote = RemoteCollector(deliver_to, attempts=1, timeout=DELIVERY_SECONDS)
-        self.releases = Releases(store, key, remote, self.metrics)
-        assert isinstance(self.upkeep, ShufflerUpkeep)  # noqa: S101  # for mypy: it is of `upkeep_kind`
-        self.upkeep.prepare(self.releases)
+        metrics = Metrics()
+        self.releases = Releases(store, key, remote, metrics)
+        ending = Releasing(store, self.releases, clock=clock)
+        super().__init__(store, ending, token=token, metrics=metrics, clock=clock, **options)
 
     @contextlib.asynccontextmanager
     async def running(self, app: object = None) -> AsyncIterator[None]:

@@ -14,7 +14,6 @@ from coterie.plan import Plan
 from coterie.plan.collection import Collection
 from coterie.service.problems import Problem
 from coterie.store import Store, Study
-from coterie.wire.forms import Form, report_form
 from coterie.wire.layout import TOKEN_BYTES
 from coterie.wire.shuffled_file import MOST_BATCH, bytes_per_person
 
@@ -31,7 +30,6 @@ class Known:
 
     plan: Plan
     collection: Collection  # what this service keeps to
-    form: Form
     width: int  # bytes that one person sends
     received: int  # reports that the store holds, repetitions included, as far as this process knows
     withdrawn: int  # ids withdrawn, likewise
@@ -101,7 +99,6 @@ class Studies:
         return Known(
             plan=plan,
             collection=collection,
-            form=report_form(plan),
             width=plan.upload_width,
             received=waiting,
             withdrawn=study.counts.withdrawn,

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from coterie.service.results import Results
+from coterie.service.ending import Ending
 from coterie.service.studies import Known, Studies
 from coterie.store import Store, StudyState
 
@@ -27,14 +27,14 @@ class Upkeep:
         self,
         store: Store,
         studies: Studies,
-        results: Results,
+        ending: Ending,
         *,
         compact_seconds: float,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._store = store
         self._studies = studies
-        self._results = results
+        self._ending = ending
         self._compact_seconds = compact_seconds
         self._clock = clock
         self._compacted: dict[str, float] = {}
@@ -64,18 +64,22 @@ class Upkeep:
         plan_id, now = known.plan.id, self._clock()
         state = self._store.study(plan_id).state
         if state is StudyState.OPEN:
+            self._ending.look_at(known)
             if known.collection.is_late(now):
-                self._results.close(known)
+                self._ending.close(known)
                 self._store.compact(plan_id)
+                self._ending.is_finished(known)
             elif now >= self._compacted.setdefault(plan_id, now) + self._compact_seconds:
                 self._store.compact(plan_id)
                 self._compacted[plan_id] = now
-        elif state is StudyState.CLOSED and now >= self._kept_until(known):
-            self._results.delete(known)
+        elif (
+            state is StudyState.CLOSED and self._ending.is_finished(known) and now >= self._kept_until(known)
+        ):
+            self._ending.delete(known)
 
     def _kept_until(self, known: Known) -> float:
         """Return when the reports of a closed study are deleted: surely after the retention, rounded."""
         how = known.collection
         if how.retention is None:
             return math.inf
-        return self._results.close(known) + how.time_precision + how.retention
+        return self._ending.close(known) + how.time_precision + how.retention

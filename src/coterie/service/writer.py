@@ -13,11 +13,15 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.collect import Intake
+from coterie.collect.skips import Skips
+from coterie.collect.uploads import TOKEN_REASONS
 from coterie.errors import (
     StoreError,
     StoreFullError,
@@ -29,8 +33,7 @@ from coterie.service.metrics import Metrics
 from coterie.service.problems import Problem, busy
 from coterie.service.studies import REASONS, Known
 from coterie.store import Store
-from coterie.wire.layout import ID_BYTES, TOKEN_BYTES, as_rows
-from coterie.wire.tokens import token_id, token_mark
+from coterie.wire.layout import ID_BYTES
 
 COMMIT_BYTES: Final = 1 << 23  # of one commit; what waits beyond it goes into the next
 
@@ -168,65 +171,51 @@ class Writer:
     def _commit(self, group: Sequence[Waiting]) -> list[Fates | StoreError | None]:
         """Check and write a group; return what became of the rows of each request, or of the request."""
         started = time.perf_counter()
-        parts: dict[tuple[str, bool], list[int]] = defaultdict(list)
+        numbers: dict[tuple[str, bool], list[int]] = defaultdict(list)
         for number, each in enumerate(group):
-            parts[each.known.plan.id, each.withdraws].append(number)
+            numbers[each.known.plan.id, each.withdraws].append(number)
         now = self._clock()
-        checked = []
-        for (plan_id, withdraws), numbers in parts.items():
-            known = group[numbers[0]].known
-            body = group[numbers[0]].body if len(numbers) == 1 else b"".join(group[n].body for n in numbers)
-            rows = as_rows(body, known.width)
-            fates = self._fates(known, rows, now, withdraws)
-            checked.append((plan_id, withdraws, numbers, known, rows[:, known.skip :], fates))
-        pairs = [
-            (plan_id, rows if fates is None else rows[fates == TAKEN])
-            for plan_id, withdraws, _, _, rows, fates in checked
-            if not withdraws
-        ]
-        answers = iter(self._store.append(pairs) if pairs else [])
+        parts = [self._checked([group[number] for number in each], now) for each in numbers.values()]
+        reports = [part for part in parts if not part.withdraws]
+        taken = [(part.known.plan.id, part.rows) for part in reports]
+        answers = iter(self._store.append(taken) if taken else [])
         results: list[Fates | StoreError | None] = [None] * len(group)
-        for plan_id, withdraws, numbers, known, rows, fates in checked:
-            answer = self._withdraw(plan_id, rows, fates) if withdraws else next(answers)
+        for part, places in zip(parts, numbers.values(), strict=True):
+            answer = self._withdraw(part) if part.withdraws else next(answers)
             if isinstance(answer, StudyClosedError):
-                fates = np.full(len(rows), TAKEN, dtype=np.uint8) if fates is None else fates
-                fates[fates == TAKEN] = _CLOSED
+                part.fates[part.fates == TAKEN] = _CLOSED
             elif answer is not None:  # it is this plan's alone: the others have been taken in
-                for number in numbers:
+                for number in places:
                     results[number] = answer
                 continue
-            self._count(known, rows, fates, withdraws)
-            if fates is not None:
-                start = 0
-                for number in numbers:
-                    stop = start + len(group[number].body) // known.width
-                    part = fates[start:stop]
-                    results[number] = part if part.any() else None
-                    start = stop
+            self._count(part)
+            start = 0
+            for number in places if part.fates.any() else ():
+                stop = start + len(group[number].body) // part.known.width
+                fates = part.fates[start:stop]
+                results[number] = fates if fates.any() else None
+                start = stop
         self._metrics.commit(time.perf_counter() - started)
         return results
 
-    def _fates(self, known: Known, rows: NDArray[np.uint8], now: float, withdraws: bool) -> Fates | None:
-        """Decide which rows are not to be taken in, before the store is asked; None if all are."""
-        wrong = 0
+    def _checked(self, requests: Sequence[Waiting], now: float) -> _Part:
+        """Decide which rows of requests of one plan and kind are taken in, before the store is asked."""
+        known, withdraws = requests[0].known, requests[0].withdraws
+        body = requests[0].body if len(requests) == 1 else b"".join(each.body for each in requests)
+        part = _Part(known, withdraws, len(body) // known.width)
         if known.collection.is_early(now):
-            wrong = _EARLY
+            part.fates[:] = _EARLY
         elif known.collection.is_late(now):
-            wrong = _CLOSED
-        elif not self._has_room(known, len(rows), withdraws):
-            wrong = _FULL
-        if wrong:
-            return np.full(len(rows), wrong, dtype=np.uint8)
-        foreign = known.form.foreign(rows[:, known.skip :])
-        fates = None
-        if foreign.any():
-            fates = np.where(foreign, np.uint8(_MALFORMED), np.uint8(TAKEN))
-        if known.skip and len(rows):
-            unasked = self._without_invitation(known, rows)
-            if unasked.any():
-                fates = np.zeros(len(rows), dtype=np.uint8) if fates is None else fates
-                fates[unasked] = _TOKEN
-        return fates
+            part.fates[:] = _CLOSED
+        elif not self._has_room(known, len(part.fates), withdraws):
+            part.fates[:] = _FULL
+        else:
+            intake = Intake(known.plan, into=part, skips=part)
+            if known.plan.ids == "token":
+                intake.add_uploads([body], issued=partial(self._store.invited, known.plan.id))
+            else:
+                intake.add_stream([body])
+        return part
 
     def _has_room(self, known: Known, number: int, withdraws: bool) -> bool:
         """Return whether so many more may come: withdrawals hardly more than reports were received."""
@@ -235,36 +224,46 @@ class Writer:
         more = known.withdrawn + number - WITHDRAWN_AHEAD
         return more <= known.received or more <= self._store.study(known.plan.id).counts.received  # of all
 
-    def _without_invitation(self, known: Known, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """Tell which uploads, token ‖ report, have no token that was issued, or another id than its."""
-        tokens = [row.tobytes() for row in rows[:, :TOKEN_BYTES]]
-        ids = b"".join(token_id(known.plan, token) for token in tokens)
-        marks = b"".join(token_mark(known.plan, token) for token in tokens)
-        foreign = (rows[:, TOKEN_BYTES : TOKEN_BYTES + ID_BYTES] != as_rows(ids, ID_BYTES)).any(axis=1)
-        return np.asarray(foreign | ~self._store.invited(known.plan.id, as_rows(marks, 32)))
-
-    def _withdraw(self, plan_id: str, rows: NDArray[np.uint8], fates: Fates | None) -> StoreError | None:
-        ids = rows[:, :ID_BYTES] if fates is None else rows[fates == TAKEN, :ID_BYTES]
+    def _withdraw(self, part: _Part) -> StoreError | None:
         try:
-            if len(ids):
-                self._store.withdraw(plan_id, np.ascontiguousarray(ids))
+            if len(part.rows):
+                ids = np.ascontiguousarray(part.rows[:, :ID_BYTES])
+                self._store.withdraw(part.known.plan.id, ids)
         except StoreError as error:
             return error
         return None
 
-    def _count(self, known: Known, rows: NDArray[np.uint8], fates: Fates | None, withdraws: bool) -> None:
-        found = np.bincount([0] if fates is None else fates, minlength=1 + len(REASONS)).tolist()
-        taken = len(rows) if fates is None else found[TAKEN]
-        self._metrics.reports("withdrawn" if withdraws else "accepted", taken)
-        if withdraws:
-            known.withdrawn += taken
+    def _count(self, part: _Part) -> None:
+        taken, *others = np.bincount(part.fates, minlength=1 + len(REASONS)).tolist()
+        self._metrics.reports("withdrawn" if part.withdraws else "accepted", taken)
+        if part.withdraws:
+            part.known.withdrawn += taken
         else:
-            known.received += taken
-        if fates is not None:
-            for number, reason in enumerate(REASONS, start=1):
-                if found[number]:
-                    known.rejected[reason] += found[number]
-                    self._metrics.reports(reason, found[number])
+            part.known.received += taken
+        for reason, number in zip(REASONS, others, strict=True):
+            if number:
+                part.known.rejected[reason] += number
+                self._metrics.reports(reason, number)
+
+
+class _Part(Skips):
+    """What came of one plan and kind: the rows that an intake lets through, and the fates of all."""
+
+    def __init__(self, known: Known, withdraws: bool, count: int) -> None:
+        super().__init__()
+        self.known = known
+        self.withdraws = withdraws
+        self.rows = np.zeros((0, known.plan.report_width), dtype=np.uint8)
+        self.fates: Fates = np.zeros(count, dtype=np.uint8)  # TAKEN
+
+    def add(self, rows: NDArray[np.uint8]) -> None:
+        """Take rows; they come all at once."""
+        self.rows = rows
+
+    def note(self, reason: str, numbers: NDArray[np.integer], place: Callable[[int], str]) -> None:
+        """Note what an intake leaves out."""
+        del place
+        self.fates[numbers] = _TOKEN if reason in TOKEN_REASONS else _MALFORMED
 
 
 def problem_of(error: BaseException) -> Problem:

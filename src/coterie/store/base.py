@@ -35,12 +35,13 @@ from numpy.typing import NDArray
 
 from coterie.errors import StoreError
 from coterie.plan import Plan
-from coterie.wire.layout import ID_BYTES
+from coterie.wire.layout import ID_BYTES, in_pieces
+from coterie.wire.shuffled_file import ShuffledFile
+from coterie.wire.tokens import MARK_BYTES
 
 if TYPE_CHECKING:
     from coterie.store.pieces import StoreInPieces
 
-MARK_BYTES: Final = 32  # of a token's mark
 
 Chunks = Iterator[NDArray[np.uint8]]  # rows, (m, width) at a time
 Mix = Callable[[Chunks], bytes]
@@ -180,6 +181,17 @@ class Store(abc.ABC):
     @abc.abstractmethod
     def reports(self, plan_id: str) -> Iterator[NDArray[np.uint8]]:
         """Yield what counts, sorted by id, (m, width) at a time, in bounded memory; compacts first."""
+
+    def messages(self, plan_id: str) -> Chunks:
+        """Yield what the plan's table adds up: what counts or, of mixed reports, the messages of batches."""
+        plan = self.study(plan_id).plan
+        if not plan.mixed:
+            return self.reports(plan_id)
+        return (
+            rows
+            for batch in self.batches(plan_id)
+            for rows in in_pieces(ShuffledFile.rows_of(batch.data, plan, "a batch of the store"))
+        )
 
     @abc.abstractmethod
     def in_pieces(self, plan_id: str) -> AbstractContextManager[StoreInPieces]:

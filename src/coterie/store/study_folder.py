@@ -25,13 +25,14 @@ from coterie.collect.deduplicate import Deduplicator, without
 from coterie.errors import FileError
 from coterie.plain.files import replacing, sync_folder
 from coterie.plan import Plan
-from coterie.store.base import MARK_BYTES, Batch, Bounds, Chunks, Mix, Mixing, StudyState
+from coterie.store.base import Batch, Bounds, Chunks, Mix, Mixing, StudyState
 from coterie.store.earlier import brought_forward
 from coterie.store.segments import room_on_disk
 from coterie.store.sorted_file import RELEASED, IdFile, ReleasedFile, SortedFile, read_sorted, write_sorted
 from coterie.store.state import State, read_checked, write_checked
 from coterie.wire.layout import ID_BYTES
 from coterie.wire.report_file import ReportFile, writing_reports
+from coterie.wire.tokens import MARK_BYTES
 
 MOST_FILES: Final = 32  # of one set of ids; more become one, so that few are read at a time
 

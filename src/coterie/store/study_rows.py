@@ -19,7 +19,6 @@ from coterie.collect.deduplicate import Deduplicator, without
 from coterie.errors import StoreError, StudyClosedError
 from coterie.plan import Plan
 from coterie.store.base import (
-    MARK_BYTES,
     Batch,
     Bounds,
     Chunks,
@@ -32,6 +31,7 @@ from coterie.store.base import (
     check_digest,
 )
 from coterie.wire.layout import ID_BYTES, as_rows, regrouped
+from coterie.wire.tokens import MARK_BYTES
 
 if TYPE_CHECKING:
     from psycopg import Connection

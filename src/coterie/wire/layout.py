@@ -6,7 +6,8 @@ A list of bytes, as reports come from devices, is joined.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,9 @@ from numpy.typing import NDArray
 from coterie.errors import ReportError
 from coterie.protocols.base import ID_BYTES, TOKEN_BYTES
 
-__all__ = ["ID_BYTES", "TOKEN_BYTES", "Reports", "as_rows", "regrouped"]
+__all__ = ["ID_BYTES", "TOKEN_BYTES", "Reports", "as_rows", "in_pieces", "regrouped", "whole_rows"]
+
+_PIECE_BYTES: Final = 1 << 22
 
 Reports = bytes | bytearray | memoryview | NDArray[np.uint8] | list[bytes] | tuple[bytes, ...]
 
@@ -73,6 +76,34 @@ def regrouped(chunks: Iterable[NDArray[np.uint8]], least: int) -> Iterator[NDArr
             held, count = [], 0
     if count:
         yield np.concatenate(held)
+
+
+def in_pieces(rows: NDArray[np.uint8]) -> Iterator[NDArray[np.uint8]]:
+    """Yield the same rows, (n, width), some megabytes at a time."""
+    size = max(1, _PIECE_BYTES // rows.shape[1])
+    return (rows[start : start + size] for start in range(0, len(rows), size))
+
+
+def whole_rows(
+    pieces: Iterable[bytes], width: int, cut_short: Callable[[], None]
+) -> Iterator[NDArray[np.uint8]]:
+    """Yield whole rows, (m, width), of a stream in pieces of any length; `cut_short` is told of a rest.
+
+    Examples
+    --------
+    >>> [len(rows) for rows in whole_rows([bytes(20), bytes(6), bytes(5)], 13, lambda: print("a rest"))]
+    a rest
+    [1, 1]
+    """
+    rest = b""
+    for piece in pieces:
+        data = rest + piece
+        whole = len(data) - len(data) % width
+        rest = data[whole:]
+        if whole:
+            yield as_rows(data[:whole], width)
+    if rest:
+        cut_short()
 
 
 def _joined(reports: list[bytes] | tuple[bytes, ...], width: int) -> bytes:

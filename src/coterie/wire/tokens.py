@@ -15,10 +15,13 @@ whose report it is.
 from __future__ import annotations
 
 import hashlib
+from typing import Final
 
 from coterie.errors import ReportError
 from coterie.plan import Plan
 from coterie.wire.layout import ID_BYTES, TOKEN_BYTES
+
+MARK_BYTES: Final = 32
 
 
 def token_id(plan: Plan, token: bytes) -> bytes:

@@ -6,6 +6,7 @@ import pytest
 from coterie.aggregate import Aggregate
 from coterie.collect import Batches, Intake, take_in
 from coterie.collect import intake as intake_module
+from coterie.collect.skips import Skips
 from coterie.encode import Client
 from coterie.errors import FileError, PlanError, ReportError
 from coterie.plan import Plan
@@ -99,7 +100,8 @@ def test_one_bad_report_stops_nobody(plan, tail, reason, tmp_path):
         Aggregate(plan).add(bad.tobytes())
 
 
-def test_uploads_need_an_issued_and_unspent_token_and_its_id():
+@pytest.mark.parametrize("asked", ["tokens", "marks"])
+def test_uploads_need_an_issued_and_unspent_token_and_its_id(asked):
     plan = dataclasses.replace(
         PLAN, ids="token", parameters=dataclasses.replace(PLAN.parameters, codewords=200)
     )
@@ -109,27 +111,48 @@ def test_uploads_need_an_issued_and_unspent_token_and_its_id():
     chosen = good[1][:16] + bytes(12) + good[1][28:]  # an id of the sender's choice
     index = good[2][:-1] + bytes([200])
     batch = [good[0], good[0], chosen, index, good[3], good[4]]
-    spent = set()
+    spent, issued = set(), tokens[:4]
+    if asked == "marks":  # as a store knows them
+        known = {token_mark(plan, token) for token in tokens[:4]}
+        issued = lambda marks: np.array([mark.tobytes() in known for mark in marks])  # noqa: E731
     everything = b"".join(batch)
     with Intake(plan) as intake:  # in pieces that end anywhere
-        intake.add_uploads(
-            [everything[:50], everything[50:51], everything[51:]], issued=tokens[:4], spent=spent
-        )
+        intake.add_uploads([everything[:50], everything[50:51], everything[51:]], issued=issued, spent=spent)
         kept = np.concatenate(list(intake.chunks()))
     assert sorted(kept.tolist()) == sorted(list(each[16:]) for each in (good[0], good[3]))
     assert spent == {token_mark(plan, tokens[0]), token_mark(plan, tokens[3])}
     counts = intake.counts
     assert (counts.files, counts.read, counts.unique, counts.malformed) == (0, 6, 2, 4)
-    assert [str(each) for each in counts.skipped] == [
-        "1 left out, the token was spent before: upload 1",
+    assert sorted(str(each) for each in counts.skipped) == [
         "1 left out, the id is not the token's: upload 2",
         "1 left out, the index is not below 200: upload 3",
         "1 left out, the token was not issued: upload 5",
+        "1 left out, the token was spent before: upload 1",
     ]
     with pytest.raises(PlanError, match="without tokens"), Intake(PLAN) as intake:
         intake.add_uploads([], issued=(), spent=set())
     with pytest.raises(PlanError, match="come as uploads"), Intake(plan) as intake:
         intake.add_stream([])
+
+
+def test_a_sink_takes_what_comes_and_is_told_of_the_rest_by_number():
+    """As a service's writer, whose store counts each id once."""
+    rows, plan = np.repeat(ROWS[:4], 2, axis=0), BAD[2][0]
+    rows[:, 12] = [0, 255, 0, 0, 250, 0, 0, 0]  # an index below 200 is good
+    left_out, came = [], []
+
+    class Numbers(Skips):
+        def note(self, reason, numbers, place):
+            left_out.append((reason, numbers.tolist()))
+
+    class Sink:
+        def add(self, reports):
+            came.append(reports.copy())
+
+    intake = Intake(plan, into=Sink(), skips=Numbers())
+    intake.add_stream([rows.tobytes()])
+    assert left_out == [("the index is not below 200", [1, 4])]
+    assert np.concatenate(came).tolist() == rows[[0, 2, 3, 5, 6, 7]].tolist()  # repetitions and all
 
 
 def test_a_stream_comes_in_pieces_of_any_length(tmp_path):

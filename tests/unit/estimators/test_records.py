@@ -68,6 +68,19 @@ def test_tables_of_every_make_give_the_same(model, make):
     assert again.score(table) == model.score(PEOPLE)
 
 
+def test_a_fit_reads_each_declared_column_once_and_no_other(model):
+    class Watched(dict):
+        read = ()
+
+        def __getitem__(self, name):
+            self.read = (*self.read, name)
+            return super().__getitem__(name)
+
+    table = Watched(PEOPLE)
+    assert (fitted(table).labels_ == model.labels_).all()
+    assert sorted(table.read) == ["age", "member", "plan"]
+
+
 def test_the_groups_are_found_and_described(model):
     assert model.labels_[0] != model.labels_[1]
     assert (model.labels_[::2] == model.labels_[0]).all()
