@@ -36,7 +36,7 @@ _EXPECTED: Final = (
 _EXPECTED_DEVIATION: Final = 0.2
 _ALL: Final = 0.95  # α from which blobs stand alone
 _REAL_DEVIATION: Final = 0.5  # of α from one group to an answer, before looking
-_SIDES: Final = 0.25  # of the way from one group to the answer: what an answer needs
+_SIDES: Final = 0.15  # of the way from one group to the answer: what an answer needs
 _SPARE: Final = 2.0  # chi-square per number that one center of two wins; a spare one was seen to win 1.2
 _CLEARLY: Final = 5.0  # chi-square per fitted number of the subspace by which sure blobs beat the population
 _WITHIN: Final = 2.0  # deviations of chi-square by which sure blobs may miss the rows
@@ -141,7 +141,7 @@ def people(parts: Parts, rng: np.random.Generator) -> Weighted:
 def better_than_one(views: Sequence[ViewRows], answer: Weighted, one: Weighted) -> bool:
     """Return whether rows that took no part side with the answer's people rather than with one group's.
 
-    Between what one group predicts and what the answer does, they must lie a quarter of the way at least;
+    Between what one group predicts and what the answer does, they must lie 0.15 of the way at least;
     before looking, they are expected at one group. Asked where no group stands clear by the rows that were
     fitted: where one did, none of 158 answers was worse than one center (benchmarks/results/floor.csv).
     """
