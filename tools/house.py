@@ -21,16 +21,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path("src/coterie")
 FOLDERS = ("codeword", "vector_sums", "net_tree_sums", "net_tree", "lsh_tree")
-_LAYOUT = {
-    tokenize.COMMENT,
-    tokenize.NL,
-    tokenize.NEWLINE,
-    tokenize.INDENT,
-    tokenize.DEDENT,
-    tokenize.ENDMARKER,
-}
-_KIND = re.compile(r"isinstance\([^()]*(?:\([^()]*\)[^()]*)*\b\w*Parameters\b")
-_NAME = re.compile(
+_LAYOUT = {"COMMENT", "NL", "NEWLINE", "INDENT", "DEDENT", "ENDMARKER"}
+KIND = re.compile(r"isinstance\([^()]*(?:\([^()]*\)[^()]*)*\b\w*Parameters\b")
+NAME = re.compile(
     r"""\.(?:model|protocol)\b\s*(?:[=!]=|(?:not )?in\b)\s*[("']|["']\s*[=!]=\s*\w*\.(?:model|protocol)\b"""
 )
 
@@ -39,7 +32,7 @@ def code_lines(source: str) -> int:
     """Return how many lines of a module are code."""
     lines: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type not in _LAYOUT:
+        if tokenize.tok_name[token.type] not in _LAYOUT:
             lines.update(range(token.start[0], token.end[0] + 1))
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -96,8 +89,8 @@ def report(root: Path) -> None:
     elsewhere = outside(sources)
     for words, places in (
         ("files of a protocol outside its folder", misplaced(sources)),
-        ("isinstance on parameters outside a protocol's folder", list(found(_KIND, elsewhere))),
-        ("comparisons with the name of a model or protocol there", list(found(_NAME, elsewhere))),
+        ("isinstance on parameters outside a protocol's folder", list(found(KIND, elsewhere))),
+        ("comparisons with the name of a model or protocol there", list(found(NAME, elsewhere))),
     ):
         print(f"{words}: {len(places)}", *(f"\n    {place}" for place in places), sep="")
 
