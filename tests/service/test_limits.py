@@ -326,6 +326,48 @@ def test_hardly_more_withdrawals_than_reports(tmp_path, plan, monkeypatch):
         assert len(failures(post(again.url, plan, never[:4].tobytes(), "withdrawals"))) == 4
 
 
+def test_one_request_without_room_keeps_no_other_out(tmp_path, plan, monkeypatch):
+    monkeypatch.setattr(writer, "WITHDRAWN_AHEAD", 0)
+    store = Troubled(tmp_path / "store")
+    store.gate = threading.Event()
+    store.gate.set()
+    with store, serving(tmp_path, store=store, most_reports=60) as running:
+        store.put_plan(plan)
+        rows, never = reports_of(plan, 50), reports_of(plan, 500, seed=1)
+        assert failures(post(running.url, plan, rows.tobytes())) == []
+        store.gate.clear()
+        answers = {}
+
+        def send(name, body, where):
+            answers[name] = post(running.url, plan, body.tobytes(), where)
+
+        calls = [
+            ("first", rows[:1], "reports"),  # holds the disk until all are there, for one commit
+            ("flood", never, "withdrawals"),
+            ("mine", rows[7:8], "withdrawals"),
+            ("too many", never[:40], "reports"),
+            ("one", reports_of(plan, 1, seed=2), "reports"),
+        ]
+        senders = [threading.Thread(target=send, args=call) for call in calls]
+        size = 0
+        for each, (_, body, _) in zip(senders, calls, strict=True):
+            each.start()
+            size += body.size
+            waits_until(lambda size=size: running.collector.writer.waiting_bytes >= size)
+        store.gate.set()
+        for each in senders:
+            each.join()
+        assert {name: len(failures(answer)) for name, answer in answers.items()} == {
+            "first": 0,
+            "flood": 500,
+            "mine": 0,
+            "too many": 40,
+            "one": 0,
+        }
+        counts = store.compact(plan.id)
+        assert (counts.counted, counts.withdrawn) == (50, 1)
+
+
 def test_nothing_redirects_and_no_host_is_echoed(tmp_path, plan):
     with serving(tmp_path) as running:
         running.store.put_plan(plan)

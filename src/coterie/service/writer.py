@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -171,11 +171,18 @@ class Writer:
     def _commit(self, group: Sequence[Waiting]) -> list[Fates | StoreError | None]:
         """Check and write a group; return what became of the rows of each request, or of the request."""
         started = time.perf_counter()
-        numbers: dict[tuple[str, bool], list[int]] = defaultdict(list)
-        for number, each in enumerate(group):
-            numbers[each.known.plan.id, each.withdraws].append(number)
+        numbers: dict[tuple[str, bool, bool], list[int]] = defaultdict(list)
+        coming: Counter[tuple[str, bool]] = Counter()
+        for number, each in enumerate(group):  # one for which there is no room keeps nobody else out
+            kind, count = (each.known.plan.id, each.withdraws), len(each.body) // each.known.width
+            fits = self._has_room(each.known, coming[kind] + count, each.withdraws)
+            coming[kind] += count * fits
+            numbers[*kind, fits].append(number)
         now = self._clock()
-        parts = [self._checked([group[number] for number in each], now) for each in numbers.values()]
+        parts = [
+            self._checked([group[number] for number in each], now, fits)
+            for (_, _, fits), each in numbers.items()
+        ]
         reports = [part for part in parts if not part.withdraws]
         taken = [(part.known.plan.id, part.rows) for part in reports]
         answers = iter(self._store.append(taken) if taken else [])
@@ -198,7 +205,7 @@ class Writer:
         self._metrics.commit(time.perf_counter() - started)
         return results
 
-    def _checked(self, requests: Sequence[Waiting], now: float) -> _Part:
+    def _checked(self, requests: Sequence[Waiting], now: float, fits: bool) -> _Part:
         """Decide which rows of requests of one plan and kind are taken in, before the store is asked."""
         known, withdraws = requests[0].known, requests[0].withdraws
         body = requests[0].body if len(requests) == 1 else b"".join(each.body for each in requests)
@@ -207,7 +214,7 @@ class Writer:
             part.fates[:] = _EARLY
         elif known.collection.is_late(now):
             part.fates[:] = _CLOSED
-        elif not self._has_room(known, len(part.fates), withdraws):
+        elif not fits:
             part.fates[:] = _FULL
         else:
             intake = Intake(known.plan, into=part, skips=part)
