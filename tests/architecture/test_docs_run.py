@@ -70,8 +70,10 @@ def test_page_runs(page, tmp_path):
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+@pytest.mark.usefixtures("hardly_any_atoms")
 def test_docstring_examples(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("coterie.audit.run._QUICK_REPORTS", 4000)
     parts = path.relative_to(SOURCE).with_suffix("").parts
     module = importlib.import_module(".".join(parts).removesuffix(".__init__"))
     assert doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).failed == 0

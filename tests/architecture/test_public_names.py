@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 import coterie
-from tests.architecture.test_docs_run import PAGES, program
+from tests.architecture.test_docs_run import PAGES, RUN, program
 
 ROOT = Path(__file__).parents[2]
 API = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
@@ -140,7 +140,7 @@ def test_a_script_that_uses_the_public_names_passes_the_strictest_check_of_types
 @pytest.mark.slow
 def test_the_script_runs(tmp_path):
     done = subprocess.run(
-        [sys.executable, SCRIPT], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
+        [sys.executable, "-c", RUN, SCRIPT], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     assert "groups" in done.stdout
