@@ -67,6 +67,7 @@ def test_the_package_keeps_its_contract(package, tmp_path):
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("module", "line", "contract"), BREACHES)
 def test_a_breach_is_noticed(package, tmp_path, module, line, contract):
     planted = package / module

@@ -71,6 +71,7 @@ def test_importing_the_package_loads_no_room():
     assert {name for name in loaded_by("import coterie") if name.startswith("coterie.")} == set()
 
 
+@pytest.mark.slow
 def test_the_measurement_sees_what_is_loaded():
     assert not loaded_by("import sklearn").isdisjoint(HEAVY)
 
@@ -102,6 +103,7 @@ def told_on_a_device(script, folder):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_device_answers_with_numpy_cryptography_and_rfc8785_alone(tmp_path):
     from coterie import Plan
     from coterie.features import Category, Number

@@ -52,6 +52,7 @@ runpy.run_path(sys.argv[1], run_name="__main__")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_page_runs(page, tmp_path):
     source = program(page.read_text(encoding="utf-8"))
@@ -69,6 +70,7 @@ def test_page_runs(page, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 @pytest.mark.usefixtures("hardly_any_atoms")
 def test_docstring_examples(path, tmp_path, monkeypatch):

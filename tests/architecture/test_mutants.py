@@ -52,6 +52,7 @@ def made_of(room):
     return all_mutants([room])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_mutant_of_the_source_is_python_with_a_name_of_its_own(room):
     made = made_of(room)
@@ -69,6 +70,7 @@ def test_named_mutants_stand_in_the_source(mutant):
     assert all((ROOT / test).exists() for test in mutant.tests if test.startswith("tests/"))
 
 
+@pytest.mark.slow
 def test_accepted_mutants_exist_and_say_why():
     known = {mutant.name for room in ROOMS for mutant in made_of(room)}
     accepted = equivalents()

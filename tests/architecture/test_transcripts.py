@@ -124,6 +124,7 @@ def test_the_page_has_every_command_and_each_transcript_is_run():
     assert f"`coterie` has {NUMBERS[len(commands)]} commands." in PAGE.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_study_from_plan_to_centers(terminal):
     points(50_000, 4)
     for name in STUDY:
@@ -140,11 +141,13 @@ def test_a_ledger(terminal, monkeypatch):
     follow(terminal, "ledger")
 
 
+@pytest.mark.slow
 def test_a_shuffled_study(terminal):
     points(20_000, 3)
     follow(terminal, "shuffle")
 
 
+@pytest.mark.slow
 def test_a_hundred_million_people(terminal):
     points(50_000, 4)
     follow(terminal, "simulate")
@@ -164,6 +167,7 @@ def test_an_audit(terminal, monkeypatch):
     assert agrees(map(without_figures, shown), map(without_figures, printed)), "\n".join(printed)
 
 
+@pytest.mark.slow
 def test_a_collector(terminal, tmp_path, monkeypatch):
     facts = {"dimension": 20, "clusters": 4, "epsilon": 1.0, "expected_users": 50_000}
     plan, invited = Plan.design(**facts), Plan.design(**facts, ids="token")

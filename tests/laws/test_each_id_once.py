@@ -115,6 +115,7 @@ def on_executor(folder, pieces, left_out):
 WAYS = [in_memory, in_runs, with_kept, by_threads, on_executor]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @given(pieces=_pieces, left_out=_ids)
 def test_the_smallest_report_of_each_id_counts_once(tmp_path_factory, way, pieces, left_out):
@@ -124,6 +125,7 @@ def test_the_smallest_report_of_each_id_counts_once(tmp_path_factory, way, piece
     assert [path for path in folder.iterdir() if path.suffix != ".coterie"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @given(pieces=_pieces, order=st.randoms())
 def test_order_and_pieces_decide_nothing(tmp_path_factory, way, pieces, order):
@@ -185,6 +187,7 @@ def test_stores_keep_the_same_law(fresh_store, pieces, left_out, released, compa
 # ---------------------------------------------------------------- the kernels under all of them
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernels", [kernels_numpy, kernels_numba])
 @given(reports=_reports, bits=st.integers(0, 16))
 def test_parts_hold_the_ids_that_begin_alike(kernels, reports, bits):
@@ -198,12 +201,14 @@ def test_parts_hold_the_ids_that_begin_alike(kernels, reports, bits):
             assert int.from_bytes(row[:2].tobytes(), "big") >> (16 - bits) == part
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernels", [kernels_numpy, kernels_numba])
 @given(reports=_reports)
 def test_rows_are_sorted_as_their_bytes(kernels, reports):
     assert [row.tobytes() for row in kernels.sort(as_rows(reports))] == sorted(reports)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernels", [kernels_numpy, kernels_numba])
 @pytest.mark.parametrize("first", [0, 4, 8, 12])
 def test_many_rows_are_sorted_however_much_they_agree(kernels, first):

@@ -255,6 +255,7 @@ def fuzz(tmp_path, count, seed):
     return refused
 
 
+@pytest.mark.slow
 def test_nothing_but_our_own_errors_comes_out(tmp_path):
     fuzz(tmp_path, QUICK, seed=1)
 

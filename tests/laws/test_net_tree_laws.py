@@ -21,6 +21,7 @@ def aggregate(rows):
     return table
 
 
+@pytest.mark.slow
 @given(reports, st.randoms(use_true_random=False))
 def test_order_does_not_matter(rows, random):
     shuffled = rows[:]

@@ -69,6 +69,7 @@ def plans(draw):
     )
 
 
+@pytest.mark.slow
 @given(plans())
 def test_json_round_trip(plan):
     again = Plan.from_json(plan.to_json())
@@ -78,11 +79,13 @@ def test_json_round_trip(plan):
     assert hash(again) == hash(plan)
 
 
+@pytest.mark.slow
 @given(plans(), plans())
 def test_one_plan_one_id(first, second):
     assert (first == second) == (first.id == second.id) == (first.to_json() == second.to_json())
 
 
+@pytest.mark.slow
 @given(plans(), st.data())
 def test_a_changed_byte_is_another_plan_or_none(plan, data):
     """A byte may also respell the same double; then it is the same plan under the same id."""

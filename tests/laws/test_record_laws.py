@@ -97,6 +97,7 @@ def tables(draw, values=None, weights=weights):
     return schema, records
 
 
+@pytest.mark.slow
 @given(tables())
 @settings(max_examples=100)
 def test_every_record_has_the_references_point_alone_and_in_a_table(made):
@@ -121,6 +122,7 @@ def test_schemas_are_equal_if_and_only_if_their_texts_are(one, other):
     assert (one == other) == (one.to_json() == other.to_json())
 
 
+@pytest.mark.slow
 @given(tables())
 def test_no_record_leaves_the_ball(made):
     schema, records = made
@@ -145,6 +147,7 @@ def test_a_record_comes_back_within_a_step(made):
                 assert found[feature.name] == record[feature.name]
 
 
+@pytest.mark.slow
 @given(st.data(), near_weights)
 def test_weights_are_distances(data, weight):
     name = "f"
@@ -203,6 +206,7 @@ class Loud:
         raise ValueError(MARK)
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_no_value_ever_appears_in_an_error(data):
     schema = data.draw(schemas())

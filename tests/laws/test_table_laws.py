@@ -44,6 +44,7 @@ def added(plan, rows):
     return aggregate
 
 
+@pytest.mark.slow
 @given(plans_and_rows(), st.data())
 def test_any_order_any_split_any_merge_gives_the_same_bits(case, data):
     plan, rows = case
@@ -59,6 +60,7 @@ def test_any_order_any_split_any_merge_gives_the_same_bits(case, data):
     assert merged.count == len(rows)
 
 
+@pytest.mark.slow
 @given(plans_and_rows(), st.integers(0, 40), st.integers(0, 40))
 def test_merging_is_associative_and_zero_is_neutral(case, first, second):
     plan, rows = case
@@ -74,6 +76,7 @@ def test_merging_is_associative_and_zero_is_neutral(case, first, second):
     assert one.to_bytes() == two.to_bytes()
 
 
+@pytest.mark.slow
 @given(plans_and_rows())
 def test_an_aggregate_survives_its_bytes(case):
     aggregate = added(*case)
@@ -96,6 +99,7 @@ def test_a_report_file_survives_its_bytes(path, case, pieces, chunk):
     assert file.read_all().tobytes() == rows.tobytes()
 
 
+@pytest.mark.slow
 @given(case=plans_and_rows(), repeats=st.lists(st.integers(0, 39), max_size=20))
 def test_a_retried_report_counts_once(path, case, repeats):
     plan, rows = case

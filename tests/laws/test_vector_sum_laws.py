@@ -1,6 +1,7 @@
 """Tables of mixed shares: any order, any split, any merge of the same messages gives the same bits."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -44,6 +45,7 @@ def test_parameters_survive_being_written(values):
     assert from_big_endian(big_endian(np.array(values, dtype=np.int64), 5)).tolist() == values
 
 
+@pytest.mark.slow
 @settings(max_examples=30)  # the search for the noise takes a moment
 @given(st.sampled_from(["model", "layout"]), st.floats(0.2, 8), st.integers(500, 10**7), st.integers(2, 40))
 def test_plans_are_valid_whatever_is_asked(kind, epsilon, users, dimension):

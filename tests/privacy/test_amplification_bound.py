@@ -32,6 +32,7 @@ PUBLISHED = {  # (n, ε₀): (closed form, numeric) at δ = 1e-6
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("setting", "values"), PUBLISHED.items())
 def test_published_values(setting, values):
     users, local = setting
@@ -73,6 +74,7 @@ def test_randomized_response_stays_below(users, local):
                 assert response_delta(epsilon, local, users, ones) <= bound * (1 + 1e-9) + 1e-15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("local", "users", "kinds"), [(3.0, 300, 2), (3.0, 300, 4), (5.0, 1000, 64)])
 def test_never_below_a_monte_carlo_lower_bound(local, users, kinds):
     """k-ary randomized response, everybody else at a third value or (k = 2) at the first."""

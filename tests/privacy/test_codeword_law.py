@@ -113,6 +113,7 @@ def check(laws, epsilon, codewords, width):
     assert math.log(ratio) >= TIGHT * epsilon, "ε not used up"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("views", VIEWS)
 @pytest.mark.parametrize(("epsilon", "codewords", "cap", "weight"), CASES)
 def test_the_exact_law_of_the_report_is_private_and_tight(epsilon, codewords, cap, weight, views):

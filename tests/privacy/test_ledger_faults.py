@@ -181,6 +181,7 @@ print(client.encode(np.zeros(1)).hex())
 """
 
 
+@pytest.mark.slow
 def test_racing_processes_get_one_report(path, tmp_path):
     start = tmp_path / "start"
     command = [sys.executable, "-c", RACE, PLAN.to_json(), str(path), str(start)]

@@ -60,6 +60,7 @@ def law(plan, encoder, point, id_):
     return weights
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "reports"),
     [

@@ -43,6 +43,7 @@ def law(plan, encoder, point, id_):
     return weights
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dimension", "levels", "projected"), [(2, 1, 2), (2, 3, 2), (7, 2, 3)])
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_whole_report_is_private_at_the_total_epsilon(dimension, levels, projected, epsilon):

@@ -154,6 +154,7 @@ def test_the_exact_law_of_one_integer_is_summed_as_far_as_it_matters():
         assert float(exact) == pytest.approx(exact_delta(scale, shift, epsilon), rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -261,6 +262,7 @@ def test_searches_stop_at_the_boundary_and_on_the_safe_side():
     assert blanket_delta(1.0, float(rate - Fraction(1, 64)), target=1e-6) > 1e-6
 
 
+@pytest.mark.slow
 def test_the_largest_values_are_taken():
     assert 0 < amplified_delta(1e-7, 1.0, 2**40) < 1
     assert 0 <= amplified_delta(1.0, 16.0, 1000) <= 1

@@ -12,6 +12,7 @@ MAKE = runpy.run_path(str(HERE.parent / "reference" / "make_vectors.py"))
 BY_REFERENCE = ("codeword", *MAKE["OTHERS"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("about", BY_REFERENCE)
 def test_the_file_is_what_the_reference_writes(about):
     assert (HERE / f"{about}.json").read_text(encoding="utf-8") == MAKE["vectors"](about)

@@ -49,6 +49,7 @@ def few(monkeypatch):
     monkeypatch.setattr("coterie.audit.run._QUICK_REPORTS", 8000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANS)
 def test_every_protocol_passes_a_quick_audit(name, few):
     found = audit(PLANS[name], quick=True, with_canaries=False)
@@ -74,6 +75,7 @@ def test_every_protocol_passes_the_whole_audit(name):
         assert power["bad_share"] < 1 / 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in every_canary() if name not in SLOW])
 def test_every_canary_is_caught(name):
     caught = check_canary(name)
@@ -90,6 +92,7 @@ def test_every_slow_canary_is_caught(name):
     assert "somebody got none" not in caught.found
 
 
+@pytest.mark.slow
 def test_a_canary_that_no_audit_can_see_is_named_as_such():
     assert len(FRESH) == len(NAMED) == 7
     assert set(UNSEEN) < set(FRESH)
@@ -171,6 +174,7 @@ for start in range(0, len(rows), 13):
 """
 
 
+@pytest.mark.slow
 def test_a_client_in_python_is_a_function(few):
     client = Client(PLANS["codeword"])
     honest = audit(PLANS["codeword"], client.encode_many, quick=True, with_canaries=False)
@@ -195,6 +199,7 @@ def run(*arguments):
     return CliRunner(env={"COLUMNS": "200"}).invoke(app, ["audit", "--plan", "plan.json", *arguments])
 
 
+@pytest.mark.slow
 def test_a_client_in_another_language_is_audited_by_its_bytes(study, monkeypatch):
     monkeypatch.setattr("coterie.audit.run._QUICK_REPORTS", 2000)
     monkeypatch.setenv("COTERIE_KERNELS", "numpy")  # nothing to compile each time the command is started
@@ -226,6 +231,7 @@ def test_a_command_that_is_no_client_is_said(command, message):
         CommandClient(command, PLANS["codeword"])(np.zeros((2, 3)))
 
 
+@pytest.mark.slow
 def test_the_verdict_is_the_exit_code(study, monkeypatch):
     monkeypatch.setattr("coterie.audit.answers.AnswerAudit.exact", lambda self: [])
     monkeypatch.setattr("coterie.audit.run._QUICK_REPORTS", 5000)

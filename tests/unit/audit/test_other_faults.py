@@ -112,6 +112,7 @@ def caught(name):
     return not all(each.passed for each in checks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OFTEN)
 def test_a_fault_that_no_canary_has_is_caught(name):
     assert caught(name)
@@ -166,6 +167,7 @@ NOISES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NOISES)
 def test_noise_that_is_not_the_plans_is_caught(name):
     checks = check_client(SHARES, shares_with(NOISES[name]), reports=40_000, replay=False)

@@ -99,6 +99,7 @@ def _parts(coins):
     return {"seed": coins._seed, "other": coins._other, "kept": coins._kept}
 
 
+@pytest.mark.slow
 def test_answers_without_coins_show_in_a_command(tmp_path):
     (tmp_path / "client.py").write_text(SCRIPT)
     found = replayed(CommandClient(f"{sys.executable} {tmp_path}/client.py", PLAN))

@@ -25,6 +25,7 @@ def decoded(points, clusters, epsilon, seed=0, **design):
     return decode(play(plan, points, SimulationCoins(seed)), random_state=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dimension", "epsilon", "at_most"), [(2, 1.0, 0.03), (12, 2.0, 0.06), (40, 4.0, 0.04)]
 )
@@ -37,6 +38,7 @@ def test_clear_groups_are_found(dimension, epsilon, at_most):
     np.testing.assert_allclose(result.weights, 1 / 3, atol=0.2)
 
 
+@pytest.mark.slow
 def test_stated_errors_are_about_right():
     points, true_centers, _ = gaussian_mixture(60_000, 60, 4, separation=50, random_state=6)
     result = decoded(points, 4, 2.0)
@@ -48,6 +50,7 @@ def test_stated_errors_are_about_right():
     assert result.errors.max() < 3 * distances.max()
 
 
+@pytest.mark.slow
 def test_results_live_in_the_plans_coordinates():
     points, _, _ = gaussian_mixture(20_000, 2, 2, separation=10, random_state=7)
     center, radius = np.array([100.0, -50.0]), 20.0
@@ -62,6 +65,7 @@ def test_results_live_in_the_plans_coordinates():
     np.testing.assert_allclose(there.population.points.mean(axis=0), center, atol=radius)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimension", [1, 2, 10, 40])
 def test_never_much_worse_than_one_center(dimension):
     """Too few reports for any cluster: the result is about the ball's center, and says so."""
@@ -84,6 +88,7 @@ def test_noise_supports_no_centers(dimension):
         assert "tell no groups apart" in result.notes[0] or "not stand clear" in " ".join(result.notes)
 
 
+@pytest.mark.slow
 def test_centers_beyond_the_one_group_of_people_are_named_or_unsupported():
     points = np.tile([[0.3, -0.4, 0.2] + [0.0] * 20], (20_000, 1))
     result = decoded(points, 4, 2.0)
@@ -91,12 +96,14 @@ def test_centers_beyond_the_one_group_of_people_are_named_or_unsupported():
     assert np.linalg.norm(result.centers - points[0], axis=1).min() < 0.3
 
 
+@pytest.mark.slow
 def test_one_cluster_is_the_mean():
     points, _, _ = gaussian_mixture(20_000, 30, 1, separation=5, random_state=9)
     result = decoded(points, 1, 2.0)
     assert np.linalg.norm(result.centers[0] - points.mean(axis=0)) < 0.25
 
 
+@pytest.mark.slow
 def test_more_clusters_than_leaves():
     points = np.tile([[0.5, 0.5]], (5_000, 1))
     result = decoded(points, 12, 4.0)  # everybody in one place
@@ -106,6 +113,7 @@ def test_more_clusters_than_leaves():
     assert len(result.notes) <= 5
 
 
+@pytest.mark.slow
 def test_the_same_table_and_seed_give_the_same_result():
     points, _, _ = gaussian_mixture(5_000, 20, 3, separation=10, random_state=1)
     plan = Plan.design(dimension=20, clusters=3, epsilon=2.0, expected_users=5_000)

@@ -36,6 +36,7 @@ def test_every_protocol_is_held_to_it():
     assert set(DESIGNS) == set(PROTOCOLS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", DESIGNS)
 def test_a_hopeless_study_gives_all_that_a_result_promises(protocol):
     table = table_of(protocol, planned=4 * PEOPLE)
@@ -94,6 +95,7 @@ def test_a_batch_below_the_minimum_has_the_promise_of_its_size():
     assert "releases no batch of fewer than 500 people and 400 are in" in " ".join(result.notes)
 
 
+@pytest.mark.slow
 def test_decoders_go_by_their_names():
     table = table_of("codeword", epsilon=4.0)
     default, named = decode(table, random_state=0), decode(table, random_state=0, decoder="population")

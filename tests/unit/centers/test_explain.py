@@ -70,6 +70,7 @@ def explanations(views, clusters):
     return Parts(population, blobs, weigh(population, blobs, fit, views, rng()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [ring, sticks])
 def test_the_cells_deny_round_groups_where_there_are_none(simulate, shape):
     points = shape()
@@ -81,6 +82,7 @@ def test_the_cells_deny_round_groups_where_there_are_none(simulate, shape):
     assert cost(points, answer.centers) < 1.05 * cost(points, combined(believed, 4, rng()).centers)
 
 
+@pytest.mark.slow
 def test_the_cells_confirm_round_groups_and_the_blobs_are_better(simulate, round_groups):
     points, _ = round_groups(4, DIMENSION)
     parts = explanations(simulate(points, 10**6), 4)
@@ -93,12 +95,14 @@ def test_the_cells_confirm_round_groups_and_the_blobs_are_better(simulate, round
     assert cost(points, combined(denied, 4, rng()).centers) > 2 * cost(points, answer.centers)
 
 
+@pytest.mark.slow
 def test_round_groups_are_sure_where_many_people_form_them(simulate, round_groups):
     points, _ = round_groups(4, DIMENSION)
     assert explanations(simulate(points, 10**6), 4).evidence.sure
     assert not explanations(simulate(points, 20_000), 4).evidence.sure
 
 
+@pytest.mark.slow
 def test_people_who_form_no_round_groups_are_never_sure_to(simulate):
     """Few enough of them, and blobs explain the rows as well as anything; that is not yet evidence."""
     along = 0.4 * 0.7 ** np.arange(DIMENSION)
@@ -150,6 +154,7 @@ def test_the_rows_left_out_judge_between_the_answer_and_one_group(simulate, roun
     assert not evidence.better_than_one(silent, found.people, one.people)
 
 
+@pytest.mark.slow
 def test_groups_that_rows_left_out_deny_stay_only_if_they_stand_clear(simulate, monkeypatch):
     views = simulate(ring(), 10**5)
     one = one_group(views, rng())
@@ -163,6 +168,7 @@ def test_groups_that_rows_left_out_deny_stay_only_if_they_stand_clear(simulate, 
     assert not solution.supported.any()
 
 
+@pytest.mark.slow
 def test_evidence_without_rows_stays_at_what_was_expected(simulate, round_groups):
     points, _ = round_groups(3, DIMENSION)
     views = simulate(points, 10**6)
@@ -171,6 +177,7 @@ def test_evidence_without_rows_stays_at_what_was_expected(simulate, round_groups
     assert none.inside == pytest.approx(evidence._EXPECTED)
 
 
+@pytest.mark.slow
 def test_between_the_two_the_answer_is_k_means_on_both(simulate, round_groups):
     points, _ = round_groups(3, DIMENSION, spread=0.4)
     parts = replace(explanations(simulate(points, 10**6), 3), evidence=Evidence(False, False, 0.4, 1.0))
@@ -188,6 +195,7 @@ def test_between_the_two_the_answer_is_k_means_on_both(simulate, round_groups):
     assert cost(points, answer.centers) < 1.1 * min(cost(points, centers) for centers in alone)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("people", "spread"), [(10**3, 0.0), (10**4, 0.5), (10**6, 0.5)])
 def test_never_worse_than_one_center(simulate, people, spread):
     """Nobody to be told from noise, and one broad group."""
@@ -200,6 +208,7 @@ def test_never_worse_than_one_center(simulate, people, spread):
         assert cost(points, solution.centers) < 1.02 * one + 1e-3
 
 
+@pytest.mark.slow
 def test_what_is_said_of_the_people_nearest_to_each_center_is_true(simulate, round_groups):
     """Round groups, and a ring that has none: means and shares for 9 groups in 10; bounds for 32 groups."""
     means, shares, explained = [], [], []
@@ -218,6 +227,7 @@ def test_what_is_said_of_the_people_nearest_to_each_center_is_true(simulate, rou
     assert np.mean(explained) >= 0.75
 
 
+@pytest.mark.slow
 def test_without_repeats_no_error_is_claimed(simulate, round_groups):
     solution = explain(simulate(round_groups(3, DIMENSION)[0]), 3, rng(), repeats=0)
     np.testing.assert_array_equal(solution.errors, 1)
@@ -267,6 +277,7 @@ def test_own_means_are_of_the_nearest_people():
     np.testing.assert_allclose(shares, [0.5, 0.5, 0.0])
 
 
+@pytest.mark.slow
 def test_small_groups_are_less_certain_of_their_mean(simulate, round_groups):
     points, _ = round_groups(3, DIMENSION, shares=[0.6, 0.3, 0.1])
     solution = explain(simulate(points, 10**6), 3, rng(), repeats=3)
@@ -311,6 +322,7 @@ def test_other_answers_that_are_as_good_are_told():
     assert _alternatives(answer, np.full(2, 2.0)) == ()
 
 
+@pytest.mark.slow
 def test_the_number_of_groups_is_chosen_by_what_can_be_told_apart(simulate, round_groups):
     points, _ = round_groups(4, DIMENSION)
     for planned in (3, 6):
@@ -330,6 +342,7 @@ def test_where_nothing_stands_clear_every_center_is_the_mean(simulate):
     assert solution.shares.tolist() == [1, 0, 0]
 
 
+@pytest.mark.slow
 def test_two_centers_in_one_group_are_named(simulate, round_groups):
     points, _ = round_groups(3, DIMENSION)
     solution = explain(simulate(points, 10**6), 4, rng(), repeats=4)
@@ -338,12 +351,14 @@ def test_two_centers_in_one_group_are_named(simulate, round_groups):
     assert three.notes == ()
 
 
+@pytest.mark.slow
 def test_a_group_that_no_center_explains_is_named(simulate, round_groups):
     points, _ = round_groups(12, DIMENSION)
     solution = explain(simulate(points, 4 * 10**6), 11, rng(), repeats=2)
     assert any("a group that none of the centers explains" in note for note in solution.notes)
 
 
+@pytest.mark.slow
 def test_two_groups_on_one_ray_are_told_apart(simulate):
     """Every halfspace through the middle has both on one side: only those beside it can tell."""
     ray = np.concatenate([0.3 * np.eye(1, DIMENSION), 0.9 * np.eye(1, DIMENSION)])
@@ -354,6 +369,7 @@ def test_two_groups_on_one_ray_are_told_apart(simulate):
     assert cost(ray, blind.centers) > 0.02
 
 
+@pytest.mark.slow
 def test_a_tight_group_inside_a_broad_one(simulate):
     draw = np.random.default_rng(3)
     broad = into_ball(0.7 * draw.standard_normal((1500, DIMENSION)) / math.sqrt(DIMENSION))
@@ -365,6 +381,7 @@ def test_a_tight_group_inside_a_broad_one(simulate):
     assert distances(solution.centers, best).max() < 0.25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("people", "at_most"), [(10**6, 0.02), (10**8, 0.012)])
 def test_three_groups_very_close_together_in_the_plane(simulate, people, at_most):
     """0.03 apart: far closer than cells are wide, so they are found as one place, and well placed."""
@@ -376,6 +393,7 @@ def test_three_groups_very_close_together_in_the_plane(simulate, people, at_most
     assert np.linalg.norm(solution.centers[held] - places.mean(axis=0), axis=1).max() < 0.15
 
 
+@pytest.mark.slow
 def test_the_same_rows_and_generator_give_the_same_solution(simulate, round_groups):
     views = simulate(round_groups(3, DIMENSION, spread=0.3)[0])
     first, second = (explain(views, 3, rng(), repeats=1) for _ in range(2))
@@ -383,6 +401,7 @@ def test_the_same_rows_and_generator_give_the_same_solution(simulate, round_grou
     np.testing.assert_array_equal(first.errors, second.errors)
 
 
+@pytest.mark.slow
 def test_cores_change_nothing(simulate, round_groups, monkeypatch):
     """Neither a bit of the result nor what a caller hears of warnings afterwards."""
     points, _ = round_groups(4, DIMENSION)

@@ -31,6 +31,7 @@ def result():
     return decode(play(plan, SCHEMA.points(people), SimulationCoins(1)), random_state=0)
 
 
+@pytest.mark.slow
 def test_groups_are_described_in_the_features_figures(result):
     young, old = sorted(result.groups, key=lambda group: group.estimates[0].value)
     assert [each.feature for each in young.estimates] == ["age", "plan", "plan", "member"]
@@ -44,6 +45,7 @@ def test_groups_are_described_in_the_features_figures(result):
     assert "set apart by plan, age" in words
 
 
+@pytest.mark.slow
 def test_a_result_becomes_a_frame(result):
     frame = result.to_frame()
     assert isinstance(frame, pandas.DataFrame)

@@ -56,6 +56,7 @@ def test_the_rows_are_explained_within_their_noise(simulate, round_groups):
     assert near > 0.85
 
 
+@pytest.mark.slow
 def test_turns_explain_what_the_first_atoms_cannot(simulate, round_groups, monkeypatch):
     """Resampling and jitter move the atoms to where the people are."""
     views = simulate(round_groups(6, DIMENSION, spread=0.3)[0], 10**6)

@@ -22,6 +22,7 @@ def result():
     return decode(play(plan, points, SimulationCoins(0)), random_state=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", ["means", "medians"])
 def test_a_refit_finds_what_the_plan_did_not_ask_for(result, objective):
     four = result.refit(4, objective=objective, random_state=0)
@@ -31,6 +32,7 @@ def test_a_refit_finds_what_the_plan_did_not_ask_for(result, objective):
     assert four.weights.sum() == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_a_refit_promises_the_same_and_states_no_errors(result):
     four = result.refit(4, random_state=0)
     assert four.guarantee == result.guarantee

@@ -40,6 +40,7 @@ def worst(result):
     return np.linalg.norm(PLACES[:, None] - result.centers[None], axis=2).min(axis=1).max()
 
 
+@pytest.mark.slow
 def test_a_follow_up_asks_where_people_are(first, second, found):
     plan = second.plan
     np.testing.assert_allclose(plan.center, FAR, atol=8.0)
@@ -51,6 +52,7 @@ def test_a_follow_up_asks_where_people_are(first, second, found):
     assert Plan.from_json(plan.to_json()) == plan
 
 
+@pytest.mark.slow
 def test_together_the_tables_tell_more_than_the_first(first, second, found):
     both = decode([first, second], random_state=0)
     assert worst(both) < 6.0  # a third of the way to another; the first table alone is off by more
@@ -62,6 +64,7 @@ def test_together_the_tables_tell_more_than_the_first(first, second, found):
     assert both.population.plan_ids == both.plan_ids
 
 
+@pytest.mark.slow
 def test_rows_of_the_first_table_are_used():
     # Three people's reports in the last table say nothing; what is found comes from the first.
     places = np.array([[60.0, 0.0], [-30.0, 50.0], [-30.0, -50.0]])
@@ -75,6 +78,7 @@ def test_rows_of_the_first_table_are_used():
     assert np.linalg.norm(places[:, None] - both.centers[None], axis=2).min(axis=1).max() < 6.0
 
 
+@pytest.mark.slow
 def test_the_promise_is_that_of_the_largest_epsilon(first, found):
     steeper = play(first.plan.follow_up(found, 500, epsilon=3.0), people(500, 3), SimulationCoins(3))
     gentler = play(first.plan.follow_up(found, 500, epsilon=1.0), people(500, 3), SimulationCoins(3))
@@ -82,6 +86,7 @@ def test_the_promise_is_that_of_the_largest_epsilon(first, found):
     assert decode([first, gentler], random_state=0).guarantee.epsilon == 2.0
 
 
+@pytest.mark.slow
 def test_a_third_wave_follows_both(first, second):
     both = decode([first, second], random_state=0)
     third = second.plan.follow_up(both, 100, clusters=4)
@@ -90,6 +95,7 @@ def test_a_third_wave_follows_both(first, second):
     assert third.clusters == 4
 
 
+@pytest.mark.slow
 def test_a_follow_up_says_where_its_ball_may_come_from(first, second):
     promise = str(second.plan.guarantee)
     assert "or comes from private results about other people" in promise
@@ -150,6 +156,7 @@ def test_the_ball_holds_a_center_that_surely_lies_farther_out(first, found):
     assert Plan.design(20, 2, 1.0, 100, after=seen).radius == pytest.approx(MARGIN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("off", [0.0, 0.5])
 def test_lengths_are_told_where_directions_are_not(off):
     """Round data in 60 dimensions: few directions stand clear, and still the ball of a follow-up fits."""
@@ -188,6 +195,7 @@ def test_tables_that_do_not_belong_together_are_refused(first, second):
         decode(["table", first])
 
 
+@pytest.mark.slow
 def test_each_table_has_a_batch_of_its_own():
     plan = Plan.design(2, 2, 1.0, 1000, model="shuffle", delta=1e-6, minimum_batch=500)
     later = Plan.design(2, 2, 1.0, 1000, model="shuffle", delta=1e-6, minimum_batch=500, study=plan.id)

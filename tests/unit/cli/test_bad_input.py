@@ -192,6 +192,7 @@ def test_an_empty_table_is_not_decoded(study):
     assert not (study.folder / "c").exists()
 
 
+@pytest.mark.slow
 def test_tables_that_were_changed(study):
     study.run("encode", "--plan", "plan.json", "points.npy", "--out", "r")
     study.run("aggregate", "--plan", "plan.json", "r", "--out", "table")

@@ -68,6 +68,7 @@ def test_shares_add_up():
 # ---------------------------------------------------------------- the command
 
 
+@pytest.mark.slow
 def test_the_demo_prints_groups_and_writes_a_page(terminal):
     done = terminal.run("demo", *EASY, "--seed", 1, "--out", "page.html")
     for text in ("Five groups found among 30,000 people", "13, sent once", *(habit.name for habit in HABITS)):
@@ -77,6 +78,7 @@ def test_the_demo_prints_groups_and_writes_a_page(terminal):
     terminal.run("demo", *FEW, "--out", "page.html")  # the demo's own page is replaced
 
 
+@pytest.mark.slow
 def test_the_demo_for_programs(terminal):
     first = terminal.json("demo", *FEW, "--seed", 3)
     again = terminal.json("demo", *FEW, "--seed", 3)
@@ -117,6 +119,7 @@ def test_demos_that_cannot_be(terminal, change, code, message):
 # ---------------------------------------------------------------- what is called found
 
 
+@pytest.mark.slow
 def test_groups_are_found(study):
     assert study.recovered > 0.8
     assert sorted(study.found().values()) == [0, 1, 2, 3, 4]
@@ -128,6 +131,7 @@ def test_groups_are_found(study):
     assert words.shortcomings(study) == list(study.result.notes)
 
 
+@pytest.mark.slow
 def test_lost_groups_are_said_first(study):
     lost = study.told().told[0].number
     partly = without(study, lost)

@@ -27,6 +27,7 @@ def test_engines_of_one_machine_give_the_same_table_and_facts(days):
     assert len(tables) == 1
 
 
+@pytest.mark.slow
 def test_a_table_grows_by_days_and_is_decoded_where_it_is(days):
     first = days.run(*AGGREGATE, "monday", "--into", "grown").stderr
     assert "added 5,000 reports from 1 file; 0 repeats left out, 0 counted before" in first

@@ -12,6 +12,7 @@ from coterie import Aggregate, Client, Plan, Population, __version__, decode
 from coterie.wire.report_file import ReportFile, writing_reports
 
 
+@pytest.mark.slow
 def test_from_points_to_centers(study):
     encoded = study.json("encode", "--plan", "plan.json", "points.npy", "--out", "r.coterie")
     assert (encoded["reports"], encoded["report_bytes"], encoded["clipped_not_private"]) == (5000, 13, 0)
@@ -25,6 +26,7 @@ def test_from_points_to_centers(study):
     assert found["plan_id"] == added["plan_id"] == encoded["plan_id"] == plan.id
 
 
+@pytest.mark.slow
 def test_words_for_people(study):
     shown = study.run("encode", "--plan", "plan.json", "points.npy", "--out", "r.coterie").stderr
     assert "wrote 5,000 reports of 13 bytes" in shown
@@ -39,6 +41,7 @@ def test_words_for_people(study):
     assert re.search(r"The groups explain \d+% \(\d+ to \d+\) of how people differ\.", shown)
 
 
+@pytest.mark.slow
 def test_where_nothing_can_be_told_apart_one_group_is_shown(study):
     plan = Plan.design(dimension=2, clusters=2, epsilon=0.1, expected_users=200)
     table = Aggregate(plan)
@@ -81,6 +84,7 @@ def test_encoding_twice_gives_fresh_reports(study):
     assert not (first[:, :12] == second[:, :12]).all(axis=1).any()
 
 
+@pytest.mark.slow
 def test_inspect_explains_every_kind_of_file(study):
     study.run("encode", "--plan", "plan.json", "points.npy", "--out", "r.coterie")
     study.run("aggregate", "--plan", "plan.json", "r.coterie", "--out", "table")
@@ -114,6 +118,7 @@ def test_plan_takes_a_ball(terminal):
     assert "radius 10 around (1, -2.5)" in terminal.run("inspect", "plan.json").stdout
 
 
+@pytest.mark.slow
 def test_a_real_process_has_the_exit_codes(tmp_path):
     def exits(*arguments):
         command = [sys.executable, "-c", "from coterie.cli import main; main()", *arguments]
@@ -181,6 +186,7 @@ def table(study):
     return study
 
 
+@pytest.mark.slow
 def test_decode_needs_no_plan_because_the_table_holds_it(table):
     told = table.json("decode", "--plan", "plan.json", "table", "--random-state", 0)
     assert table.json("decode", "table", "--random-state", 0) == told
@@ -215,6 +221,7 @@ def test_merges_that_cannot_be(table):
     assert not (table.folder / "both").exists()
 
 
+@pytest.mark.slow
 def test_decode_takes_another_number_of_clusters_or_chooses_it(table):
     decode_it = ("decode", "--plan", "plan.json", "table", "--random-state", 0)
     assert len(table.json(*decode_it, "--clusters", 3)["centers"]) == 3
@@ -224,6 +231,7 @@ def test_decode_takes_another_number_of_clusters_or_chooses_it(table):
     assert "from 1 to 4096" in table.fails(*decode_it, "--clusters", 0)
 
 
+@pytest.mark.slow
 def test_decode_writes_the_population(table):
     decode_it = ("decode", "--plan", "plan.json", "table", "--random-state", 0)
     shown = table.run(*decode_it, "--population", "seen.npz").stderr
@@ -240,6 +248,7 @@ def test_decode_writes_the_population(table):
     assert "is an input of the same command" in table.fails(*decode_it, *both)
 
 
+@pytest.mark.slow
 def test_a_study_goes_on_with_other_people(table):
     table.run("decode", "--plan", "plan.json", "table", "--population", "seen.npz", "--random-state", 0)
     facts = table.json(

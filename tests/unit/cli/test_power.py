@@ -37,6 +37,7 @@ def test_power_for_programs(kind):
     assert len(facts["table"]) == 25
 
 
+@pytest.mark.slow
 def test_power_of_other_designs_follows_the_design():
     done = run(
         "power",

@@ -39,6 +39,7 @@ def people(terminal):
     return terminal
 
 
+@pytest.mark.slow
 def test_from_a_table_to_groups_in_words(people):
     encoded = people.json("encode", "--plan", "plan.json", "people.csv", "--out", "r.coterie")
     assert (encoded["reports"], encoded["clipped_not_private"]) == (6002, 0)

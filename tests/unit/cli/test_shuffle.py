@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pytest
 
 from tests.plans import needs
 
@@ -16,6 +17,7 @@ def make(terminal, *options, users=400):
     terminal.run("encode", "--plan", "plan.json", "points.npy", "--out", "r.coterie")
 
 
+@pytest.mark.slow
 def test_from_points_to_centers_through_the_shuffler(terminal):
     make(terminal)
     refused = terminal.fails("aggregate", "--plan", "plan.json", "r.coterie", "--out", "table")

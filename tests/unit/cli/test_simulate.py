@@ -15,6 +15,7 @@ def study(terminal):
     return ("simulate", "--plan", "plan.json", "points.npy", "--out", "table")
 
 
+@pytest.mark.slow
 def test_a_hundred_million_people_are_simulated_and_decoded(terminal, study):
     made = terminal.json(*study, "--people", "1e8")
     assert (made["count"], made["points"], made["by"], made["private"]) == (10**8, 100, "law", False)

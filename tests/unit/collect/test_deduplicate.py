@@ -85,6 +85,7 @@ def test_the_callers_buffer_may_be_reused():
         assert sum(len(chunk) for chunk in deduplicator.chunks()) == 4
 
 
+@pytest.mark.slow
 def test_ids_that_begin_alike_do_not_fill_the_memory(tmp_path):
     """Somebody made 60,000 ids of one part: they are sorted in pieces, and these are merged."""
     rows = np.random.default_rng(2).integers(0, 256, size=(60_000, 13), dtype=np.uint8)
@@ -129,6 +130,7 @@ def test_memory_for_at_least_one_report():
         Deduplicator(13, memory_reports=0)
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_in_bytes_whatever_the_width(monkeypatch, tmp_path):
     """0.44 GB of reports of 11 kB took 2.4 GB when only their number was bounded."""
     budget = 4 << 20

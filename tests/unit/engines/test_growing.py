@@ -29,6 +29,7 @@ def day(folder, name, numbers):
     return path
 
 
+@pytest.mark.slow
 @given(days=st.lists(st.lists(st.integers(0, 60), max_size=40), min_size=1, max_size=6))
 @settings(max_examples=25)
 def test_all_days_together_are_all_files_at_once(tmp_path_factory, days):

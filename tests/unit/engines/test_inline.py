@@ -15,6 +15,7 @@ PLAN = Plan.design(dimension=3, clusters=2, epsilon=1.0, expected_users=1000)
 POINTS = np.random.default_rng(0).uniform(-0.5, 0.5, (1000, 3))
 
 
+@pytest.mark.slow
 def test_everybody_sends_one_report():
     seen = []
     table = play(PLAN, POINTS, SystemCoins(), watch=seen.append)
@@ -93,6 +94,7 @@ class Careless(Inline):
         return super().encode(plan, points.astype(np.float64), coins)
 
 
+@pytest.mark.slow
 def test_float32_is_never_copied_whole():
     """What memory is needed beyond the points does not grow with them; one copy of them would."""
     plan = Plan.design(dimension=64, clusters=2, epsilon=1.0, expected_users=1000)

@@ -53,6 +53,7 @@ def reports(seed, count, ids=200, first_bytes=256):
     return rows
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 1000),
     bits=st.integers(0, 9),

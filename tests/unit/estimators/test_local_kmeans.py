@@ -35,6 +35,7 @@ X, TRUE_CENTERS, _ = gaussian_mixture(20_000, 2, 3, separation=8, random_state=1
 TOO_FEW_PEOPLE = "demands accurate clusters from 50 points; at epsilon 1 that many reports hold too little"
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::coterie.estimators.DataDependentBallWarning")
 @pytest.mark.filterwarnings("ignore::coterie.estimators.DataDependentScaleWarning")
 @parametrize_with_checks(
@@ -49,6 +50,7 @@ def model():
     return LocalKMeans(n_clusters=3, epsilon=4.0, radius=1.0, random_state=0).fit(X)
 
 
+@pytest.mark.slow
 def test_groups_are_found(model):
     assert model.cluster_centers_.shape == (3, 2)
     assert model.result_.supported == 3
@@ -58,6 +60,7 @@ def test_groups_are_found(model):
     assert normalized_objective(X, model.cluster_centers_) < normalized_objective(X, X.mean(axis=0)[None]) / 3
 
 
+@pytest.mark.slow
 def test_fitted_attributes_say_what_was_played(model):
     assert model.plan_.clusters == 3
     assert model.plan_.expected_users == len(X)
@@ -79,6 +82,7 @@ def test_predict_transform_and_score_agree(model):
     assert model.get_feature_names_out().tolist() == ["localkmeans0", "localkmeans1", "localkmeans2"]
 
 
+@pytest.mark.slow
 def test_a_seed_repeats_and_no_seed_does_not(model):
     again = clone(model).fit(X)
     np.testing.assert_array_equal(again.cluster_centers_, model.cluster_centers_)
@@ -88,6 +92,7 @@ def test_a_seed_repeats_and_no_seed_does_not(model):
     assert first.seed != second.seed  # the systems coins; equal by chance once in 2^53
 
 
+@pytest.mark.slow
 def test_coins_are_the_systems_unless_seeded(monkeypatch):
     used = []
 
@@ -102,6 +107,7 @@ def test_coins_are_the_systems_unless_seeded(monkeypatch):
     assert used == [SystemCoins, SimulationCoins, SimulationCoins]
 
 
+@pytest.mark.slow
 def test_fit_is_the_protocol_itself(model):
     # Design, encode, aggregate, decode by hand with the same coins: the same centers, bit for bit.
     table = play(model.plan_, X, SimulationCoins([0, 0]))
@@ -109,6 +115,7 @@ def test_fit_is_the_protocol_itself(model):
     np.testing.assert_array_equal(by_hand.centers, model.cluster_centers_)
 
 
+@pytest.mark.slow
 def test_without_a_radius_the_ball_is_the_datas_and_says_so():
     shifted = 1000 + 30 * X
     model = LocalKMeans(3, epsilon=4.0, random_state=0)
@@ -123,6 +130,7 @@ def test_without_a_radius_the_ball_is_the_datas_and_says_so():
     assert around.plan_.radius <= 30 + 1e-9
 
 
+@pytest.mark.slow
 def test_a_public_ball_warns_of_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -130,6 +138,7 @@ def test_a_public_ball_warns_of_nothing():
     assert model.plan_.center == (1000.0, 1000.0)
 
 
+@pytest.mark.slow
 def test_clipped_rows_are_counted_and_warned_of():
     with pytest.warns(
         ClippedPointsWarning, match="More than half of the rows lie outside the ball"
@@ -139,6 +148,7 @@ def test_clipped_rows_are_counted_and_warned_of():
     assert not any(letter.isdigit() for letter in told)  # the count is the data's
 
 
+@pytest.mark.slow
 def test_few_clipped_rows_are_no_cause_for_a_warning():
     rows = np.concatenate([X[:1000], np.full((900, 2), 5.0)])  # a warning would be an error here
     assert LocalKMeans(2, epsilon=4.0, radius=1.0, random_state=0).fit(rows).n_clipped_ == 900
@@ -154,6 +164,7 @@ def test_centers_without_support_are_warned_of(model):
     assert set(fitted.labels_) == {0}  # one group has one label
 
 
+@pytest.mark.slow
 def test_some_centers_without_support_are_warned_of():
     fitted = LocalKMeans(3, epsilon=4.0, radius=1.0, random_state=0).fit(X)
     fitted.result_ = dataclasses.replace(fitted.result_, clear=np.array([True, False, True]))
@@ -161,6 +172,7 @@ def test_some_centers_without_support_are_warned_of():
         fitted._warn_if_unusable(len(X))
 
 
+@pytest.mark.slow
 def test_the_table_stays_and_can_be_decoded_again():
     fitted = LocalKMeans(3, epsilon=4.0, radius=1.0, random_state=0).fit(X)
     assert fitted.table_.count == len(X)
@@ -171,6 +183,7 @@ def test_the_table_stays_and_can_be_decoded_again():
     assert 0 < fitted.explained_.low <= fitted.explained_.value <= 1
 
 
+@pytest.mark.slow
 def test_supported_centers_are_not_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -178,6 +191,7 @@ def test_supported_centers_are_not_warned_of():
         LocalKMeans(3, epsilon=4.0, radius=1.0, random_state=0).fit(X)
 
 
+@pytest.mark.slow
 def test_columns_keep_their_names():
     arrow = pytest.importorskip("pyarrow", reason="brings tables with named columns")
     table = arrow.table({"east": X[:, 0], "north": X[:, 1]})
@@ -185,6 +199,7 @@ def test_columns_keep_their_names():
     assert model.feature_names_in_.tolist() == ["east", "north"]
 
 
+@pytest.mark.slow
 def test_works_in_a_pipeline():
     pipe = make_pipeline(StandardScaler(), LocalKMeans(3, radius=3.0, random_state=0))
     with pytest.warns(DataDependentScaleWarning, match="mean 0 and deviation 1"):
@@ -193,6 +208,7 @@ def test_works_in_a_pipeline():
     assert pipe.score(X) < 0
 
 
+@pytest.mark.slow
 def test_float32_is_read_as_it_is(model):
     single = clone(model).fit(X.astype(np.float32))
     assert single.cluster_centers_.dtype == np.float64
@@ -295,6 +311,7 @@ def scaled(kind, rows):
 ROWS = np.random.default_rng(5).normal(3, 2, (300, 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [LocalKMeans, ShuffleKMeans])
 def test_a_seeded_fit_says_that_its_promise_does_not_hold(model):
     with pytest.warns(SeededFitWarning, match="whoever knows the seed undoes the noise"):

@@ -57,6 +57,7 @@ def model():
         return fitted(PEOPLE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"])
 def test_tables_of_every_make_give_the_same(model, make):
     table = make(PEOPLE)
@@ -121,6 +122,7 @@ def test_names_are_those_of_the_schema_in_its_order(model):
     assert (model.predict(turned) == model.predict(PEOPLE)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["list", "dict", "short dict", "json", "toml", "path as text"])
 def test_a_schema_comes_in_every_form(model, form, tmp_path):
     written = json.loads(SCHEMA.to_json())
@@ -181,6 +183,7 @@ def test_not_fitted_is_said():
         LocalKMeans(features=SCHEMA).predict(PEOPLE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_output_in_a_frame(kind):
     table = (
@@ -194,6 +197,7 @@ def test_output_in_a_frame(kind):
         assert found.index.equals(table.index)
 
 
+@pytest.mark.slow
 def test_in_a_pipeline_and_cloned(model):
     grown = FunctionTransformer(lambda table: table.assign(age=table["age"] * 1.0))
     line = make_pipeline(grown, clone(model))
@@ -201,6 +205,7 @@ def test_in_a_pipeline_and_cloned(model):
     assert line[-1].features == SCHEMA
 
 
+@pytest.mark.slow
 def test_numbers_that_a_scaler_made_are_noticed():
     ages = np.random.default_rng(0).normal(40, 12, 2 * ROUND)
     features = [Number("age", -4, 4), Flag("member")]
@@ -221,6 +226,7 @@ def test_a_coverage_clips():
     assert model.plan_.radius == tight.radius
 
 
+@pytest.mark.slow
 def test_waves_keep_the_features():
     model = fitted(PEOPLE, waves=(0.3, 0.7))
     assert [plan.features for plan in model.plans_] == [SCHEMA, SCHEMA]
@@ -242,6 +248,7 @@ def test_no_value_appears_in_an_error():
     assert not any(value in str(caught.value) for value in ("77777", "secret", "123456"))
 
 
+@pytest.mark.slow
 def test_columns_that_say_nothing_are_named_and_no_value_is():
     """Texts where numbers are wanted, and flags spelt otherwise, would all lie in the middle unnoticed."""
     schema = Schema(

@@ -16,6 +16,7 @@ X, TRUE_CENTERS, _ = gaussian_mixture(20_000, 2, 3, separation=8, random_state=1
 TOO_FEW_PEOPLE = "demands accurate clusters from 50 points; so few people hide each other too little"
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::coterie.estimators.DataDependentBallWarning")
 @pytest.mark.filterwarnings("ignore::coterie.estimators.DataDependentScaleWarning")
 @parametrize_with_checks(
@@ -29,6 +30,7 @@ def test_scikit_learns_contract(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "at_most"),
     [

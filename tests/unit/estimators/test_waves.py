@@ -21,6 +21,7 @@ def model():
     return LocalKMeans(3, epsilon=4.0, radius=100.0, waves=(0.3, 0.7), random_state=0).fit(X)
 
 
+@pytest.mark.slow
 def test_everybody_is_asked_once_and_the_later_ones_about_a_smaller_ball(model):
     first, second = model.plans_
     assert model.plan_ is second
@@ -38,6 +39,7 @@ def test_everybody_is_asked_once_and_the_later_ones_about_a_smaller_ball(model):
     assert model.labels_.shape == (30_000,)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Only 2 of 3 groups")  # whether the third stands clear is a matter of luck
 def test_one_round_is_the_default_and_one_plan():
     model = LocalKMeans(3, epsilon=4.0, radius=100.0, random_state=0).fit(X)
@@ -45,12 +47,14 @@ def test_one_round_is_the_default_and_one_plan():
     assert (model.plan_.after, model.plan_.study) == ((), None)
 
 
+@pytest.mark.slow
 def test_a_seed_repeats_waves(model):
     again = LocalKMeans(3, epsilon=4.0, radius=100.0, waves=(0.3, 0.7), random_state=0).fit(X)
     np.testing.assert_array_equal(again.cluster_centers_, model.cluster_centers_)
     assert again.plans_ == model.plans_
 
 
+@pytest.mark.slow
 def test_the_rows_of_a_wave_are_drawn_at_random():
     # The first rows are all in one place: a first wave of those would never see the others.
     model = LocalKMeans(3, epsilon=4.0, radius=100.0, waves=[0.5, 0.5], random_state=0)

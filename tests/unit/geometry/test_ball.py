@@ -16,6 +16,7 @@ COORDINATES = (
 )
 
 
+@pytest.mark.slow
 @given(hnp.arrays(np.float64, hnp.array_shapes(min_dims=2, max_dims=2, max_side=12), elements=COORDINATES))
 def test_every_point_lands_on_the_grid_inside_the_ball(points):
     quantized, clipped = quantize(points, None, 1.0)

@@ -66,6 +66,7 @@ def test_normals_are_kept_once_that_is_worth_it():
     assert (again == expected).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimension", [1, 3, 100, 3000])
 def test_the_largest_values_are_exact(dimension):
     sides = make(128, dimension)

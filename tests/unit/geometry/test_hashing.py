@@ -1,6 +1,7 @@
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,6 +26,7 @@ def test_the_fast_way_is_the_formula_in_big_integers(key, buckets, root, digits)
     assert hashed.of(np.array([path])).tolist() == [by_hand(hashed, path)]
 
 
+@pytest.mark.slow
 def test_different_paths_meet_as_often_as_chance_has_it():
     # Pairwise independent: over many keys any two paths share one of 50 buckets one time in 50.
     # By the formula, which is the fast way's (above) and has no arrays to set up for every key.

@@ -102,6 +102,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_is_said_of_the_right_file(tmp_path):
     numbers = {"dimension": 2, "clusters": 2, "epsilon": 1, "users": 100}
     options = [f"--{name}={value}" for name, value in numbers.items()]

@@ -142,6 +142,7 @@ def test_recovered_shares_are_close_too():
     assert max(off) < 0.25
 
 
+@pytest.mark.slow
 def test_the_constants_are_those_of_the_stored_runs():
     runs = harness._read(BENCHMARK.out)["runs"]
     by_study = {

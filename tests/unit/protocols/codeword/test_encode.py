@@ -84,6 +84,7 @@ def extreme_points(dimension):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernels", KERNELS)
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
 def test_reports_are_those_of_the_reference(plan, kernels):

@@ -58,6 +58,7 @@ def equal(first, second):
     return mine.keys() == theirs.keys() and all((mine[name] == theirs[name]).all() for name in mine)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernels", KERNELS)
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
 def test_sums_are_those_of_the_reference(plan, kernels):

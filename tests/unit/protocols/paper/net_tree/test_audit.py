@@ -2,6 +2,8 @@
 
 import dataclasses
 
+import pytest
+
 from coterie.audit.laws import check_laws
 from coterie.audit.run import audit
 from coterie.plan import Plan
@@ -18,6 +20,7 @@ def broken(plan, **changes):
     return copy
 
 
+@pytest.mark.slow
 def test_the_packages_own_client_passes(monkeypatch):
     monkeypatch.setattr("coterie.audit.run._QUICK_REPORTS", 8000)  # enough for what passes
     found = audit(CODEWORDS, quick=True, with_canaries=False)

@@ -90,6 +90,7 @@ def test_every_option_and_any_solver_through_the_estimator():
             LocalKMeans(3, protocol="net-tree", protocol_options={own: 3}, radius=1.0).fit(points[:100])
 
 
+@pytest.mark.slow
 def test_the_decoders_options_reach_it_through_the_estimators():
     # "theory" is two choices: the tree is the plan's, and how it is grown the decoder's.
     points, _, _ = gaussian_mixture(5_000, 2, 3, 20, random_state=0)

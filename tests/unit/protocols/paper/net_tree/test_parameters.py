@@ -128,6 +128,7 @@ def test_practical_choices():
     assert design(dimension=1, clusters=50).levels == 6  # never more than six
 
 
+@pytest.mark.slow
 def test_codewords_have_smaller_cells_and_groups_share_them_more_rarely():
     assert design(randomizer="codeword").ratio == 3
     assert design(randomizer="codeword", ratio=4).ratio == 4

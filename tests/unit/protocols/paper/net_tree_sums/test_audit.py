@@ -21,6 +21,7 @@ def broken(plan, **changes):
     return copy
 
 
+@pytest.mark.slow
 def test_the_packages_own_client_passes(monkeypatch):
     monkeypatch.setattr("coterie.audit.run._QUICK_REPORTS", 8000)  # enough for what passes
     found = audit(SENT, quick=True, with_canaries=False)
@@ -28,6 +29,7 @@ def test_the_packages_own_client_passes(monkeypatch):
     assert {check.part for check in found.checks} == {"exact", "empirical", "environment"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.01, 0.9])
 def test_less_noise_in_the_shares_is_seen(share):
     quiet = broken(SENT, noise_parts=int(SENT.parameters.noise_parts * share))

@@ -1,7 +1,10 @@
+import pytest
+
 from coterie import ShuffleKMeans
 from coterie.datasets import gaussian_mixture
 
 
+@pytest.mark.slow
 def test_a_decoders_options_reach_it():
     points, _, _ = gaussian_mixture(5_000, 2, 3, 20, random_state=0)
     options = {"epsilon": 8.0, "radius": 1.0, "random_state": 0}

@@ -45,6 +45,7 @@ def packed(names):
     return (names + 512) @ (1024 ** np.arange(names.shape[-1]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batches", [2, pytest.param(10, marks=pytest.mark.nightly)])
 def test_encoder_and_server_agree_on_every_ancestor(batches):
     # The encoder walks up from the deepest level, the server down from the root: nobody may fall out, of
