@@ -105,7 +105,7 @@ NAMED = (
     Named(
         "an answer that rows left out do not side with is the mean of everybody",
         "centers",
-        "if not (found.sure or better_than_one(views, found.people, one.people, clear=clear)):",
+        "if not (stand_clear(views, found).any() or better_than_one(views, found.people, one.people)):",
         "if False:",
         (*_EXPLAIN, "-k", "one_center"),
     ),
@@ -280,8 +280,8 @@ NAMED = (
     Named(
         "the radius of a small group is wider",
         "centers",
-        "radii=np.minimum(reach / scale, 1.0)",
-        "radii=np.minimum(np.full_like(scale, reach), 1.0)",
+        "radii=np.minimum(np.hypot(reach / scale, beside), 1.0)",
+        "radii=np.minimum(np.hypot(np.full_like(scale, reach), beside), 1.0)",
         _DECODER,
     ),
     Named(
@@ -308,7 +308,7 @@ NAMED = (
     Named(
         "round groups win by no hair",
         "centers",
-        "return self.sure or self.inside > _ALL",
+        "return self.round or self.inside > _ALL",
         "return True",
         _EXPLAIN,
     ),
@@ -357,7 +357,7 @@ NAMED = (
     Named(
         "stated radii cover what they say",
         "centers",
-        "_WIDER: Final = 1.3",
+        "_WIDER: Final = 1.2",
         "_WIDER: Final = 0.5",
         _DECODER,
     ),
