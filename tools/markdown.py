@@ -14,6 +14,7 @@ from pathlib import Path
 
 WIDTH = 120
 FIGURE = 26  # characters of a cell that is no sentence
+_EMPTY = ("", "–")
 _ITEM = re.compile(r"^(\s*)((?:[-*+]|\d+[.)]) +)")
 _ENDS = re.compile(r"^\s*(\||#|```|(?:[-*+]|\d+[.)]) )")  # what ends a paragraph without an empty line
 _OPENS = re.compile(r"^([-*+=]+|#+|\d+[.)]|:::|[>|!].*)$")  # what begins another block, first in a line
@@ -46,11 +47,15 @@ def narrow(table: list[str]) -> Iterator[str]:
     head, body = cells(table[0]), [cells(row) for row in table[2:]]
     marks = cells(table[1])
     if max(len(cell) for row in body for cell in row[1:]) > FIGURE:
+        if head[0]:
+            legend = [f"*{head[0]}*: {head[1]}", *(f"*{name}*" for name in head[2:] if name)]
+            yield from filled("; ".join(legend))
+            yield ""
         for row in body:
-            named = zip(head[2:], row[2:], strict=True)
-            more = "".join(f"; *{name}*: {cell}" if name else f"; {cell}" for name, cell in named if cell)
+            named = [(name, cell) for name, cell in zip(head[1:], row[1:], strict=True) if cell not in _EMPTY]
+            said = "; ".join(cell if name in ("", head[1]) else f"*{name}*: {cell}" for name, cell in named)
             lead = row[0] if re.match(r"[`*\[]", row[0]) else f"**{row[0]}**" if row[0] else ""
-            yield from filled(f"{lead}: {row[1]}{more}" if lead else f"{row[1]}{more}", "- ", "  ")
+            yield from filled(f"{lead}: {said}" if lead else said, "- ", "  ")
         return
     start = 1
     while start < len(head):

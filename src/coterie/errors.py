@@ -191,7 +191,7 @@ _OF_THE_ANALYST = ("jinja2", "rich", "scipy", "sklearn", "threadpoolctl", "typer
 
 @contextlib.contextmanager
 def bringing(extra: str) -> Iterator[None]:
-    """Say what to install where an import in the block finds a package of the analyst's part missing.
+    """Name what to install where an import in the block finds a package of the analyst's part missing.
 
     Examples
     --------

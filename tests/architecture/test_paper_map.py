@@ -26,12 +26,14 @@ def test_every_test_exists(reference):
 def test_every_numbered_statement_is_there():
     statements = {
         int(n)
-        for n in re.findall(r"^\| (?:Theorem|Definition|Lemma|Corollary|Proposition|Fact) (\d+)", MAP, re.M)
+        for n in re.findall(
+            r"^- \*\*(?:Theorem|Definition|Lemma|Corollary|Proposition|Fact) (\d+)", MAP, re.M
+        )
     }
     assert statements == set(range(1, LAST_STATEMENT + 1))
     algorithms = {
         int(n)
-        for row in re.findall(r"^\| Algorithms? ([\d and]+)", MAP, re.M)
+        for row in re.findall(r"^- \*\*Algorithms? ([\d and]+)", MAP, re.M)
         for n in re.findall(r"\d+", row)
     }
     assert algorithms == set(range(1, LAST_ALGORITHM + 1))

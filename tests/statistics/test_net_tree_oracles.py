@@ -52,7 +52,7 @@ def frequencies(seed, people, epsilon, skew=0.0):
     return oracle, oracle.frequencies(1, BUCKETS) * (1 + skew) - true, true
 
 
-def test_explicit_hist_is_unbiased_with_the_stated_variance_and_wrong_laws_are_seen():
+def test_explicit_hist_is_unbiased_with_the_stated_variance():
     people, runs = 400, 2000
     found = np.array([frequencies(seed, people, 1.0)[1] for seed in range(runs)])
     scale = BinaryResponse.for_epsilon(1.0).scale

@@ -20,7 +20,7 @@ def shown(data):
 
 
 def test_plan_keys_and_report_stand_on_the_page():
-    assert f"\n{PLAN.to_json()}\n" in PAGE
+    assert f"```json{PLAN.to_json()}```" in PAGE.replace("\n", "")
     assert f"{len(PLAN.to_json())} bytes, one line" in PAGE
     for data in (
         PLAN.id_bytes,
@@ -42,7 +42,7 @@ def test_the_files_stand_on_the_page(tmp_path, monkeypatch):
     data = (tmp_path / "table").read_bytes()
     assert shown(data[:20])
     assert shown(data[-32:])
-    assert f"{len(data)}\nbytes" in PAGE
+    assert f"{len(data)} bytes" in " ".join(PAGE.split())
     monkeypatch.setattr("time.time", lambda: 20000.0 * 86400)
     Ledger(tmp_path / "ledger").answer(PLAN, lambda: REPORT)
     assert shown((tmp_path / "ledger").read_bytes())

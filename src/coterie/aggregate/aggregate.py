@@ -198,7 +198,7 @@ def _table_class(plan: Plan) -> type[Table]:
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:
-    """Tell by its first bytes whether a file says that it is an aggregate."""
+    """Return whether a file says by its first bytes that it is an aggregate."""
     with Path(path).open("rb") as file:
         return file.read(len(MAGIC)) == MAGIC
 

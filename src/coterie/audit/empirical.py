@@ -62,7 +62,7 @@ def check_client(
 
 
 def _claim(plan: Plan, found: Sample, number: int) -> str:
-    """Say which ε the share of the cap amounts to, where there is one kind of answer."""
+    """Return in words which ε the share of the cap amounts to, where there is one kind of answer."""
     law = found.laws[number]
     if not law.cap:
         return ""

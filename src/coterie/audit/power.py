@@ -55,7 +55,7 @@ def smallest(
 
 
 def check_power(sample: Sample, claim: float, label: str = "") -> Check:
-    """Say what the sample would have caught; an audit is not failed for being short."""
+    """Return what the sample would have caught; an audit is not failed for being short."""
     figures: dict[str, float] = {}
     told = []
     reports = len(sample)

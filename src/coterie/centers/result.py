@@ -124,7 +124,7 @@ class Result:
         return everybody_of(self)
 
     def describe(self) -> str:
-        """Say what was found, group by group, with the cautions first.
+        """Return what was found, group by group, with the cautions first.
 
         Examples
         --------

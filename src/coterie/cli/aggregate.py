@@ -151,7 +151,7 @@ def _facts(plan: Plan, counts: IntakeCounts) -> dict[str, Any]:
 
 
 def _caution(counts: IntakeCounts) -> None:
-    """Say what was wrong with reports of files."""
+    """Print what was wrong with reports of files."""
     for each in counts.skipped:
         caution(str(each))
     if counts.conflicting:

@@ -25,7 +25,7 @@ WORDING: Final = Wording(
 
 
 def headline(study: Study) -> str:
-    """Say in one line what was found, or that nothing was."""
+    """Return in one line what was found, or that nothing was."""
     people, found, asked = f"{study.result.count:,} people", len(study.found()), len(HABITS)
     if not found:
         return f"Nothing was found among {people}: too few for ε = {study.plan.epsilon:g}"
@@ -36,7 +36,7 @@ def headline(study: Study) -> str:
 
 
 def shortcomings(study: Study) -> list[str]:
-    """Say what could not be found and what is wrong, in whole sentences; nothing where all is well."""
+    """Return what could not be found and what is wrong, in whole sentences; nothing where all is well."""
     told, found = study.told(), study.found()
     missed = [habit.name for i, habit in enumerate(HABITS) if i not in found.values()]
     words = []

@@ -52,7 +52,7 @@ class Piece(Protocol):
         ...
 
     def place(self, number: int) -> str:
-        """Say where a report stands, by its number in the piece."""
+        """Return where a report stands, by its number in the piece."""
         ...
 
 
@@ -69,7 +69,7 @@ class BatchPiece:
         return ShuffledFile.open(self.path, plan).chunks()
 
     def place(self, number: int) -> str:
-        """Say where a message stands."""
+        """Return where a message stands."""
         return f"{self.path}, message {number}"
 
 
@@ -104,7 +104,7 @@ class ParquetPiece:
             )
 
     def place(self, number: int) -> str:
-        """Say where a report stands."""
+        """Return where a report stands."""
         return f"{self.path}, report {self.start + number}"
 
 
@@ -144,7 +144,7 @@ def batches_of(plan: Plan, files: Iterable[str | os.PathLike[str]]) -> list[Piec
 
 
 def is_parquet(path: str | os.PathLike[str]) -> bool:
-    """Tell by its first bytes whether a file says that it is Parquet."""
+    """Return whether a file says by its first bytes that it is Parquet."""
     with Path(path).open("rb") as file:
         return file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC
 
@@ -191,7 +191,7 @@ def _parquet(path: str) -> Any:
 
 @contextlib.contextmanager
 def _reading(path: str) -> Iterator[None]:
-    """Say which file it is that cannot be read."""
+    """Name the file that cannot be read."""
     import pyarrow as arrow
 
     try:

@@ -313,7 +313,7 @@ def _reduced(plan: Plan, tables: DataFrame, slots: int) -> tuple[Aggregate, Any]
 
 @contextlib.contextmanager
 def _watched(spark: SparkSession, total: int, tell: Callable[[int], None] | None) -> Iterator[None]:
-    """Tell how many reports are about through, by the tasks that have ended."""
+    """Report about how many reports are through, by the tasks that have ended."""
     if tell is None:
         yield
         return

@@ -95,7 +95,7 @@ def scaled_by(points: NDArray[Any]) -> str | None:
 
 
 def _meets(aims: str, points: NDArray[Any], slack: float) -> bool:
-    """Tell whether all columns that vary meet a scaler's aims within `slack`."""
+    """Return whether all columns that vary meet a scaler's aims within `slack`."""
     low, high = points.min(axis=0), points.max(axis=0)
     varied = high > low
     if not varied.any() or not np.isfinite(high - low).all():

@@ -92,7 +92,7 @@ class Category(Feature):
         return places(column, keys(self.values), unknown, missing)
 
     def understood(self, column: Column) -> NDArray[np.bool_]:
-        """Tell which values are declared; all, if the others have a corner of their own."""
+        """Return which values are declared; all, if the others have a corner of their own."""
         found = places(column, keys(self.values), _MIDDLE, _MIDDLE) != _MIDDLE
         return np.asarray(found | (self.unknown == "own"))
 

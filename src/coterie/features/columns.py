@@ -38,7 +38,7 @@ def columns_of(table: Any, names: Sequence[str] | None) -> tuple[dict[str, Colum
 
 
 def holds_records(table: Any) -> bool:
-    """Tell records, of whatever make, from an array of points.
+    """Return whether a table holds records, of whatever make, and not an array of points.
 
     Examples
     --------

@@ -59,7 +59,7 @@ class Cycle(Feature):
         return np.where(np.isfinite(found), found, np.nan)
 
     def understood(self, column: Column) -> NDArray[np.bool_]:
-        """Tell which values are numbers."""
+        """Return which values are numbers."""
         return ~np.isnan(numbers(column))
 
     def place(self, codes: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -113,7 +113,7 @@ class Embedding(Feature):
         return np.where(np.isfinite(found).all(axis=1, keepdims=True), found, 0.0)
 
     def understood(self, column: Column) -> NDArray[np.bool_]:
-        """Tell which values are vectors of this dimension."""
+        """Return which values are vectors of this dimension."""
         rows = [as_vector(value, self.dimension) for value in listed(column)]
         return np.array([bool(np.isfinite(row).all()) for row in rows], dtype=np.bool_)
 

@@ -108,7 +108,7 @@ class Feature(ABC):
 
     @abstractmethod
     def understood(self, column: Column) -> NDArray[np.bool_]:
-        """Tell which values of a column say something to this feature: n values -> (n,). Not private."""
+        """Return which values of a column say something to this feature: n values -> (n,). Not private."""
 
     def unread(self, column: Column) -> float:
         """Return the part of the values that are there of which the feature makes nothing. Not private."""
@@ -121,7 +121,7 @@ class Feature(ABC):
 
     @abstractmethod
     def estimates(self, block: Block) -> tuple[Estimate, ...]:
-        """Say in words and numbers what a place means."""
+        """Return in words and numbers what a place means."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""

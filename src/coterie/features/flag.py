@@ -42,7 +42,7 @@ class Flag(Feature):
         return np.where(np.isnan(found), _CODES[self.missing], found)
 
     def understood(self, column: Column) -> NDArray[np.bool_]:
-        """Tell which values are true, false, 1 or 0."""
+        """Return which values are true, false, 1 or 0."""
         return np.array([not np.isnan(as_truth(value)) for value in listed(column)], dtype=np.bool_)
 
     def place(self, codes: NDArray[np.float64]) -> NDArray[np.float64]:

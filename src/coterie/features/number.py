@@ -78,7 +78,7 @@ class Number(Feature):
         return np.clip(found, self.low, self.high)  # NaN stays
 
     def understood(self, column: Column) -> NDArray[np.bool_]:
-        """Tell which values are numbers, inside the bounds or outside."""
+        """Return which values are numbers, inside the bounds or outside."""
         return ~np.isnan(numbers(column))
 
     def place(self, codes: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -47,7 +47,7 @@ class Ordinal(Feature):
         return places(column, keys(self.levels), _GONE, _GONE)
 
     def understood(self, column: Column) -> NDArray[np.bool_]:
-        """Tell which values are levels."""
+        """Return which values are levels."""
         return np.asarray(self.codes(column) != _GONE)
 
     def place(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -180,7 +180,7 @@ class Schema:
     def describe_point(
         self, point: ArrayLike, error: ArrayLike | None = None, *, confidence: float = 0.9
     ) -> tuple[Estimate, ...]:
-        """Say what a center means: numbers in their unit, shares of values, usual times, with intervals.
+        """Return what a center means: numbers in their unit, shares of values, usual times, with intervals.
 
         Parameters
         ----------

@@ -58,7 +58,7 @@ def as_key(value: object) -> str | float | None:
 
 
 def absent(value: object) -> bool:
-    """Tell whether nothing is there: None, NaN, an empty text, or what data frames put in their place.
+    """Return whether nothing is there: None, NaN, an empty text, or what data frames put in their place.
 
     Examples
     --------

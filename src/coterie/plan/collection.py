@@ -79,15 +79,15 @@ class Collection:
         return int(moment // self.time_precision) * self.time_precision
 
     def is_early(self, moment: float) -> bool:
-        """Tell whether reports are not taken in yet."""
+        """Return whether reports are not taken in yet."""
         return self.opens is not None and moment < self.opens
 
     def is_late(self, moment: float) -> bool:
-        """Tell whether reports are not taken in any more."""
+        """Return whether reports are not taken in any more."""
         return self.closes is not None and moment >= self.closes
 
     def is_open(self, moment: float) -> bool:
-        """Tell whether reports are taken in, by the window alone."""
+        """Return whether reports are taken in, by the window alone."""
         return not self.is_early(moment) and not self.is_late(moment)
 
     def to_dict(self) -> dict[str, Any]:

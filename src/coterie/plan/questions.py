@@ -48,7 +48,7 @@ class Questions:
         return self._about_the_ball(self.parameters.guarantee(self.facts))
 
     def _about_the_ball(self, promise: Guarantee) -> Guarantee:
-        """Say where the ball comes from, and the features it follows from."""
+        """Return the promise with words on where the ball comes from, and the features it follows from."""
         lines = [FOLLOWED_BALL] if self.after else [] if self.features else [PUBLIC_BALL]
         if self.features is not None:
             from coterie.features.schema import PUBLIC_SAMPLE

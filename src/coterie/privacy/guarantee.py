@@ -154,7 +154,7 @@ class Guarantee:
         return _factor(self.epsilon)
 
     def _without_mixing(self) -> list[str]:
-        """Say what is left of the promise when the mixing fails."""
+        """Return what is left of the promise when the mixing fails."""
         if self.local_epsilon is None or self.model != "shuffle":
             return []
         if self.local_epsilon == math.inf:

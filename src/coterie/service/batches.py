@@ -58,7 +58,7 @@ def checked_people(plan: Plan, digest: str, data: bytes) -> int:
 
 
 def _in_order(rows: NDArray[np.uint8]) -> bool:
-    """Tell whether messages lie in the order of their bytes, a piece in memory at a time."""
+    """Return whether messages lie in the order of their bytes, a piece in memory at a time."""
     last = None
     for piece in in_pieces(rows):
         keys = np.ascontiguousarray(piece).view(f"S{rows.shape[1]}")[:, 0]

@@ -77,7 +77,7 @@ def json_response(value: Any, status: int = 200, headers: dict[str, str] | None 
 
 
 async def healthz(request: Request) -> Response:
-    """Tell whether the service runs and its store answers."""
+    """Answer whether the service runs and its store answers."""
     await of(request).ask(of(request).store.plan_ids)
     return json_response({"status": "ok"})
 
@@ -128,7 +128,7 @@ async def put_plan(request: Request) -> Response:
 
 
 async def status(request: Request) -> Response:
-    """Tell where a study is, coarsely."""
+    """Answer where a study is, coarsely."""
     return json_response(await study_status(of(request), await of(request).known(request)))
 
 

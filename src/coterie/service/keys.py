@@ -44,7 +44,7 @@ def signing_key(path: Path) -> bytes:
 
 
 def is_operator(token: str, header: str | None) -> bool:
-    """Tell, in a time that does not depend on it, whether an Authorization header holds the token.
+    """Return whether an Authorization header holds the token, in a time that does not depend on it.
 
     Examples
     --------

@@ -147,7 +147,7 @@ async def release(request: Request) -> Response:
 
 @operator
 async def release_state(request: Request) -> Response:
-    """Tell where the release is."""
+    """Answer where the release is."""
     shuffler, known = shuffler_of(request), await of(request).known(request)
     return json_response(await shuffler.ask(shuffler.releases.state, known.plan))
 

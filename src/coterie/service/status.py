@@ -87,7 +87,7 @@ def expectation(plan: Plan, people: int) -> list[dict[str, Any]] | None:
 
 
 def phase(known: Known, state: StudyState, now: float) -> str:
-    """Say in one word where a study is: early, open, closed or deleted."""
+    """Return in one word where a study is: early, open, closed or deleted."""
     if state is not StudyState.OPEN:
         return str(state)
     if known.collection.is_early(now):

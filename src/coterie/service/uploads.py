@@ -79,7 +79,7 @@ class Uploads:
 
     @staticmethod
     def takes(scope: Scope) -> bool:
-        """Tell whether a request is for this application."""
+        """Return whether a request is for this application."""
         path = scope["path"]
         return (
             scope["method"] == "POST"

@@ -95,7 +95,7 @@ class Told:
 
     @property
     def otherwise(self) -> str:
-        """Say which other answers are as good; nothing where there are none."""
+        """Which other answers are as good; nothing where there are none."""
         number = len(self.alternatives)
         if not number or not self.told:
             return ""

@@ -59,7 +59,7 @@ def phrase_of(feature: Feature) -> Phrase:
 
 
 def is_clock(feature: Feature) -> bool:
-    """Tell whether a cycle is a time of day."""
+    """Return whether a cycle is a time of day."""
     return isinstance(feature, Cycle) and feature.period == 24 and feature.unit in ("h", "hour", "hours")
 
 
@@ -172,7 +172,7 @@ class Wording:
         return words[:1].upper() + words[1:]
 
     def sentence(self, group: Group, everybody: Sequence[Estimate]) -> str:
-        """Say how large a group is and what sets it apart, with intervals, beside everybody."""
+        """Return how large a group is and what sets it apart, with intervals, beside everybody."""
         parts = []
         for name in group.apart:
             main = main_figure(of(group.estimates, name))

@@ -72,7 +72,7 @@ def batch_authorization(key: bytes, plan_id: str, digest: str) -> str:
 
 
 def is_put_by(shufflers: Collection[bytes], header: str | None, plan_id: str, digest: str) -> bool:
-    """Tell whether a header is that of one of these public keys, for this batch of this plan."""
+    """Return whether a header is that of one of these public keys, for this batch of this plan."""
     found = _AUTHORIZATION.fullmatch(header or "")
     if found is None or not _DIGEST.fullmatch(digest):
         return False

@@ -36,7 +36,7 @@ def sign(key: bytes, label: str, data: bytes) -> bytes:
 
 
 def is_signed(public: bytes, signature: bytes, label: str, data: bytes) -> bool:
-    """Tell whether a signature is that of the public key under `data`.
+    """Return whether a signature is that of the public key under `data`.
 
     Examples
     --------

@@ -243,8 +243,8 @@ def test_a_follow_up_names_its_study_and_what_it_was_designed_from(plan):
 def page_fields(types):
     """Fields of the plan itself that the wire page gives one of these types."""
     page = (Path(__file__).parents[3] / "docs/wire-format.md").read_text(encoding="utf-8")
-    table = page[page.index("| field | type | allowed |") : page.index("| field of `collection` |")]
-    return [name for name, kind in re.findall(r"^\| `(\w+)` \| (\w+) \|", table, re.M) if kind in types]
+    fields = page[page.index("*field*: type; *allowed*") : page.index("*field of `collection`*: type")]
+    return [name for name, kind in re.findall(r"^- `(\w+)`: (\w+); ", fields, re.M) if kind in types]
 
 
 def spelt(plan, name, literal):

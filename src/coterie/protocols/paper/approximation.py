@@ -283,7 +283,7 @@ def _bound(
 
 
 def _inside(shape: TreeParameters, dimension: int, people: int, failure: float) -> bool:
-    """Tell whether nobody falls outside the ball: surely where nothing is projected, else but for 0.4β."""
+    """Return whether nobody falls outside the ball: surely where nothing is projected, else but for 0.4β."""
     if shape.projected == dimension:
         return shape.scale <= 1
     beyond = dimension / (shape.projected * shape.scale**2)  # c: 1/Λ² over the mean of ‖Πx‖²

@@ -228,7 +228,7 @@ def _lifted_leaves(
 
 
 def _clear(lifted: NDArray[np.float64], vectors: LiftedSumOracle) -> NDArray[np.bool_]:
-    """Say which leaves stand above the noise without their count: (leaves, D) -> (leaves,); all if none do.
+    """Return which leaves stand above noise without their count: (leaves, D) -> (leaves,); all if none do.
 
     An empty leaf is one because its count came out high; the other D - 1 coordinates are then still noise.
     """

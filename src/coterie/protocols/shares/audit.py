@@ -180,7 +180,7 @@ def noise_chances(edges: NDArray[np.float64], scale: float) -> NDArray[np.float6
 
 
 def check_sums(plan: Plan, noise: NDArray[np.int64], label: str = "") -> Check:
-    """Tell a moved sum from an unmoved one by a threshold; the lower limit of ε must not exceed the claim."""
+    """Compare a moved sum with an unmoved one by a threshold; the lower limit of ε must keep the claim."""
     parameters = ShareParameters.of(plan)
     adders = parameters.group if parameters.by_column else parameters.minimum_batch
     people = min(adders, max(1, len(noise) // 2000))

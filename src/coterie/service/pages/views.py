@@ -94,7 +94,7 @@ def _found(plan_json: str, result: bytes) -> tuple[Shown | None, dict[str, Any] 
 
 
 def state_words(status: dict[str, Any]) -> str:
-    """Say in a few words where a study is.
+    """Return in a few words where a study is.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def state_words(status: dict[str, Any]) -> str:
 
 
 def forecast_words(found: dict[str, Any] | None) -> tuple[str, str]:
-    """Say what a forecast recovers, and its error; the script writes the same."""
+    """Return what a forecast recovers, and its error; the script writes the same."""
     if found is None:
         return "too few to say", ""
     recovered, low, high = (

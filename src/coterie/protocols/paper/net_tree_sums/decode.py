@@ -31,7 +31,7 @@ def tree_oracles(table: object, floored: bool) -> TreeOracles:
 
 
 def _about_buckets(outcome: NetTreeOutcome, lost: float) -> list[str]:
-    """Say what leaves of one bucket hide: whose people are counted elsewhere, and nobody's people."""
+    """Return in words what leaves of a bucket hide: whose people count elsewhere, and nobody's people."""
     notes = []
     if outcome.shared:
         notes.append(

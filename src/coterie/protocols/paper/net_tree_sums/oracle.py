@@ -84,7 +84,7 @@ class TreeSums:
     def misplaced(
         self, level: int, paths: NDArray[np.int64], found: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
-        """Tell whose people's mean lies elsewhere, up to noise: (m, level+1), (m,) -> (m,)."""
+        """Return whose people's mean lies elsewhere, up to noise: (m, level+1), (m,) -> (m,)."""
         away = self._away(level, paths, found) / found
         q, scale = self.nets.ratio, self._projection.scale
         reach = self.nets.covering(level) * q / (q - 1)
@@ -95,7 +95,7 @@ class TreeSums:
         return np.asarray((away > reach + noise) & (paths != origin[:, : level + 1]).any(axis=1))
 
     def readers(self, level: int, paths: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Tell which nodes read their rows, one a row, and whose people may then be counted elsewhere.
+        """Return which nodes read their rows, one a row, and whose people may then be counted elsewhere.
 
         Parameters
         ----------

@@ -178,7 +178,7 @@ class NetFamily:
         return np.asarray(names)
 
     def reachable(self, level: int, names: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell which nodes may be a representative of some point of the unit ball: (m, d) -> (m,).
+        """Return which nodes may be a representative of some point of the unit ball: (m, d) -> (m,).
 
         Some nodes that are none pass; every one that is passes.
         """

@@ -52,7 +52,7 @@ def test_nobody_is_asked_to_add_all_the_noise():
         plan_of(noise="one")
 
 
-def test_no_person_can_move_the_table_further_than_stated_and_some_nearly_can():
+def test_no_person_can_move_the_table_further_than_stated():
     plan = plan_of(buckets=50)
     parameters = plan.parameters
     rng = np.random.default_rng(0)
