@@ -15,6 +15,7 @@
     ├── StoreError                         a store cannot do what was asked of it, or is not whole
     │   ├── UnknownPlanError  (KeyError)   it holds no plan of this id
     │   ├── StudyClosedError               nothing more is taken in or withdrawn
+    │   ├── StudyIncompleteError           acknowledged reports of a study are lost
     │   ├── StoreFullError                 its disk is full
     │   └── StoreUnavailableError          it cannot be reached, or its disk failed
     ├── CollectorError                     a collector refused, or could not be reached
@@ -119,6 +120,10 @@ class UnknownPlanError(StoreError, KeyError):
 
 class StudyClosedError(StoreError):
     """The study is closed: nothing more is taken in or withdrawn."""
+
+
+class StudyIncompleteError(StoreError):
+    """Reports of the study that were acknowledged are lost; what is left counts once somebody says so."""
 
 
 class StoreFullError(StoreError):

@@ -28,11 +28,19 @@ from coterie.service.manifest import decoding_seed, make_manifest
 from tests.service.conftest import KEY, TOKEN, serving
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
-NUMBERS = {12: "twelve", 13: "thirteen", 14: "fourteen", 15: "fifteen", 16: "sixteen", 17: "seventeen"}
+NUMBERS = {
+    12: "twelve",
+    13: "thirteen",
+    14: "fourteen",
+    15: "fifteen",
+    16: "sixteen",
+    17: "seventeen",
+    18: "eighteen",
+}
 SERVED = "http://127.0.0.1:8787"  # a collector, on the page
 ATOMS, REPEATS = population.ATOMS, repeats.REPEATS  # as they are; the tests' own are smaller
 ANSWERED = datetime(2024, 10, 4, 12, tzinfo=UTC)
-STUDY = ("plan", "power", "encode", "aggregate", "decode", "inspect")  # in one folder
+STUDY = ("plan", "power", "encode", "aggregate", "decode", "inspect", "store")  # in one folder
 ALONE = ("ledger", "shuffle", "simulate", "demo", "audit")
 SERVICE = ("serve", "send", "withdraw", "invite", "verify")  # with a collector
 BOXES = ("│", "┃", "┏", "┡", "└", "The groups explain")

@@ -177,7 +177,7 @@ def seen(folder):
 
 
 FILE_OPERATIONS = (
-    *("write", "fsync", "fdatasync", "replace", "rename", "link", "unlink", "mkdir", "rmdir"),
+    *("write", "pwrite", "fsync", "fdatasync", "replace", "rename", "link", "unlink", "mkdir", "rmdir"),
     *("ftruncate", "truncate", "utime"),
 )
 

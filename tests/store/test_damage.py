@@ -1,13 +1,16 @@
 """Damaged files of the embedded store are refused; only a tail that was never acknowledged is dropped."""
 
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from coterie.errors import CoterieError, FileError
 from coterie.store import StoreError, open_store
-from coterie.store.segments import Entry, SegmentWriter, read_segment, recover
+from coterie.store.check import check_store
+from coterie.store.log import _sealed_tail
+from coterie.store.segments import Entry, SegmentWriter, read_segment, recover, write_segment
 
 from .conftest import found, rows
 from .crashes import MARKS, OTHER, PLAN, batch_bytes, numbered, seen
@@ -45,7 +48,7 @@ def test_one_wrong_bit_anywhere_is_refused_or_changes_nothing(whole, tmp_path):
     folder, shown = whole
     generator = np.random.default_rng(4)
     refused = 0
-    paths = [path.relative_to(folder) for path in files(folder)]
+    paths = [path.relative_to(folder) for path in files(folder) if path.name != "tail"]  # nothing grows
     assert {path.suffix for path in paths} == {"", ".segment", ".coterie", ".released"}
     for number in range(FLIPS):
         copy = tmp_path / "copy"
@@ -59,27 +62,26 @@ def test_one_wrong_bit_anywhere_is_refused_or_changes_nothing(whole, tmp_path):
             assert seen(copy) == shown
         except CoterieError:
             refused += 1
-    assert refused > 0.95 * FLIPS  # the rest hit the mark that ends the last segment
+    assert refused == FLIPS
 
 
 def test_a_file_that_is_cut_lengthened_or_gone_is_refused(whole, tmp_path):
     folder, _ = whole
     for path in files(folder):
+        if path.name == "tail":
+            continue
         for damage in ("cut", "longer", "gone"):
             copy = tmp_path / "copy"
             shutil.rmtree(copy, ignore_errors=True)
             shutil.copytree(folder, copy)
             victim = copy / path.relative_to(folder)
             if damage == "gone":
-                if path.suffix == ".segment" or path.name in ("invitations", "table"):
+                if path.name in ("invitations", "table"):
                     continue  # what nothing else names
                 victim.unlink()
             else:
                 data = path.read_bytes()
                 victim.write_bytes(data[:-1] if damage == "cut" else data + b"\0")
-            if damage == "cut" and path == max(folder.glob("log/*")):
-                seen(copy)  # as after a crash: the mark of its end was being written
-                continue
             with pytest.raises((CoterieError, FileNotFoundError)):
                 seen(copy)
 
@@ -121,50 +123,137 @@ def copy_of_running_store(folder, plan):
     return folder / "killed", sizes
 
 
-def test_a_torn_tail_is_cut_off_at_every_byte(tmp_path, plan):
-    killed, sizes = copy_of_running_store(tmp_path, plan)
-    segment = next((killed / "log").iterdir())
-    data = segment.read_bytes()
-    for size in range(sizes[1], sizes[2]):
-        for tail in (b"", b"\0" * 7, b"\xff" * (sizes[2] - size)):
-            segment.write_bytes(data[:size] + tail)
-            with open_store(killed) as store:
+def acknowledged(folder, size):
+    """Let the log be acknowledged up to a byte only: what came later was being written, or power was lost."""
+    (folder / "tail").write_bytes(_sealed_tail(1, size))
+
+
+@pytest.fixture
+def killed(tmp_path, plan):
+    """A store as it lay when it was killed: `killed()` is a fresh copy, `sizes` those of three commits."""
+    folder, sizes = copy_of_running_store(tmp_path, plan)
+
+    def fresh():
+        shutil.rmtree(tmp_path / "copy", ignore_errors=True)
+        return Path(shutil.copytree(folder, tmp_path / "copy"))
+
+    fresh.sizes = sizes
+    return fresh
+
+
+def segment_of(folder):
+    (path,) = (folder / "log").iterdir()
+    return path
+
+
+def test_a_torn_tail_is_cut_off_at_every_byte_counted_and_said(killed, plan, caplog):
+    data, (_, whole, end) = segment_of(killed()).read_bytes(), killed.sizes
+    for size in range(whole, end, 9):
+        for more in (b"", b"\0" * 7, b"\xff" * (end - size)):
+            folder = killed()
+            segment_of(folder).write_bytes(data[:size] + more)
+            acknowledged(folder, whole)
+            torn = size + len(more) - whole
+            assert check_store(folder).findings == []
+            caplog.clear()
+            with open_store(folder) as store:
+                assert segment_of(folder).stat().st_size == whole
                 assert store.study(plan.id).counts.received == 4
-                assert segment.stat().st_size == sizes[1]
-            segment.write_bytes(data)
-    with open_store(killed) as store:
+                assert len(found(store, plan)) == 4
+            assert check_store(folder).cut == torn
+            assert (f"cut {torn} bytes off its end" in caplog.text) == (torn > 0)
+
+
+def test_after_a_loss_of_power_whole_frames_beyond_an_old_tail_count(killed, plan):
+    for size in (0, killed.sizes[0], killed.sizes[1]):
+        folder = killed()
+        acknowledged(folder, size)
+        with open_store(folder) as store:
+            assert store.study(plan.id).counts.received == 6
+
+
+def test_what_was_acknowledged_is_never_cut_off(killed, plan):
+    """Every byte of the last frame flipped, or the end cut anywhere: refused, and found by a check."""
+    data, (_, whole, end) = segment_of(killed()).read_bytes(), killed.sizes
+    generator = np.random.default_rng(3)
+    folder = killed()
+    for place in range(whole, end):
+        bad = bytearray(data)
+        bad[place] ^= 1 << generator.integers(8)
+        for damaged in (bytes(bad), data[:place]):
+            segment_of(folder).write_bytes(damaged)
+            with pytest.raises(FileError, match=f"acknowledged to byte {end}"):
+                open_store(folder)
+    (finding,) = check_store(folder).findings
+    assert (finding.plan_id, finding.reports) == (plan.id, None)
+    segment_of(folder).write_bytes(data)
+    with open_store(folder) as store:
         assert store.study(plan.id).counts.received == 6
 
 
-def test_damage_before_a_whole_frame_is_no_torn_tail(tmp_path, plan):
-    killed, sizes = copy_of_running_store(tmp_path, plan)
-    segment = next((killed / "log").iterdir())
-    data = segment.read_bytes()
+@pytest.mark.parametrize("damage", ["gone", "flipped", "short"])
+def test_without_its_tail_a_log_that_grew_is_refused(killed, damage):
+    folder = killed()
+    tail = (folder / "tail").read_bytes()
+    (folder / "tail").unlink()
+    if damage != "gone":
+        (folder / "tail").write_bytes(tail[:-1] if damage == "short" else tail[:-1] + bytes([tail[-1] ^ 1]))
+    with pytest.raises(FileError, match="up to where the log was acknowledged"):
+        open_store(folder)
+    assert check_store(folder).findings
+
+
+def test_damage_before_a_whole_frame_is_no_torn_tail(killed, plan):
+    data, (first, whole, _) = segment_of(killed()).read_bytes(), killed.sizes
     generator = np.random.default_rng(8)
-    for place in generator.integers(0, sizes[1], 60):
+    folder = killed()
+    acknowledged(folder, 0)
+    for place in generator.integers(0, whole, 60):
         damaged = bytearray(data)
         damaged[place] ^= 1 << generator.integers(8)
-        segment.write_bytes(damaged)
+        segment_of(folder).write_bytes(damaged)
         with pytest.raises(FileError, match=r"damage|header"):
-            open_store(killed)
-    hole = data[: sizes[0]] + bytes(sizes[1] - sizes[0]) + data[sizes[1] :]
-    segment.write_bytes(hole)
+            open_store(folder)
+    segment_of(folder).write_bytes(data[:first] + bytes(whole - first) + data[whole:])
     with pytest.raises(FileError, match="damage: a whole one is at byte"):
-        open_store(killed)
-    segment.write_bytes(data)
-    with open_store(killed) as store:
+        open_store(folder)
+    segment_of(folder).write_bytes(data)
+    with open_store(folder) as store:
         assert len(found(store, plan)) == 6
 
 
-def test_a_segment_that_was_never_begun_is_removed(tmp_path, plan):
-    killed, _ = copy_of_running_store(tmp_path, plan)
-    segment = next((killed / "log").iterdir())
-    header = segment.read_bytes()[:44]
+def test_a_segment_that_is_gone_is_noticed_and_so_is_one_too_many(whole, tmp_path):
+    folder, shown = whole
+    for path in sorted((folder / "log").iterdir()):
+        copy = tmp_path / "copy"
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(folder, copy)
+        (copy / "log" / path.name).unlink()
+        with pytest.raises(FileError, match=r"a segment with .* reports of plan .*found no file: restore"):
+            open_store(copy)
+        lost = {finding.plan_id: finding.reports for finding in check_store(copy).findings}
+        assert lost == {PLAN.id: 2, OTHER.id: 1}
+        shutil.copy(path, copy / "log")
+        shutil.copy(path, copy / "log" / "00000099.segment")
+        with pytest.raises(FileError, match="segment 99, as its name says"):
+            open_store(copy)
+        write_segment(copy / "log" / "00000099.segment", 99, read_segment(path, int(path.stem)))
+        with pytest.raises(FileError, match="one too many"):
+            open_store(copy)
+        assert "does not know" in check_store(copy).findings[0].words
+        (copy / "log" / "00000099.segment").unlink()
+        assert seen(copy) == shown
+
+
+def test_a_segment_that_was_never_begun_is_removed(killed, plan):
+    """It was made, and the list was not written yet: nothing can have been taken in with it."""
+    header = segment_of(killed()).read_bytes()[:44]
     for start in (b"", header[:20], bytes(44)):
-        segment.write_bytes(start)
-        with open_store(killed) as store:
-            assert store.study(plan.id).counts.received == 0
-        assert not any((killed / "log").iterdir())
+        folder = killed()
+        (folder / "log" / "00000002.segment").write_bytes(start)
+        with open_store(folder) as store:
+            assert store.study(plan.id).counts.received == 6
+            assert len(list((folder / "log").iterdir())) == 1
 
 
 def test_reports_that_look_like_a_frame_are_reports(tmp_path):
@@ -178,7 +267,8 @@ def test_reports_that_look_like_a_frame_are_reports(tmp_path):
         markers.add((tmp_path / str(number)).read_bytes()[32:40])
         (entry,) = read_segment(tmp_path / str(number), number)
         assert bytes(entry.body) == body
-        assert recover(tmp_path / str(number), number) is None
+        size = (tmp_path / str(number)).stat().st_size
+        assert recover(tmp_path / str(number), number, size) == (None, 0)
         assert (tmp_path / str(number)).stat().st_mtime == 0
     assert len(markers) == 3
 

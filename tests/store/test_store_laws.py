@@ -379,7 +379,7 @@ def test_many_blocks_and_little_memory_give_the_same(address, plan, monkeypatch)
     monkeypatch.setattr(study_rows, "FETCHED_BYTES", 400)
     monkeypatch.setattr(study_rows, "PIECE_BYTES", 260)
     monkeypatch.setattr("coterie.wire.report_file.CHUNK_BYTES", 130)
-    monkeypatch.setattr(embedded, "SEGMENT_BYTES", 500)
+    monkeypatch.setattr("coterie.store.log.SEGMENT_BYTES", 500)
     kind = PostgresStore if isinstance(address, str) else embedded.EmbeddedStore
     numbers = np.random.default_rng(2).permutation(200).tolist()
     with kind(address, memory_reports=7) as store:

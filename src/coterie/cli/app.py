@@ -26,6 +26,7 @@ from coterie.cli import (
     serve,
     shuffle,
     simulate,
+    store,
     verify,
     withdraw,
 )
@@ -58,7 +59,7 @@ app = typer.Typer(
 )
 for _module in (
     *(demo, power, plan, encode, shuffle, aggregate, decode, simulate, inspect, ledger, audit),
-    *(serve, invite, send, withdraw, release, verify),
+    *(serve, invite, send, withdraw, release, verify, store),
 ):
     app.command(name=_module.__name__.rpartition(".")[2])(_module.run)
 

@@ -30,6 +30,7 @@ KINDS: Final[dict[str, tuple[int, str]]] = {
     "open": (409, "The study is open"),
     "closed": (409, "The study is closed"),
     "deleted": (410, "The reports of this study were deleted"),
+    "incomplete": (409, "Reports that were acknowledged are lost"),
     "too-few": (409, "Too few people answered"),
     "undelivered": (409, "A batch waits for its collector"),
     "another-plan": (409, "The plan does not have this id"),

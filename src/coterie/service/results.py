@@ -118,6 +118,8 @@ class Results(Ending):
         table = self._store.put_document(plan.id, TABLE, table)
         result = self._store.put_document(plan.id, RESULT, result)
         told: dict[str, Any] = {**asdict(counts), "counted": people}
+        if study.lost is not None:
+            told["lost"] = study.lost.reports
         manifest = make_manifest(plan, table, result, told, closed, self._key)
         return Outcome(table, result, self._store.put_document(plan.id, MANIFEST, manifest))
 

@@ -161,7 +161,7 @@ def plain_log() -> Iterator[None]:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
     handler.addFilter(Throttle())
-    loggers = [logging.getLogger(name) for name in ("coterie.service", "uvicorn", "uvicorn.error")]
+    loggers = [logging.getLogger(name) for name in ("coterie", "uvicorn", "uvicorn.error")]
     access = logging.getLogger("uvicorn.access")
     for each in loggers[:2]:
         each.addHandler(handler)

@@ -27,6 +27,7 @@ from coterie.errors import (
     StoreFullError,
     StoreUnavailableError,
     StudyClosedError,
+    StudyIncompleteError,
     UnknownPlanError,
 )
 from coterie.service.metrics import Metrics
@@ -285,6 +286,8 @@ def problem_of(error: BaseException) -> Problem:
         )
     if isinstance(error, UnknownPlanError):
         return Problem("unknown-plan", "ask the operator for the id, or put the plan here first")
+    if isinstance(error, StudyIncompleteError):
+        return Problem("incomplete", "the operator restores a backup, or accepts that (coterie store check)")
     if isinstance(error, StudyClosedError):
         return Problem("closed", "the study is closed: nothing more is taken in or withdrawn")
     return Problem("internal", "it was noted; nothing of this request is promised")

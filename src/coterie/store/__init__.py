@@ -12,12 +12,13 @@ from coterie.errors import (
     StudyClosedError,
     UnknownPlanError,
 )
-from coterie.store.base import Batch, Counts, Store, Study, StudyState
+from coterie.store.base import Batch, Counts, Lost, Store, Study, StudyState
 from coterie.store.open import open_store
 
 __all__ = [
     "Batch",
     "Counts",
+    "Lost",
     "Store",
     "StoreError",
     "StoreFullError",

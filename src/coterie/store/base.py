@@ -97,12 +97,22 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
+class Lost:
+    """Reports that were acknowledged and are lost: files of the store were damaged or gone."""
+
+    reports: int  # at least: of some files it is not known how many they held
+    files: int
+    accepted: bool  # whether somebody said that the study is to go on without them
+
+
+@dataclass(frozen=True, slots=True)
 class Study:
     """A plan and where it stands."""
 
     plan: Plan
     state: StudyState
     counts: Counts
+    lost: Lost | None = None
 
 
 class Store(abc.ABC):
@@ -180,7 +190,13 @@ class Store(abc.ABC):
 
     @abc.abstractmethod
     def reports(self, plan_id: str) -> Iterator[NDArray[np.uint8]]:
-        """Yield what counts, sorted by id, (m, width) at a time, in bounded memory; compacts first."""
+        """Yield what counts, sorted by id, (m, width) at a time, in bounded memory; compacts first.
+
+        Raises
+        ------
+        StudyIncompleteError
+            If acknowledged reports were lost, and nobody accepted it; as for all that follows.
+        """
 
     def messages(self, plan_id: str) -> Chunks:
         """Yield what the plan's table adds up: what counts or, of mixed reports, the messages of batches."""
@@ -209,6 +225,10 @@ class Store(abc.ABC):
         StoreError
             If the study is open, or a staged batch was not acknowledged yet.
         """
+
+    def accept_loss(self, plan_id: str) -> None:
+        """Let a study go on without the reports that were lost; nothing where none were."""
+        self.study(plan_id)
 
     # ------------------------------------------------------------ batches, made by a shuffler or taken in
 

@@ -1,7 +1,7 @@
 """The embedded store: a folder, and one process that writes it.
 
     FOLDER/store                      format and version
-           log/00000001.segment       what came in since the last compaction, of all plans (`segments`)
+           log/, segments, tail       what came in since the last compaction, of all plans (`log`)
            studies/PLAN/              a plan, its state and what counts (`study_folder`)
            work/                      temporary files of a compaction
 
@@ -21,7 +21,6 @@ import contextlib
 import fcntl
 import itertools
 import os
-import re
 import shutil
 import threading
 from collections import defaultdict
@@ -33,7 +32,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.errors import FileError, StoreError, StudyClosedError, UnknownPlanError
+from coterie.errors import FileError, StoreError, StudyClosedError, StudyIncompleteError, UnknownPlanError
 from coterie.plain.files import sync_folder
 from coterie.plan import Plan
 from coterie.store.base import (
@@ -51,25 +50,13 @@ from coterie.store.base import (
     checked_marks,
     checked_name,
 )
+from coterie.store.log import PLAN_ID, Log, segments_in
 from coterie.store.pieces import FilePiece, StoreInPieces
-from coterie.store.segments import (
-    REPORTS,
-    WITHDRAWN,
-    Entry,
-    SegmentWriter,
-    read_segment,
-    recover,
-    room_on_disk,
-    write_segment,
-)
+from coterie.store.segments import REPORTS, WITHDRAWN, Entry, room_on_disk
 from coterie.store.state import EARLIER, FORMAT, VERSION, read_checked, write_checked
 from coterie.store.study_folder import StudyFolder, sweep
 from coterie.wire.layout import ID_BYTES, as_rows
 
-SEGMENT_BYTES: Final = 1 << 28  # a segment that is larger is completed
-
-_SEGMENT: Final = re.compile(r"([0-9]{8,18})\.segment")
-_PLAN_ID: Final = re.compile(r"[0-9a-f]{64}")
 _TITLE: Final = f"{FORMAT} {VERSION}\n".encode()
 _EARLIER_TITLE: Final = f"{FORMAT} {EARLIER}\n".encode()
 
@@ -98,15 +85,11 @@ class EmbeddedStore(Store):
         self, folder: str | os.PathLike[str], *, memory_reports: int | None = None, wait: bool = False
     ) -> None:
         self._folder = Path(folder).absolute()
-        self._log = self._folder / "log"
+        self._log = Log(self._folder)
         self._bounds = Bounds(folder=self._folder / "work", memory_reports=memory_reports)
         self._lock = threading.Lock()  # the growing segment and the states
         self._work = threading.Lock()  # compactions and all else that replaces files; taken before _lock
         self._studies: dict[str, StudyFolder] = {}
-        self._segments: dict[int, set[str]] = {}  # complete ones, and whose entries they hold
-        self._writer: SegmentWriter | None = None
-        self._writer_plans: set[str] = set()
-        self._last = 0  # the highest number of a segment so far
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._handle = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -123,76 +106,62 @@ class EmbeddedStore(Store):
         """Make what is missing of a new store, check the version of an old one."""
         title = self._folder / "store"
         if not title.exists():
-            others = sorted(path.name for path in self._folder.iterdir() if path.name[0] != ".")
-            if others not in ([], ["log"], ["log", "studies"]):
+            others = {path.name for path in self._folder.iterdir() if path.name[0] != "."}
+            if others - {"log", "studies", "segments", "tail"}:
                 raise StoreError(f"{self._folder} is no store and not empty; choose another folder")
-            if others and any(self._log.iterdir()):
+            (self._folder / "studies").mkdir(mode=0o700, exist_ok=True)
+            if "log" in others and segments_in(self._folder):
                 raise FileError(title, 0, "the file that says which version the store has", "none")
-            for path in (self._log, self._folder / "studies"):
-                path.mkdir(mode=0o700, exist_ok=True)
+            self._log.create()
             write_checked(title, _TITLE)
             sync_folder(self._folder.parent)
-        if (found := read_checked(title)) == _EARLIER_TITLE:
+        if read_checked(title) == _EARLIER_TITLE:
+            self._log.create()
             write_checked(title, _TITLE)  # an earlier program does not open what this one writes
-        elif found != _TITLE:
-            raise FileError(title, 0, repr(_TITLE), f"{found[:40]!r}: a store of another version")
+        check_title(self._folder)
         sweep(self._folder)
-        sweep(self._log)
+        sweep(self._folder / "log")
         shutil.rmtree(self._folder / "work", ignore_errors=True)
         (self._folder / "work").mkdir(mode=0o700)
 
     def _load(self) -> None:
         """Read the studies, then all segments to their last byte, and finish what a crash left to do."""
         for folder in sorted((self._folder / "studies").iterdir()):
-            if not _PLAN_ID.fullmatch(folder.name):
+            if not PLAN_ID.fullmatch(folder.name):
                 raise FileError(folder, 0, "a study, named by the id of its plan", "something else")
             if (study := StudyFolder.load(folder)) is not None:
                 self._studies[folder.name] = study
-        numbers = []
-        for path in self._log.iterdir():
-            if not (match := _SEGMENT.fullmatch(path.name)):
-                raise FileError(path, 0, "a segment", "something else")
-            numbers.append(int(match[1]))
-        self._last = max([0, *numbers, *(study.state.through for study in self._studies.values())])
-        for number in sorted(numbers):
-            size = recover(self._path(number), number) if number == max(numbers) else None
-            if size == 0:
-                continue
-            found = self._read_in(number, size)
-            if size is None:
-                self._segments[number] = found
-            else:
-                self._writer = SegmentWriter(self._path(number), number, size=size)
-                self._writer_plans = found
-        for plan_id, study in self._studies.items():
+        self._log.load(self._through(), self._count)
+        for study in self._studies.values():
             with contextlib.suppress(StoreError):  # a full disk hinders nobody from reading
-                self._scrub(plan_id, study.state.through)
+                self._scrub(study)
 
-    def _read_in(self, number: int, size: int | None) -> set[str]:
-        """Count what a segment holds; return the plans whose entries it has."""
-        found = set()
-        for kind, plan, body in read_segment(self._path(number), number, size):
-            plan_id = plan.hex()
-            if (study := self._studies.get(plan_id)) is None:
-                raise FileError(self._path(number), 0, "entries of plans that are here", f"plan {plan_id}")
-            if len(body) % _width(study, kind):
-                raise FileError(self._path(number), 0, "whole reports", f"others, of plan {plan_id}")
-            found.add(plan_id)
-            if number > study.state.through:
-                study.pending[number] += _reports_in(study, kind, body)
-        return found
+    def _through(self) -> dict[str, int]:
+        """Return up to which segment the files of each study hold it; deleted ones have nothing in any."""
+        studies = self._studies.items()
+        return {
+            plan_id: study.state.through
+            for plan_id, study in studies
+            if study.state.state is not StudyState.DELETED
+        }
+
+    def _count(self, entry: Entry) -> int:
+        """Return how many reports an entry of the log holds."""
+        kind, plan, body = entry
+        if (study := self._studies.get(plan.hex())) is None:
+            raise FileError(self._folder / "log", 0, "entries of plans that are here", f"plan {plan.hex()}")
+        if len(body) % _width(study, kind):
+            raise FileError(self._folder / "log", 0, "whole reports", f"others, of plan {plan.hex()}")
+        return len(body) // study.width if kind == REPORTS else 0
 
     def shut(self) -> None:
         with self._work, self._lock:
-            if self._writer is not None:
-                with contextlib.suppress(StoreError):  # then it is recovered as after a crash
-                    self._writer.seal()
+            with contextlib.suppress(StoreError):  # then it is recovered as after a crash
+                self._log.complete()
             self._let_go()
 
     def _let_go(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+        self._log.close()
         if self._handle >= 0:
             os.close(self._handle)  # and with it the lock
             self._handle = -1
@@ -214,10 +183,19 @@ class EmbeddedStore(Store):
     def study(self, plan_id: str) -> Study:
         study = self._study(plan_id)
         with self._lock:
-            state, pending = study.state, sum(study.pending.values())
-        received = state.counts.received + pending
+            state, pending = study.state, self._pending(study)
+        received = state.counts.received + sum(pending.values())
         counts = replace(state.counts, received=received, batches=len(state.digests))
-        return Study(study.plan, state.state, counts)
+        return Study(study.plan, state.state, counts, state.lost)
+
+    def _pending(self, study: StudyFolder) -> dict[int, int]:
+        """Return how many reports of a study each segment holds that are not in its files yet."""
+        plan_id, through = study.plan.id, study.state.through
+        return {
+            number: reports[plan_id]
+            for number, reports in self._log.held.items()
+            if number > through and plan_id in reports
+        }
 
     def _check_open(self) -> None:
         if self._handle < 0:
@@ -244,6 +222,23 @@ class EmbeddedStore(Store):
             raise StoreError("the reports of this study were deleted, as its plan says")
         return study
 
+    def _whole(self, plan_id: str) -> StudyFolder:
+        """Return a study of which nothing is lost, or nothing that was not accepted."""
+        study = self._existing(plan_id)
+        if (lost := study.state.lost) is not None and not lost.accepted:
+            raise StudyIncompleteError(
+                f"{lost.reports:,} or more reports of this study, which were acknowledged, were lost with "
+                f"{lost.files} damaged or missing files: restore a backup, or let it go on without them "
+                f"(coterie store check {self._folder} --accept {plan_id})"
+            )
+        return study
+
+    def accept_loss(self, plan_id: str) -> None:
+        with self._work, self._lock:
+            study = self._study(plan_id)
+            if study.state.lost is not None:
+                study.publish(replace(study.state, lost=replace(study.state.lost, accepted=True)))
+
     # ------------------------------------------------------------ while a study is open
 
     def append(self, batches: Sequence[tuple[str, NDArray[np.uint8]]]) -> list[StoreError | None]:
@@ -256,7 +251,7 @@ class EmbeddedStore(Store):
                 except StoreError as error:
                     answers.append(error)
                     continue
-                bodies[plan_id].append(as_rows(reports, study.plan.report_width).tobytes())
+                bodies[plan_id].append(as_rows(reports, study.width).tobytes())
                 answers.append(None)
             self._commit(REPORTS, {plan_id: b"".join(body) for plan_id, body in bodies.items()})
         return answers
@@ -269,25 +264,8 @@ class EmbeddedStore(Store):
     def _commit(self, kind: int, bodies: dict[str, bytes]) -> None:
         """Write one frame and flush it; the caller holds the lock."""
         entries = [Entry(kind, bytes.fromhex(plan_id), body) for plan_id, body in bodies.items() if body]
-        if not entries:
-            return
-        if self._writer is not None and self._writer.size >= SEGMENT_BYTES:
-            self._complete()
-        if self._writer is None:
-            self._writer = SegmentWriter(self._path(self._last + 1), self._last + 1)
-            self._last += 1
-        self._writer.append(entries)
-        for plan_id, body in bodies.items():
-            study = self._studies[plan_id]
-            study.pending[self._writer.number] += _reports_in(study, kind, body)
-            self._writer_plans.add(plan_id)
-
-    def _complete(self) -> None:
-        """Seal the growing segment; the caller holds the lock."""
-        if self._writer is not None:
-            self._writer.seal()
-            self._segments[self._writer.number] = self._writer_plans
-            self._writer, self._writer_plans = None, set()
+        if entries:
+            self._log.commit(entries, {entry.plan_id.hex(): self._count(entry) for entry in entries})
 
     def close(self, plan_id: str) -> None:
         with self._lock:
@@ -305,15 +283,15 @@ class EmbeddedStore(Store):
     def _compact(self, study: StudyFolder) -> None:
         """Merge, publish, and take the entries out of the log; the caller holds the right to work."""
         with self._lock:
-            if study.pending:
-                self._complete()
-            numbers = sorted(study.pending)
-        if numbers:
+            pending = self._pending(study)
+            if self._log.growing in pending:
+                self._log.complete()
+        if numbers := sorted(pending):
             merged = study.merged(
                 self._rows(study, numbers, WITHDRAWN), self._rows(study, numbers, REPORTS), self._bounds
             )
             with self._lock:
-                received = merged.counts.received + sum(study.pending[number] for number in numbers)
+                received = merged.counts.received + sum(pending.values())
                 state = replace(
                     merged,
                     state=study.state.state,  # it may have been closed meanwhile
@@ -321,38 +299,31 @@ class EmbeddedStore(Store):
                     counts=replace(merged.counts, received=received),
                 )
                 study.publish(state)
-                for number in numbers:
-                    del study.pending[number]
         study.tidy()
-        self._scrub(study.plan.id, study.state.through)
+        self._scrub(study)
 
     def _rows(self, study: StudyFolder, numbers: list[int], kind: int) -> Iterator[NDArray[np.uint8]]:
         """Yield what segments hold of a study."""
         for number in numbers:
-            for found, plan_id, body in read_segment(self._path(number), number):
+            for found, plan_id, body in self._log.entries(number):
                 if found == kind and plan_id == study.plan.id_bytes:
                     yield as_rows(body, _width(study, kind))
 
-    def _scrub(self, plan_id: str, through: int) -> None:
-        """Take a plan's entries, which its files hold, out of the segments up to a number."""
+    def _scrub(self, study: StudyFolder) -> None:
+        """Take entries that a study's files hold out of the segments, and others that are there by now."""
+        plan_id, through = study.plan.id, study.state.through
         with self._lock:
-            found = [n for n, plans in self._segments.items() if n <= through and plan_id in plans]
-        for number in found:
-            path, others = self._path(number), self._segments[number] - {plan_id}
-            others = {other for other in others if self._studies[other].state.through < number}
-            if others:
-                kept = (entry for entry in read_segment(path, number) if entry.plan_id.hex() in others)
-                write_segment(path, number, kept)
-                self._segments[number] = others
-            else:
-                path.unlink()
-                sync_folder(self._log)
-                with self._lock:
-                    del self._segments[number]
+            held, known = self._log.held.items(), self._through()
+            needed = {
+                number: {plan for plan in reports if known.get(plan, number) < number}
+                for number, reports in held
+                if number <= through and plan_id in reports and number != self._log.growing
+            }
+        self._log.forget(needed, self._lock)
 
     def reports(self, plan_id: str) -> Iterator[NDArray[np.uint8]]:
         with self._work, room_on_disk():
-            study = self._existing(plan_id)
+            study = self._whole(plan_id)
             self._compact(study)
             chunks = study.reports()
             first = [*itertools.islice(chunks, 1)]  # it is open now, and stays so if it is replaced
@@ -361,7 +332,7 @@ class EmbeddedStore(Store):
     @contextlib.contextmanager
     def in_pieces(self, plan_id: str) -> Iterator[StoreInPieces]:
         with self._work:  # nothing is compacted, so no file is replaced
-            study = self._existing(plan_id)
+            study = self._whole(plan_id)
             with room_on_disk():
                 self._compact(study)
             found = study.state.reports
@@ -389,7 +360,7 @@ class EmbeddedStore(Store):
             waiting = self.staged_batch(plan_id)
             if waiting is not None and waiting.digest != instead_of:
                 return waiting
-            study = self._existing(plan_id)
+            study = self._whole(plan_id)
             self._compact(study)
             batch, state = study.stage(mix, reports)
             with self._lock:
@@ -448,8 +419,22 @@ class EmbeddedStore(Store):
     def invited(self, plan_id: str, marks: NDArray[np.uint8]) -> NDArray[np.bool_]:
         return self._study(plan_id).invited(checked_marks(marks))
 
-    def _path(self, number: int) -> Path:
-        return self._log / f"{number:08}.segment"
+
+def check_title(folder: Path) -> None:
+    """Raise FileError unless a folder holds a store of this version."""
+    if (found := read_checked(folder / "store")) != _TITLE:
+        raise FileError(folder / "store", 0, repr(_TITLE), f"{found[:40]!r}: a store of another version")
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other processes out of a store's folder; StoreError if one has it open."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        _lock_folder(handle, folder, wait=False)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _lock_folder(handle: int, folder: Path, wait: bool) -> None:
@@ -464,9 +449,4 @@ def _lock_folder(handle: int, folder: Path, wait: bool) -> None:
 
 def _width(study: StudyFolder, kind: int) -> int:
     """Return the bytes of one row of an entry."""
-    return study.plan.report_width if kind == REPORTS else ID_BYTES
-
-
-def _reports_in(study: StudyFolder, kind: int, body: bytes | memoryview) -> int:
-    """Return how many reports an entry holds."""
-    return len(body) // study.plan.report_width if kind == REPORTS else 0
+    return study.width if kind == REPORTS else ID_BYTES

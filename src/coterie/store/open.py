@@ -42,10 +42,10 @@ def open_store(address: str | os.PathLike[str], *, make: bool = True, wait: bool
     [None]
     (1, 2)
     """
-    if isinstance(address, str) and address.startswith(("postgresql://", "postgres://")):
+    if is_database(address):
         from coterie.store.postgres import PostgresStore
 
-        return PostgresStore(address)
+        return PostgresStore(str(address))
     if isinstance(address, str) and "://" in address:
         kind = address.partition("://")[0]
         raise StoreError(f"there is no store of kind {kind[:20]}://; give a folder or postgresql://…")
@@ -54,3 +54,8 @@ def open_store(address: str | os.PathLike[str], *, make: bool = True, wait: bool
     from coterie.store.embedded import EmbeddedStore
 
     return EmbeddedStore(address, wait=wait)
+
+
+def is_database(address: str | os.PathLike[str]) -> bool:
+    """Return whether an address is a PostgreSQL database's."""
+    return isinstance(address, str) and address.startswith(("postgresql://", "postgres://"))

@@ -160,46 +160,86 @@ def write_segment(path: Path, number: int, entries: Iterable[Entry]) -> None:
         os.utime(file.fileno(), (0, 0))
 
 
-def recover(path: Path, number: int) -> int | None:
-    """Return how many bytes of the last segment are whole, and cut off what was never acknowledged.
+def recover(path: Path, number: int, acknowledged: int) -> tuple[int | None, int]:
+    """Cut off the end of the last segment what was never acknowledged.
+
+    Parameters are those of `extent`.
 
     Returns
     -------
-    int or None
-        None if the segment is complete. 0 if it was never begun; it is then removed.
+    size : int or None
+        Bytes that are whole; None if the segment is complete.
+    cut : int
+        Bytes that were cut off.
+    """
+    whole, ended = extent(path, number, acknowledged)
+    cut = path.stat().st_size - whole
+    if cut:
+        os.truncate(path, whole)
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+    return None if ended else whole, cut
+
+
+def extent(path: Path, number: int, acknowledged: int) -> tuple[int, bool]:
+    """Return how many bytes of the last segment are whole, and whether it is complete.
+
+    Parameters
+    ----------
+    path : Path
+        Its file.
+    number : int
+        Its place among the segments.
+    acknowledged : int
+        Bytes that were surely acknowledged.
 
     Raises
     ------
     FileError
-        If it is damaged.
+        If it is damaged: a broken frame was acknowledged, or has a whole one after it.
     """
-    size = path.stat().st_size
-    if size <= _HEADER_BYTES:  # the header reaches the disk before the first frame is written
-        try:
-            _read_marker(path, number)
-        except FileError:
-            path.unlink()
-            sync_folder(path.parent)
-            return 0
     marker = _read_marker(path, number)
-    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         offset, ended = _HEADER_BYTES, False
         while not ended and (payload := _payload(data, offset, marker)) is not None:
             ended = payload == _ENTRY.pack(_END, bytes(32), 0)
             offset += _FRAME.size + len(payload)
-        if offset < size:
-            if ended or size - offset > _FRAME.size + MOST_PAYLOAD:
+        if offset < acknowledged:
+            found = f"damage: it was acknowledged to byte {acknowledged}"
+            raise FileError(path, offset, "a whole frame", found)
+        if offset < len(data):
+            if ended or len(data) - offset > _FRAME.size + MOST_PAYLOAD:
                 raise FileError(path, offset, "the end of the segment", "more bytes: it is damaged")
-            place = data.find(marker, offset + 1)
-            while place >= 0:
-                if _payload(data, place, marker) is not None:
-                    raise FileError(path, offset, "a whole frame", f"damage: a whole one is at byte {place}")
-                place = data.find(marker, place + 1)
-    if offset < size:
-        os.truncate(path, offset)
-        with path.open("rb") as cut:
-            os.fsync(cut.fileno())
-    return None if ended else offset
+            if (place := _next_frame(data, offset, marker)) >= 0:
+                raise FileError(path, offset, "a whole frame", f"damage: a whole one is at byte {place}")
+    return offset, ended
+
+
+def was_begun(path: Path, number: int) -> bool:
+    """Return whether a segment has a whole header: it reaches the disk before anything else does."""
+    try:
+        _read_marker(path, number)
+    except FileError:
+        return path.stat().st_size > _HEADER_BYTES
+    return True
+
+
+def salvage(path: Path, number: int) -> Iterator[Entry]:
+    """Yield the entries of all whole frames of a damaged segment; none if its header is damaged."""
+    try:
+        marker = _read_marker(path, number)
+    except FileError:
+        return
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        offset = _HEADER_BYTES
+        while offset >= 0:
+            payload = _payload(data, offset, marker)
+            if payload is None:
+                offset = _next_frame(data, offset, marker)
+                continue
+            with contextlib.suppress(FileError):
+                yield from [entry for entry in _entries(path, offset, payload) if entry.kind != _END]
+            offset += _FRAME.size + len(payload)
 
 
 def read_segment(path: Path, number: int, size: int | None = None) -> Iterator[Entry]:
@@ -284,6 +324,14 @@ def _payload(data: mmap.mmap, offset: int, marker: bytes) -> bytes | None:
         return None
     payload = data[start : start + length]
     return payload if crc == _crc(offset, payload) else None
+
+
+def _next_frame(data: mmap.mmap, offset: int, marker: bytes) -> int:
+    """Return where the next whole frame after an offset begins, -1 if there is none."""
+    place = data.find(marker, offset + 1)
+    while place >= 0 and _payload(data, place, marker) is None:
+        place = data.find(marker, place + 1)
+    return place
 
 
 def _entries(path: Path, offset: int, payload: bytes) -> Iterator[Entry]:

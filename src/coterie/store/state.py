@@ -18,7 +18,7 @@ from coterie.errors import FileError, PlanError
 from coterie.plain.canonical import canonical_bytes, parse_object
 from coterie.plain.checks import checked_choice, checked_fields, checked_integer, checked_list, checked_match
 from coterie.plain.files import read_bounded, replacing, sealed, unsealed
-from coterie.store.base import Counts, StudyState
+from coterie.store.base import Counts, Lost, StudyState
 from coterie.store.segments import room_on_disk
 from coterie.store.sorted_file import SortedFile
 
@@ -48,6 +48,7 @@ class State:
     handed: tuple[str, ...] = ()  # digests of the reports of each batch that was made
     staged: str | None = None  # digest of the batch that waits for its acknowledgement
     batches: tuple[str, ...] = ()  # digests of batches that were taken in, sorted
+    lost: Lost | None = None
 
     @property
     def files(self) -> set[str]:
@@ -74,7 +75,7 @@ class State:
 
 
 def _checked_state(data: Mapping[str, Any]) -> State:
-    data = {"handed": [], **data} if data.get("version") == EARLIER else data
+    data = {"handed": [], "lost": None, **data} if data.get("version") == EARLIER else data
     checked_fields("state", data, ["format", "version", *(each.name for each in fields(State))])
     checked_choice("format", data["format"], [FORMAT])
     several = checked_integer("version", data["version"], EARLIER, VERSION) > EARLIER
@@ -94,6 +95,7 @@ def _checked_state(data: Mapping[str, Any]) -> State:
         released=tuple(map(_checked_file, released)),
         handed=tuple(checked_match("a batch", each, _SHA256) for each in handed),
         staged=None if data["staged"] is None else checked_match("staged", data["staged"], _SHA256),
+        lost=None if data["lost"] is None else _checked_loss(data["lost"]),
         batches=tuple(checked_match("a batch", each, _SHA256) for each in batches),
     )
 
@@ -105,6 +107,14 @@ def _checked_file(data: object) -> SortedFile:
         checked_integer("rows", found["rows"], 1, _MOST),
         checked_match("sha256", found["sha256"], _SHA256),
     )
+
+
+def _checked_loss(data: object) -> Lost:
+    found = checked_fields("lost", data, Lost.__slots__)
+    if type(found["accepted"]) is not bool:
+        raise PlanError("accepted must be true or false")
+    reports, files = (checked_integer(name, found[name], 0, _MOST) for name in ("reports", "files"))
+    return Lost(reports, files, found["accepted"])
 
 
 def write_checked(path: Path, data: bytes) -> None:

@@ -13,8 +13,10 @@ Nothing here is for several threads at once; the store has the locks.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Final, Self
 
@@ -39,13 +41,16 @@ MOST_FILES: Final = 32  # of one set of ids; more become one, so that few are re
 
 @dataclass(slots=True)
 class StudyFolder:
-    """A study, and in `pending` how many reports each segment holds that were not merged yet."""
+    """A study, and where it stands."""
 
     plan: Plan
     folder: Path
     state: State = field(default_factory=State)
-    pending: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    width: int = field(init=False)  # bytes of a report
     _marks: NDArray[np.bytes_] | None = None  # sorted; None until they are asked for
+
+    def __post_init__(self) -> None:
+        self.width = self.plan.report_width
 
     @classmethod
     def create(cls, plan: Plan, folder: Path) -> Self:
@@ -61,9 +66,19 @@ class StudyFolder:
 
     @classmethod
     def load(cls, folder: Path) -> Self | None:
-        """Read a study; None if its making was never completed."""
+        """Read a study, and tidy up what a crash left; None if its making was never completed."""
         for path in (folder, folder / "batches", folder / "documents"):
             sweep(path)
+        study = cls.read(folder)
+        if study is not None:
+            if any(name.endswith(".parquet") for name in study.state.files):
+                study.publish(brought_forward(folder, study.plan, study.state))
+            study.tidy()
+        return study
+
+    @classmethod
+    def read(cls, folder: Path) -> Self | None:
+        """Read a study as it is; None if its making was never completed."""
         if not (folder / "state").exists():
             if any(path.is_file() and path.name != "plan" for path in folder.rglob("*")):
                 raise FileError(folder / "state", 0, "the state of a study", "none: restore it")
@@ -71,11 +86,18 @@ class StudyFolder:
         plan = Plan.from_json(read_checked(folder / "plan"))
         if plan.id != folder.name:
             raise FileError(folder / "plan", 0, f"plan {folder.name}", f"plan {plan.id}")
-        study = cls(plan, folder, State.read(folder / "state"))
-        if any(name.endswith(".parquet") for name in study.state.files):
-            study.publish(brought_forward(folder, plan, study.state))
-        study.tidy()
-        return study
+        return cls(plan, folder, State.read(folder / "state"))
+
+    def pieces(self) -> Iterator[tuple[Path, Callable[[], object]]]:
+        """Yield every file that belongs to the study, and what reads it to its last byte."""
+        state, documents = self.state, self.folder / "documents"
+        for file in (*([state.reports] if state.reports else []), *state.withdrawn, *state.released):
+            yield self.folder / file.name, lambda file=file: deque(self._sorted(file), 0)  # type: ignore[misc]
+        for digest in sorted(state.digests):
+            yield self.folder / "batches" / digest, partial(self.read_batch, digest)
+        for path in sorted(documents.iterdir()):
+            yield path, partial(read_checked, path)
+        yield self.folder / "invitations", self._issued
 
     def publish(self, state: State) -> None:
         """Make a state the one that holds."""
@@ -99,11 +121,14 @@ class StudyFolder:
 
     def reports(self) -> Chunks:
         """Yield what counts, sorted."""
-        return read_sorted(self.folder, self.state.reports, self.plan)
+        return self._sorted(self.state.reports)
+
+    def _sorted(self, file: SortedFile | None) -> Chunks:
+        return read_sorted(self.folder, file, self.plan)
 
     def ids(self, *sets: tuple[SortedFile, ...]) -> list[Chunks]:
         """Return the ids of sets of files, each set sorted."""
-        found = ([read_sorted(self.folder, file, self.plan) for file in files] for files in sets if files)
+        found = ([self._sorted(file) for file in files] for files in sets if files)
         return [Deduplicator(ID_BYTES, kept=each).chunks() if len(each) > 1 else each[0] for each in found]
 
     def merged(self, withdrawals: Chunks, reports: Chunks, bounds: Bounds) -> State:
@@ -115,7 +140,7 @@ class StudyFolder:
             new = write_sorted(self.folder, self._name("withdrawn"), self.plan, IdFile, fresh.chunks())
         withdrawn = self._with("withdrawn", new)
         left_out = self.ids(withdrawn, before.released)
-        with Deduplicator(self.plan.report_width, kept=[self.reports()], without=left_out, **bounds) as all_:
+        with Deduplicator(self.width, kept=[self.reports()], without=left_out, **bounds) as all_:
             for rows in reports:
                 all_.add(rows)
             file = write_sorted(self.folder, self._name("reports"), self.plan, ReportFile, all_.chunks())

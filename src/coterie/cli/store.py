@@ -1,0 +1,78 @@
+"""`coterie store`: whether everything that a store keeps is whole."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from coterie.cli import ERROR
+from coterie.cli.screen import Json, caution, counted, print_json, say
+
+
+class Action(StrEnum):
+    """What to do with a store."""
+
+    CHECK = "check"
+
+
+def run(
+    action: Annotated[Action, typer.Argument(help="check: read every file to its last byte.")],
+    address: Annotated[str, typer.Argument(help="The store: its folder, or postgresql://….")],
+    mend: Annotated[
+        bool,
+        typer.Option(
+            "--mend",
+            help="Cut out of a folder's log what is damaged, and note in its studies what they lost. Copy "
+            "the folder first: what is cut out is gone.",
+        ),
+    ] = False,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(help="The id of a plan whose study is to go on without what it lost."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Look for damage in a store, and say what was lost.
+
+    Ends with code 1 if anything is wrong. The server must be stopped where the store is a folder.
+    """
+    from coterie.store import open_store
+    from coterie.store.check import check_store
+
+    assert action is Action.CHECK  # noqa: S101  # there is no other
+    found = check_store(address, mend=mend)
+    if mend or accept:
+        if accept:
+            with open_store(address, make=False) as store:
+                for plan_id in accept:
+                    store.accept_loss(plan_id)
+        found = check_store(address)
+    if json:
+        print_json(
+            {
+                "store": address,
+                "whole": not found.findings,
+                "plans": found.plans,
+                "files": found.files,
+                "cut_bytes": found.cut,
+                "findings": [asdict(each) for each in found.findings],
+            }
+        )
+    else:
+        for each in found.findings:
+            whose = "" if each.plan_id is None else f" (plan {each.plan_id})"
+            lost = "" if each.reports is None else f"; {counted(each.reports, 'report')} lost"
+            caution(f"{each.place}{whose}: {each.words}{lost}")
+        if found.cut:
+            say(f"{found.cut:,} bytes were cut off so far that were being written when the store stopped")
+        say(
+            f"{counted(len(found.findings), 'thing')} wrong in {counted(found.files, 'file')} of "
+            f"{counted(found.plans, 'plan')}"
+            if found.findings
+            else f"everything is whole: {counted(found.files, 'file')} of {counted(found.plans, 'plan')}"
+        )
+    if found.findings:
+        raise typer.Exit(ERROR)

@@ -1,0 +1,314 @@
+"""The log of an embedded store: which segments there are, what each holds, how far the last was acknowledged.
+
+    FOLDER/log/00000001.segment   what came in since the last compaction, of all plans (`segments`)
+           segments               which of them there are, and how many reports of which plans each holds
+           tail                   the segment that grows, and up to which byte it was acknowledged
+
+A segment is there, whole, as the list says, or the log is refused: that one is gone, or is one too many, does
+not go unnoticed. The list is written after a segment is begun and before one is removed, so that a crash
+leaves a segment too many and never one too few: it holds nothing that was acknowledged, or nothing that is
+not in the files of its studies.
+
+The tail is written after the disk has confirmed a commit, and not flushed: it survives the death of a process
+and may be old after a loss of power. What lies beyond it and is no whole frame was being written and is cut
+off; that is counted and said. What lies before it and is no whole frame was acknowledged, and is damage.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import struct
+import threading
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from coterie.errors import FileError, PlanError, StoreUnavailableError
+from coterie.plain.canonical import canonical_bytes, parse_object
+from coterie.plain.checks import checked_fields, checked_integer, checked_list, checked_match
+from coterie.plain.files import replacing, sync_folder
+from coterie.store.segments import Entry, SegmentWriter, read_segment, recover, was_begun, write_segment
+from coterie.store.state import read_checked, write_checked
+
+SEGMENT_BYTES: Final = 1 << 28  # a segment that is larger is completed
+
+PLAN_ID: Final = re.compile(r"[0-9a-f]{64}")
+
+_SEGMENT: Final = re.compile(r"([0-9]{8,18})\.segment")
+_MOST: Final = 1 << 48
+_TAIL: Final = struct.Struct(">QQ")
+_CRC: Final = struct.Struct(">I")
+
+Reports = dict[str, int]  # by plan
+CountReports = Callable[[Entry], int]
+
+log = logging.getLogger("coterie.store")
+
+
+class Log:
+    """The segments of a store. Not for several threads at once; the store has the locks.
+
+    Parameters
+    ----------
+    folder : Path
+        The store's.
+
+    Attributes
+    ----------
+    held : dict
+        By number, how many reports of which plans a segment holds; 0 where it has withdrawn ids only.
+    cut : int
+        Bytes that were cut off so far: being written when a process or the machine stopped.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.held: dict[int, Reports] = {}
+        self.cut = 0
+        self._folder = folder
+        self._last = 0  # the highest number of a segment so far
+        self._writer: SegmentWriter | None = None
+        self._tail = -1
+
+    def path(self, number: int) -> Path:
+        """Return the file of a segment."""
+        return self._folder / "log" / f"{number:08}.segment"
+
+    # ------------------------------------------------------------ opening
+
+    def create(self) -> None:
+        """Make the list and the tail of a log that has none: it is new, or of an earlier version."""
+        (self._folder / "log").mkdir(mode=0o700, exist_ok=True)
+        write_list(self._folder, dict.fromkeys(segments_in(self._folder)), 0)
+        reset_tail(self._folder)
+
+    def load(self, through: Mapping[str, int], count: CountReports) -> None:
+        """Read all segments to their last byte, and finish what a crash left to do.
+
+        Parameters
+        ----------
+        through : mapping of str to int
+            For each plan, up to which segment its reports are in its own files.
+        count : callable
+            Returns how many reports an entry holds; FileError if it is none of the store's.
+
+        Raises
+        ------
+        FileError
+            If a segment is damaged, missing or one too many.
+        """
+        listed, self.cut = read_list(self._folder)
+        found = segments_in(self._folder)
+        self._last = max([0, *listed, *found, *through.values()])
+        for number in sorted(listed.keys() - set(found)):
+            if any(through.get(plan, 0) < number for plan in listed[number] or through):
+                raise FileError(self.path(number), 0, _words(listed[number]), "no file: restore it")
+        growing = max((number for number, reports in listed.items() if reports is None), default=0)
+        for number in found:
+            if number not in listed:
+                self._remove_stray(number, through)
+                continue
+            size = self._recover(number) if number == growing else None
+            self.held[number] = self._count(number, size, count)
+            if size is not None:
+                self._writer = SegmentWriter(self.path(number), number, size=size)
+            elif (stated := listed[number]) is not None:
+                for plan, reports in stated.items():
+                    if through.get(plan, 0) < number and self.held[number].get(plan) != reports:
+                        raise FileError(self.path(number), 0, _words(stated), "another number of reports")
+        try:
+            read_tail(self._folder)
+        except FileError:
+            if self._writer is not None:
+                raise
+            reset_tail(self._folder)  # nothing grows: it says nothing
+        self._tail = os.open(self._folder / "tail", os.O_WRONLY | os.O_CLOEXEC)
+
+    def _recover(self, number: int) -> int | None:
+        """Cut off what was being written; return how many bytes are whole, None if it was completed."""
+        tail, acknowledged = read_tail(self._folder)
+        size, cut = recover(self.path(number), number, acknowledged if tail == number else 0)
+        if cut:
+            self.cut += cut
+            self._write_list(growing=number)
+            log.warning(
+                "%s: cut %d bytes off its end: they were being written when the store stopped, and nobody "
+                "was told that they were taken in",
+                *(self.path(number).name, cut),
+            )
+        return size
+
+    def _count(self, number: int, size: int | None, count: CountReports) -> Reports:
+        reports: Reports = {}
+        for entry in read_segment(self.path(number), number, size):
+            plan_id = entry.plan_id.hex()
+            reports[plan_id] = reports.get(plan_id, 0) + count(entry)
+        return reports
+
+    def _remove_stray(self, number: int, through: Mapping[str, int]) -> None:
+        """Remove a segment that the list does not name, if it holds nothing that is needed."""
+        path, plans = self.path(number), set()
+        if was_begun(path, number):
+            size, _ = recover(path, number, 0)
+            plans = {entry.plan_id.hex() for entry in read_segment(path, number, size)}
+        if any(through.get(plan, 0) < number for plan in plans):
+            raise FileError(path, 0, "a segment that the store knows", "another: it is one too many")
+        path.unlink()
+        sync_folder(path.parent)
+
+    # ------------------------------------------------------------ writing
+
+    def commit(self, entries: list[Entry], reports: Reports) -> None:
+        """Write one frame and flush it; `reports` says how many of which plans it holds."""
+        if self._writer is not None and self._writer.size >= SEGMENT_BYTES:
+            self.complete()
+        if self._writer is None:
+            number = self._last + 1
+            self._writer = SegmentWriter(self.path(number), number)
+            self._last = number
+            self.held[number] = {}
+            self._write_list(growing=number)
+        self._writer.append(entries)
+        try:
+            os.pwrite(self._tail, _sealed_tail(self._writer.number, self._writer.size), 0)
+        except OSError as error:  # it is on the disk; whoever hears of this sends it again
+            raise StoreUnavailableError(f"the disk failed: {error.strerror}") from error
+        held = self.held[self._writer.number]
+        for plan_id, number in reports.items():
+            held[plan_id] = held.get(plan_id, 0) + number
+
+    def complete(self) -> None:
+        """Seal the segment that grows."""
+        if self._writer is not None:
+            self._writer.seal()
+            self._writer = None
+            os.utime(self._tail, (0, 0))  # as the segment's: a copy does not tell when the last report came
+            self._write_list()
+
+    def entries(self, number: int) -> Iterator[Entry]:
+        """Yield what a completed segment holds."""
+        return read_segment(self.path(number), number)
+
+    def forget(self, needed: Mapping[int, set[str]], lock: threading.Lock) -> None:
+        """Keep in these segments the entries of these plans only; remove those of which nothing is needed.
+
+        The lock is the store's, and held only while the list is written.
+        """
+        for number, plans in needed.items():
+            if plans:
+                kept = (entry for entry in self.entries(number) if entry.plan_id.hex() in plans)
+                write_segment(self.path(number), number, kept)
+        with lock:
+            for number, plans in needed.items():
+                held = self.held.pop(number)
+                if plans:
+                    self.held[number] = {plan: held[plan] for plan in plans}
+            if needed:
+                self._write_list(growing=self.growing)
+        for number in needed.keys() - self.held.keys():
+            self.path(number).unlink()
+            sync_folder(self.path(number).parent)
+
+    def close(self) -> None:
+        """Let go of the files."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        if self._tail >= 0:
+            os.close(self._tail)
+            self._tail = -1
+
+    @property
+    def growing(self) -> int | None:
+        """The number of the segment that grows."""
+        return None if self._writer is None else self._writer.number
+
+    def _write_list(self, growing: int | None = None) -> None:
+        listed: dict[int, Reports | None] = dict(self.held)
+        write_list(self._folder, listed if growing is None else {**listed, growing: None}, self.cut)
+
+
+# ---------------------------------------------------------------- the list and the tail
+
+
+def segments_in(folder: Path) -> list[int]:
+    """Return the numbers of the segments that lie in a store's folder, sorted."""
+    numbers = []
+    for path in (folder / "log").iterdir():
+        if not (match := _SEGMENT.fullmatch(path.name)):
+            raise FileError(path, 0, "a segment", "something else")
+        numbers.append(int(match[1]))
+    return sorted(numbers)
+
+
+def write_list(folder: Path, segments: Mapping[int, Reports | None], cut: int) -> None:
+    """Write which segments there are, None for the reports of the one that grows, and what was cut off."""
+    listed = [{"number": number, "reports": segments[number]} for number in sorted(segments)]
+    document = {"format": "coterie-segments", "version": 1, "segments": listed, "cut": cut}
+    write_checked(folder / "segments", canonical_bytes(document))
+
+
+def read_list(folder: Path) -> tuple[dict[int, Reports | None], int]:
+    """Return which segments there should be, and how many bytes were cut off so far."""
+    path = folder / "segments"
+    try:
+        data = checked_fields(
+            "the list",
+            parse_object(read_checked(path), "the list of segments"),
+            ["format", "version", "segments", "cut"],
+        )
+        if (data["format"], data["version"]) != ("coterie-segments", 1):
+            raise PlanError("another format or version")
+        listed = [_checked_segment(each) for each in checked_list("segments", data["segments"])]
+        return dict(listed), checked_integer("cut", data["cut"], 0, _MOST)
+    except FileNotFoundError:
+        raise FileError(path, 0, "the list of segments", "no file: restore it") from None
+    except PlanError as error:
+        raise FileError(path, 0, "the list of segments, version 1", str(error)) from None
+
+
+def _checked_segment(data: Any) -> tuple[int, Reports | None]:
+    each = checked_fields("a segment", data, ["number", "reports"])
+    number, reports = checked_integer("number", each["number"], 1, _MOST), each["reports"]
+    if reports is None:
+        return number, None
+    if not isinstance(reports, dict):
+        raise PlanError("reports must be numbers by plan")
+    return number, {
+        checked_match("plan", plan, PLAN_ID): checked_integer("reports", count, 0, _MOST)
+        for plan, count in reports.items()
+    }
+
+
+def read_tail(folder: Path) -> tuple[int, int]:
+    """Return the number of the segment that grew last, and up to which byte it was acknowledged."""
+    path = folder / "tail"
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise FileError(path, 0, "up to where the log was acknowledged", "no file: restore it") from None
+    if len(data) == _TAIL.size + _CRC.size:
+        number, size = _TAIL.unpack_from(data)
+        if data == _sealed_tail(number, size):
+            return number, size
+    raise FileError(path, 0, "up to where the log was acknowledged", "a damaged file")
+
+
+def reset_tail(folder: Path) -> None:
+    """Write that nothing grows."""
+    with replacing(folder / "tail", 0o600) as file:
+        file.write(_sealed_tail(0, 0))
+
+
+def _sealed_tail(number: int, size: int) -> bytes:
+    body = _TAIL.pack(number, size)
+    return body + _CRC.pack(zlib.crc32(body))
+
+
+def _words(reports: Reports | None) -> str:
+    if reports is None:
+        return "the segment that grew"
+    told = ", ".join(f"{count} reports of plan {plan[:12]}…" for plan, count in sorted(reports.items()))
+    return f"a segment with {told}"
