@@ -29,7 +29,7 @@ from coterie.geometry.ball import SCALE, quantize
 from coterie.geometry.lift import lift
 from coterie.metrics import normalized_objective
 from coterie.plan import Approximation
-from coterie.protocols.codeword.oracles.leaf_sums import embedding_matrix
+from coterie.protocols.codeword.oracles.cell_sums import embedding_matrix
 from coterie.protocols.codeword.parameters import CodewordParameters
 
 SUMS = {"protocol": "net-tree-sums", "model": "shuffle", "delta": 1e-6}

@@ -31,7 +31,7 @@ from coterie.datasets import gaussian_mixture
 from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.plain.files import replacing
 from coterie.protocols.codeword.encode import CodewordEncoder
-from coterie.protocols.codeword.oracles.leaf_sums import embedding_matrix
+from coterie.protocols.codeword.oracles.cell_sums import embedding_matrix
 from coterie.protocols.codeword.oracles.rows import rows_of
 from coterie.protocols.codeword.oracles.suspicion import suspicions
 from coterie.protocols.codeword.table import CodewordTable

@@ -1,8 +1,8 @@
 """A plain decoder of `codeword` tables, for the ablation: what each of its parts buys.
 
-    leaves above the noise -> means by the counting coordinate -> weighted k-means++ -> pooled means
+    cells above the noise -> means by the counting coordinate -> weighted k-means++ -> pooled means
 
-What `coterie.centers.tight.solve` adds can be put in one at a time: shrinkage of leaves and centers by known
+What `coterie.centers.tight.solve` adds can be put in one at a time: shrinkage of cells and centers by known
 noise ("plain"), and shrinkage that knows the subspace of the centers from the second moment ("blocks"). Not
 here: counting by length, and centers and cells that settle together.
 """
@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.centers.solution import into_ball, weighted_kmeans
-from coterie.centers.tight.leaves import significant_leaves
+from coterie.centers.tight.kept_cells import significant_cells
 from coterie.centers.tight.subspace import shrink_in_blocks, signal_subspace
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import point_weight
-from coterie.protocols.codeword.oracles.leaf_sums import leaf_sums
+from coterie.protocols.codeword.oracles.cell_sums import cell_sums
 from coterie.protocols.codeword.oracles.rows import Lift
 from coterie.protocols.codeword.oracles.second_moment import second_moment
 from coterie.protocols.codeword.table import CodewordTable
@@ -33,11 +33,11 @@ def decode_simply(
     """Return the centers of a codeword table in the unit ball, (k, d)."""
     clusters, dimension, weight = table.plan.clusters, table.plan.dimension, table.parameters.count_weight
     lift = Lift(point_weight(weight), weight / SCALE, dimension)
-    leaves = significant_leaves(leaf_sums(table), lift, at_least=clusters)
-    kept, variances = leaves.kept, leaves.variances[leaves.kept]
-    shares = np.maximum(leaves.vectors[kept, dimension], np.sqrt(variances)) / lift.count  # (m,)
-    sums = leaves.vectors[kept, :dimension] / lift.point  # (m, d)
-    people = leaves.people[kept]
+    cells = significant_cells(cell_sums(table), lift, at_least=clusters)
+    kept, variances = cells.kept, cells.variances[cells.kept]
+    shares = np.maximum(cells.vectors[kept, dimension], np.sqrt(variances)) / lift.count  # (m,)
+    sums = cells.vectors[kept, :dimension] / lift.point  # (m, d)
+    people = cells.people[kept]
     target = people * shares @ (sums / shares[:, None]) / (people @ shares)
     moment = second_moment(table) if shrinkage == "blocks" else None
     basis = None if moment is None else signal_subspace(moment, dimension)

@@ -23,7 +23,7 @@ from coterie.plan import Plan
 from coterie.plan.views import CrossPolytope
 from coterie.privacy.odds import BASE_ODDS, largest_odds
 from coterie.protocols.codeword.encode import CodewordEncoder
-from coterie.protocols.codeword.oracles.leaf_sums import direction_variance, embedding_matrix, leaf_sums
+from coterie.protocols.codeword.oracles.cell_sums import cell_sums, direction_variance, embedding_matrix
 from coterie.randomizers.codeword import CodewordRandomizer, best_cap
 from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream, signs_of
@@ -156,7 +156,7 @@ def test_noise_is_larger_along_the_people_than_on_average(dimension, epsilon, pe
     played = [play(plan, crowd, SimulationCoins([4, number])).table for number in range(tables)]
     lifted = lift(quantize(point[None], None, 1.0)[0], parameters.count_weight)[0] / SCALE
     along = across = cells = 0.0
-    for view in [view for table in played for view in leaf_sums(table)]:
+    for view in [view for table in played for view in cell_sums(table)]:
         sums = view.vectors
         empty = np.arange(len(sums)) != (sums @ lifted).argmax()
         heights = sums[empty] @ lifted

@@ -12,7 +12,7 @@ from coterie.engines import Inline, drawn_table
 from coterie.plan import Plan
 from coterie.protocols.paper.shuffled_histogram import ShuffledHistogram
 from coterie.protocols.vector_sums.encode import VectorSumEncoder
-from coterie.protocols.vector_sums.oracle import mixed_leaf_sums
+from coterie.protocols.vector_sums.oracle import mixed_cell_sums
 
 FALSE_ALARM = 1e-7
 FLAT = 0.20  # relative change of the error from the fewest to the most people
@@ -47,7 +47,7 @@ def noise_of(plan, points, seed, *, sent):
         table = Inline().aggregate(plan, [VectorSumEncoder(plan).encode(points, ids, coins)])
     else:
         table, _ = drawn_table(plan, points, coins)
-    (view,) = mixed_leaf_sums(table.table)
+    (view,) = mixed_cell_sums(table.table)
     scale = plan.parameters.grid * len(points)
     return ((view.vectors - true_sums(plan, points, ids) / scale) / np.sqrt(view.variance)).ravel()
 
@@ -98,7 +98,7 @@ def test_columns_are_unbiased_and_state_their_noise():
     plan = plan_of(people, layout="column", cells=8)
     points = np.repeat([[0.7, 0.0, 0.0], [-0.2, 0.5, 0.4]], people // 2, axis=0)
     single = np.random.default_rng(1).permutation(points)
-    found = [mixed_leaf_sums(drawn_table(plan, single, SimulationCoins([3, s]))[0].table) for s in range(60)]
+    found = [mixed_cell_sums(drawn_table(plan, single, SimulationCoins([3, s]))[0].table) for s in range(60)]
     for view in range(2):
         vectors = np.stack([each[view].vectors for each in found])  # (60, M, D)
         variance = np.mean([each[view].variance for each in found])
@@ -135,7 +135,7 @@ def test_the_vector_sums_error_is_flat_in_n():
         truth = true_sums(plan, points, ids) / plan.parameters.grid
         found = []
         for seed in range(10):
-            (view,) = mixed_leaf_sums(drawn_table(plan, points, SimulationCoins([people, seed]))[0].table)
+            (view,) = mixed_cell_sums(drawn_table(plan, points, SimulationCoins([people, seed]))[0].table)
             found.append(view.vectors * people - truth)
         errors[people] = np.std(found)
     assert max(errors.values()) / min(errors.values()) < 1 + FLAT

@@ -12,7 +12,7 @@ from coterie.engines import simulate
 from coterie.errors import PlanError, SettingError
 from coterie.plan import Plan
 from coterie.protocols.codeword import law
-from coterie.protocols.codeword.oracles.leaf_sums import embedding_matrix
+from coterie.protocols.codeword.oracles.cell_sums import embedding_matrix
 from coterie.protocols.codeword.oracles.rows import Lift
 from coterie.wire.rows import Rows
 

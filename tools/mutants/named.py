@@ -121,7 +121,7 @@ NAMED = (
         "protocols",
         "matrix = hollow + embed.T @ (diagonal[:, None] * embed)",
         "matrix = hollow",
-        ("tests/unit/protocols/codeword/test_leaf_sums.py",),
+        ("tests/unit/protocols/codeword/test_cell_sums.py",),
     ),
     Named(
         "people's points are never copied whole",

@@ -48,7 +48,7 @@ _WEIGHT_BITS: Final = 23  # of weighted atoms, that sum to 1
 _DECIMALS: Final = 9  # of numbers on whose last bits processors do not agree
 _STEP_DECIMALS: Final = 5  # of steps, in which such differences have grown
 _STOP: Final = 1e-5  # relative decrease of the loss at which a turn ends
-_FALSE_LEAF: Final = 3e-4  # chance that an empty cell proposes atoms
+_FALSE_CELL: Final = 3e-4  # chance that an empty cell proposes atoms
 _NEW_DIRECTION: Final = 0.03  # share of the clear cells' energy that makes a direction of its own
 _MOST_NEW: Final = 16
 _MEAN_DIRECTION: Final = 0.05  # length of the mean from which its direction joins the subspace
@@ -90,15 +90,15 @@ def fit_population(views: Sequence[ViewRows], rng: np.random.Generator) -> Cloud
     dimension = views[0].lift.dimension
     halves = [view for view in views if view.halfspaces]
     fitted = halves or list(views)
-    leaves, shares = clear_cells(views)
+    cells, shares = clear_cells(views)
     mean, rest = shrunk_mean(views), mean_rest(views)
     if dimension <= FLAT:
         start = _fill_ball(dimension, rng)
     else:
-        found = _span(halves, leaves, shares, mean, rest)
+        found = _span(halves, cells, shares, mean, rest)
         if found is None:
             return None
-        start = _gaussian(*found, mean, leaves, shares, rng)
+        start = _gaussian(*found, mean, cells, shares, rng)
     return _settle(start, fitted, mean, rest, rng)
 
 
@@ -121,7 +121,7 @@ def _fill_ball(dimension: int, rng: np.random.Generator) -> _Start:
 
 def _span(
     halves: Sequence[ViewRows],
-    leaves: NDArray[np.float64],
+    cells: NDArray[np.float64],
     shares: NDArray[np.float64],
     mean: NDArray[np.float64],
     rest: float,
@@ -131,7 +131,7 @@ def _span(
     largest = max(halves, key=lambda view: view.people)
     seen = spectrum(largest, mean, square)
     basis, variances = seen.basis, seen.variances
-    if not basis.shape[1] and not len(leaves):
+    if not basis.shape[1] and not len(cells):
         return None
     left = square - float(mean @ mean) - float(variances.sum())
     floor = max(left / max(len(mean) - len(variances), 1), _LEAST_SPREAD**2)
@@ -139,10 +139,10 @@ def _span(
     if (length := float(np.linalg.norm(away))) > _MEAN_DIRECTION:
         basis = np.column_stack([basis, away / length])
         variances = np.append(variances, floor)
-    if len(leaves):
-        beyond = (leaves - leaves @ basis @ basis.T) * np.sqrt(shares)[:, None]
+    if len(cells):
+        beyond = (cells - cells @ basis @ basis.T) * np.sqrt(shares)[:, None]
         _, sizes, directions = np.linalg.svd(beyond, full_matrices=False)
-        new = sizes**2 > _NEW_DIRECTION * float((shares[:, None] * leaves**2).sum())
+        new = sizes**2 > _NEW_DIRECTION * float((shares[:, None] * cells**2).sum())
         new[_MOST_NEW:] = False
         basis = np.column_stack([basis, directions[new].T])
         variances = np.concatenate([variances, sizes[new] ** 2])
@@ -159,15 +159,15 @@ def _gaussian(
     floor: float,
     edge: float,
     mean: NDArray[np.float64],
-    leaves: NDArray[np.float64],
+    cells: NDArray[np.float64],
     shares: NDArray[np.float64],
     rng: np.random.Generator,
 ) -> _Start:
     spread = np.sqrt(np.maximum(variances, _LEAST_SPREAD))
     middle = mean @ basis @ basis.T
     places = rng.standard_normal((ATOMS, len(spread))) * spread
-    if len(leaves):
-        near = leaves[rng.choice(len(leaves), ATOMS // 2, p=shares / shares.sum())]
+    if len(cells):
+        near = cells[rng.choice(len(cells), ATOMS // 2, p=shares / shares.sum())]
         places[: ATOMS // 2] = (near - middle) @ basis + 0.1 * spread * rng.standard_normal(
             (ATOMS // 2, len(spread))
         )
@@ -376,7 +376,7 @@ def clear_cells(views: Sequence[ViewRows]) -> tuple[NDArray[np.float64], NDArray
         noise = float(view.deviations[0]) ** 2
         squares = np.einsum("ij,ij->i", view.vectors, view.vectors)
         size = view.vectors.shape[1]  # D
-        clear = squares > noise * chi2.isf(_FALSE_LEAF, size)
+        clear = squares > noise * chi2.isf(_FALSE_CELL, size)
         share = np.sqrt(np.maximum(squares[clear] - size * noise, noise))
         means = view.vectors[clear, :dimension] / (view.lift.point * share)[:, None]
         wrong = noise / (view.lift.point * share) ** 2

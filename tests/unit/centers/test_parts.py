@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from coterie.centers.tight.factors import amounts, directions_of, unexplained
-from coterie.centers.tight.leaves import significant_leaves
+from coterie.centers.tight.kept_cells import significant_cells
 from coterie.centers.tight.shrinkage import shrink, shrink_factors
 from coterie.centers.tight.solve import _stands_clear
 from coterie.centers.tight.subspace import shrink_in_blocks, signal_subspace
-from coterie.protocols.codeword.oracles.leaf_sums import LeafSums
+from coterie.protocols.codeword.oracles.cell_sums import CellSums
 from coterie.protocols.codeword.oracles.rows import Lift
 from coterie.protocols.codeword.oracles.second_moment import SecondMoment
 
@@ -22,11 +22,11 @@ def random_points(count, length, seed=0):
 
 
 def view(places, shares, cells, where, noise, seed=0):
-    """The leaf sums of clusters `places`, cluster i wholly in cell `where[i]`."""
+    """The cell sums of clusters `places`, cluster i wholly in cell `where[i]`."""
     rng = np.random.default_rng(seed)
     sums = noise * rng.normal(size=(cells, DIMENSION + 2))
     np.add.at(sums, where, np.asarray(shares)[:, None] * LIFT.of(places))
-    return LeafSums(sums, noise**2, 1000)
+    return CellSums(sums, noise**2, 1000)
 
 
 def test_lifted_points_have_length_one():
@@ -38,22 +38,22 @@ def test_lifted_points_have_length_one():
 def test_leaves_above_the_noise_are_kept_and_counted_by_length():
     places = random_points(4, 0.8)
     shares = [0.4, 0.3, 0.2, 0.1]
-    leaves = significant_leaves([view(places, shares, 64, [3, 9, 20, 41], 0.004)], LIFT, at_least=2)
-    assert np.flatnonzero(leaves.kept).tolist() == [3, 9, 20, 41]
-    np.testing.assert_allclose((leaves.looseness * leaves.lengths)[[3, 9, 20, 41]], shares, atol=0.02)
+    cells = significant_cells([view(places, shares, 64, [3, 9, 20, 41], 0.004)], LIFT, at_least=2)
+    assert np.flatnonzero(cells.kept).tolist() == [3, 9, 20, 41]
+    np.testing.assert_allclose((cells.looseness * cells.lengths)[[3, 9, 20, 41]], shares, atol=0.02)
 
 
 def test_pure_noise_keeps_only_what_is_asked_for_and_nothing_stands():
-    leaves = significant_leaves([view(random_points(1, 0.5), [0.0], 64, [0], 0.01)], LIFT, at_least=3)
-    assert leaves.kept.sum() == 3
-    assert not leaves.standing.any()
+    cells = significant_cells([view(random_points(1, 0.5), [0.0], 64, [0], 0.01)], LIFT, at_least=3)
+    assert cells.kept.sum() == 3
+    assert not cells.standing.any()
 
 
 def test_broad_cells_are_loose():
     """Half of a cell's people at each of two orthogonal points: the mean lifted vector is shorter than 1."""
     places = random_points(2, 0.9)
-    leaves = significant_leaves([view(places, [0.5, 0.5], 16, [5, 5], 1e-4)], LIFT, at_least=1)
-    assert leaves.looseness == pytest.approx(1 / np.linalg.norm(LIFT.of(places).mean(axis=0)), rel=0.01)
+    cells = significant_cells([view(places, [0.5, 0.5], 16, [5, 5], 1e-4)], LIFT, at_least=1)
+    assert cells.looseness == pytest.approx(1 / np.linalg.norm(LIFT.of(places).mean(axis=0)), rel=0.01)
 
 
 def test_shrinking_beats_not_shrinking_and_lands_on_the_target_for_noise():
@@ -92,33 +92,33 @@ def test_two_clusters_in_one_cell_are_told_apart_by_the_other_view():
         view(places, shares, 16, [4, 4, 9], 0.004, seed=1),
         view(places, shares, 32, [1, 20, 30], 0.007, seed=2),
     ]
-    leaves = significant_leaves(views, LIFT, at_least=3)
-    found = amounts(leaves, LIFT.of(places))
+    cells = significant_cells(views, LIFT, at_least=3)
+    found = amounts(cells, LIFT.of(places))
     assert set(zip(*map(np.ndarray.tolist, np.nonzero(found)), strict=True)) == {
         (4, 0), (4, 1), (9, 2), (17, 0), (36, 1), (46, 2),
     }  # fmt: skip
     np.testing.assert_allclose(found[4], [0.4, 0.35, 0], atol=0.03)
-    directions, variances = directions_of(leaves, found)
+    directions, variances = directions_of(cells, found)
     errors = np.linalg.norm(directions - LIFT.of(places), axis=1)
     assert (errors < 3 * np.sqrt(variances * (DIMENSION + 2))).all()
-    assert (unexplained(leaves, LIFT.of(places), found) < 110).all()
+    assert (unexplained(cells, LIFT.of(places), found) < 110).all()
     wrong = LIFT.of(places)[[0, 0, 2]]
-    assert unexplained(leaves, wrong, amounts(leaves, wrong)).max() > 1000
+    assert unexplained(cells, wrong, amounts(cells, wrong)).max() > 1000
 
 
 def test_a_cluster_that_no_cell_holds_has_no_direction():
-    leaves = significant_leaves([view(random_points(1, 0.5), [0.9], 8, [2], 0.01)], LIFT, at_least=1)
+    cells = significant_cells([view(random_points(1, 0.5), [0.9], 8, [2], 0.01)], LIFT, at_least=1)
     found = np.zeros((8, 2))
     found[2, 0] = 0.9
-    directions, variances = directions_of(leaves, found)
+    directions, variances = directions_of(cells, found)
     assert np.isinf(variances[1])
     assert not directions[1].any()
 
 
 def test_support_needs_a_clear_leaf_or_two_witnesses():
     places = random_points(1, 0.8)
-    leaves = significant_leaves([view(places, [0.9], 64, [7], 0.01)], LIFT, at_least=3)
+    cells = significant_cells([view(places, [0.9], 64, [7], 0.01)], LIFT, at_least=3)
     found = np.zeros((64, 2))
     found[7, 0], found[8, 1] = 0.9, 0.1
-    assert _stands_clear(np.array([8000.0, 8000.0]), leaves, found).tolist() == [True, False]
-    assert _stands_clear(np.array([10.0, 10.0]), leaves, found).tolist() == [False, False]
+    assert _stands_clear(np.array([8000.0, 8000.0]), cells, found).tolist() == [True, False]
+    assert _stands_clear(np.array([10.0, 10.0]), cells, found).tolist() == [False, False]

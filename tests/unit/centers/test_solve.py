@@ -11,7 +11,7 @@ from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
 from coterie.engines import play
 from coterie.metrics import normalized_objective
-from coterie.protocols.codeword.oracles.leaf_sums import LeafSums
+from coterie.protocols.codeword.oracles.cell_sums import CellSums
 from coterie.protocols.codeword.oracles.rows import Lift
 from coterie.protocols.codeword.oracles.second_moment import SecondMoment
 
@@ -25,10 +25,10 @@ def random_points(count, length, seed=0):
 
 
 def view(places, shares, cells, where, noise, seed=0):
-    """The leaf sums of clusters `places`, cluster i wholly in cell `where[i]`."""
+    """The cell sums of clusters `places`, cluster i wholly in cell `where[i]`."""
     sums = noise * np.random.default_rng(seed).normal(size=(cells, DIMENSION + 2))
     np.add.at(sums, where, np.asarray(shares)[:, None] * LIFT.of(places))
-    return LeafSums(sums, noise**2, 1000)
+    return CellSums(sums, noise**2, 1000)
 
 
 def errors(solved, places):
@@ -50,7 +50,7 @@ def test_settling_takes_a_shared_cell_apart(monkeypatch):
 
 
 def test_swapping_finds_the_cluster_that_k_means_took_for_another(monkeypatch):
-    """Five clusters, of which three pairs share cells: k-means on the leaves misses one."""
+    """Five clusters, of which three pairs share cells: k-means on the cells misses one."""
     places, shares = random_points(5, 0.9), [0.3, 0.25, 0.2, 0.15, 0.1]
     views = [
         view(places, shares, 16, [4, 4, 9, 9, 2], 0.002, 1),

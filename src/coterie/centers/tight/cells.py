@@ -22,7 +22,7 @@ from coterie.centers.solution import Solution
 from coterie.centers.tight.solve import solve
 from coterie.centers.tight.subspace import signal_subspace
 from coterie.plan.views import Partition
-from coterie.protocols.codeword.oracles.leaf_sums import LeafSums
+from coterie.protocols.codeword.oracles.cell_sums import CellSums
 from coterie.protocols.codeword.oracles.rows import ViewRows, mean_rest, rows_of
 from coterie.protocols.codeword.oracles.second_moment import second_moment
 
@@ -62,7 +62,7 @@ def find_in_cells(
     """
     del members  # there is one way only
     lift = views[0].lift
-    sums = [LeafSums(view.vectors, float(view.deviations[0]) ** 2, view.people) for view in views]
+    sums = [CellSums(view.vectors, float(view.deviations[0]) ** 2, view.people) for view in views]
     answer, clear = solve(sums, directions, lift, clusters, rng, unmix=unmix)
     if 2 * int(clear.sum()) < clusters:
         return None

@@ -18,61 +18,61 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.centers.tight.leaves import Leaves
+from coterie.centers.tight.kept_cells import KeptCells
 
 CLEAR: Final = 3.5  # deviations that an amount must stand above zero
 _RIDGE: Final = 1e-9  # keeps the Gram matrix of equal directions invertible
 
 
-def amounts(leaves: Leaves, directions: NDArray[np.float64], clear: float = CLEAR) -> NDArray[np.float64]:
+def amounts(cells: KeptCells, directions: NDArray[np.float64], clear: float = CLEAR) -> NDArray[np.float64]:
     """Return how much of each cluster is in each cell: (cells, k).
 
     Parameters
     ----------
-    leaves : Leaves
+    cells : KeptCells
         Sums of the cells.
     directions : ndarray, shape (k, D)
         Unit vectors u.
     clear : float
         Amounts below this many deviations count as none.
     """
-    deviations = np.sqrt(leaves.variances)
-    alone = leaves.vectors @ directions.T  # amounts if each cluster had the cell to itself
+    deviations = np.sqrt(cells.variances)
+    alone = cells.vectors @ directions.T  # amounts if each cluster had the cell to itself
     holdings = np.zeros_like(alone)
     members = alone > clear * deviations[:, None]
-    cells = np.flatnonzero(members.any(axis=1))  # those not settled yet
-    members = members[cells]
+    left = np.flatnonzero(members.any(axis=1))  # those not settled yet
+    members = members[left]
     gram = directions @ directions.T + _RIDGE * np.eye(len(directions))
-    while len(cells):
+    while len(left):
         # A cluster that is no member gets a row and a column of the identity.
         inner = np.where(members[:, :, None] & members[:, None, :], gram, np.eye(len(directions)))
-        inverse = np.linalg.inv(inner)  # (cells, k, k)
-        here = np.einsum("cij,cj->ci", inverse, np.where(members, alone[cells], 0.0))
-        noise = np.sqrt(np.diagonal(inverse, axis1=1, axis2=2)) * deviations[cells, None]
+        inverse = np.linalg.inv(inner)  # (left, k, k)
+        here = np.einsum("cij,cj->ci", inverse, np.where(members, alone[left], 0.0))
+        noise = np.sqrt(np.diagonal(inverse, axis1=1, axis2=2)) * deviations[left, None]
         clearness = np.where(members, here / noise, np.inf)
         weakest = clearness.argmin(axis=1)
-        done = clearness[np.arange(len(cells)), weakest] >= clear
-        holdings[cells[done]] = np.where(members[done], here[done], 0.0)
-        members[np.arange(len(cells)), weakest] = False
+        done = clearness[np.arange(len(left)), weakest] >= clear
+        holdings[left[done]] = np.where(members[done], here[done], 0.0)
+        members[np.arange(len(left)), weakest] = False
         going_on = ~done & members.any(axis=1)
-        cells, members = cells[going_on], members[going_on]
+        left, members = left[going_on], members[going_on]
     return holdings
 
 
 def directions_of(
-    leaves: Leaves, holdings: NDArray[np.float64]
+    cells: KeptCells, holdings: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the directions for given amounts and the variance of their coordinates: (k, D), (k,).
 
     Weighted least squares; a cluster that no cell holds gets a zero direction and infinite variance.
     """
-    weighted = holdings / leaves.variances[:, None]
+    weighted = holdings / cells.variances[:, None]
     gram = holdings.T @ weighted
     alive = np.diag(gram) > 0
-    directions = np.zeros((holdings.shape[1], leaves.vectors.shape[1]))
+    directions = np.zeros((holdings.shape[1], cells.vectors.shape[1]))
     variances = np.full(holdings.shape[1], np.inf)
     inverse = np.linalg.pinv(gram[np.ix_(alive, alive)], hermitian=True)
-    directions[alive] = inverse @ (weighted[:, alive].T @ leaves.vectors)
+    directions[alive] = inverse @ (weighted[:, alive].T @ cells.vectors)
     variances[alive] = np.diag(inverse)
     # A pooled vector is `length` times a unit vector plus noise; take the length out of both.
     squares = np.einsum("ij,ij->i", directions[alive], directions[alive])
@@ -83,13 +83,13 @@ def directions_of(
 
 
 def unexplained(
-    leaves: Leaves, directions: NDArray[np.float64], holdings: NDArray[np.float64]
+    cells: KeptCells, directions: NDArray[np.float64], holdings: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the energy of each cell that its amounts leave over, in units of its noise: (cells,).
 
     Every amount costs as much as the least clear one could explain, so that sums can be compared.
     """
-    rest = leaves.vectors - holdings @ directions
-    energy = np.einsum("ij,ij->i", rest, rest) / leaves.variances
+    rest = cells.vectors - holdings @ directions
+    energy = np.einsum("ij,ij->i", rest, rest) / cells.variances
     total: NDArray[np.float64] = energy + CLEAR**2 * (holdings > 0).sum(axis=1)
     return total

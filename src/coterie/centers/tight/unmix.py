@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.centers.tight.factors import amounts, unexplained
-from coterie.centers.tight.leaves import Leaves
+from coterie.centers.tight.kept_cells import KeptCells
 from coterie.protocols.codeword.oracles.rows import Lift
 
-_MOST_LEAVES: Final = 64  # kept leaves above which pairs are too many; then there is too little noise to care
+_MOST_CELLS: Final = 64  # kept cells above which pairs are too many; then there is too little noise to care
 _PURE: Final = (0.88, 1.14)  # length over count of a tight cluster, its noise included
 _CLEAR: Final = 6.0  # deviations by which a difference must stand above the noise
 _LOW: Final = 0.3  # quantile, by people
@@ -26,31 +26,31 @@ _SURE: Final = 0.2  # relative error of a count above which purity cannot be jud
 _ALIKE: Final = 0.95  # cosine from which two candidates are one
 
 
-def pure_looseness(leaves: Leaves, lift: Lift) -> float:
-    """Return the looseness of leaves that hold one cluster: a low quantile of count over length.
+def pure_looseness(cells: KeptCells, lift: Lift) -> float:
+    """Return the looseness of cells that hold one cluster: a low quantile of count over length.
 
-    A leaf of two clusters is short for its count like a loose one, and must not count as that.
+    A cell of two clusters is short for its count like a loose one, and must not count as that.
     """
-    kept = np.flatnonzero(leaves.kept)
+    kept = np.flatnonzero(cells.kept)
     if lift.count == 0:
-        return leaves.looseness
-    counts = leaves.vectors[kept, lift.dimension] / lift.count
-    sure = np.sqrt(leaves.variances[kept]) < _SURE / 2 * lift.count * counts
+        return cells.looseness
+    counts = cells.vectors[kept, lift.dimension] / lift.count
+    sure = np.sqrt(cells.variances[kept]) < _SURE / 2 * lift.count * counts
     if not sure.any():
-        return leaves.looseness
-    ratios, weights = counts[sure] / leaves.lengths[kept][sure], counts[sure]
+        return cells.looseness
+    ratios, weights = counts[sure] / cells.lengths[kept][sure], counts[sure]
     order = np.argsort(ratios)
     place = int(np.searchsorted(np.cumsum(weights[order]), _LOW * weights.sum()))
-    return float(np.clip(ratios[order][min(place, len(order) - 1)], 1.0, leaves.looseness))
+    return float(np.clip(ratios[order][min(place, len(order) - 1)], 1.0, cells.looseness))
 
 
-def pure_directions(leaves: Leaves, lift: Lift) -> tuple[NDArray[np.float64], int]:
-    """Return unit directions (m, D) of pure leaves, then of pure differences, and how many are leaves."""
-    kept = np.flatnonzero(leaves.kept)
-    size = leaves.vectors.shape[1]
-    if lift.count == 0 or len(kept) > _MOST_LEAVES:
+def pure_directions(cells: KeptCells, lift: Lift) -> tuple[NDArray[np.float64], int]:
+    """Return unit directions (m, D) of pure cells, then of pure differences, and how many are cells."""
+    kept = np.flatnonzero(cells.kept)
+    size = cells.vectors.shape[1]
+    if lift.count == 0 or len(kept) > _MOST_CELLS:
         return np.zeros((0, size)), 0
-    vectors, variances = leaves.vectors[kept], leaves.variances[kept]
+    vectors, variances = cells.vectors[kept], cells.variances[kept]
     differences = (vectors[:, None] - vectors[None]).reshape(-1, size)
     candidates = np.concatenate([vectors, differences])
     noise = np.concatenate([variances, (variances[:, None] + variances[None]).ravel()])
@@ -63,7 +63,7 @@ def pure_directions(leaves: Leaves, lift: Lift) -> tuple[NDArray[np.float64], in
     chosen = np.flatnonzero(pure & clear & (slack < _SURE * counts))
     found: list[NDArray[np.float64]] = []
     whole = 0
-    # Leaves first: they carry less noise than differences do.
+    # Cells first: they carry less noise than differences do.
     for place in chosen[np.lexsort((-lengths[chosen], chosen >= len(kept)))]:
         direction = candidates[place] / np.sqrt(squares[place])
         if all(float(direction @ other) < _ALIKE for other in found):
@@ -72,12 +72,12 @@ def pure_directions(leaves: Leaves, lift: Lift) -> tuple[NDArray[np.float64], in
     return np.array(found[:_MOST_CANDIDATES]).reshape(-1, size), whole
 
 
-def explaining(leaves: Leaves, pool: NDArray[np.float64], whole: int, clusters: int) -> NDArray[np.float64]:
+def explaining(cells: KeptCells, pool: NDArray[np.float64], whole: int, clusters: int) -> NDArray[np.float64]:
     """Return k directions of a pool: its `whole` first ones, and others that explain most, one by one."""
     chosen = list(range(whole)) if whole <= clusters else []
     while len(chosen) < clusters:
         costs = {
-            place: float(unexplained(leaves, trial, amounts(leaves, trial)).sum())
+            place: float(unexplained(cells, trial, amounts(cells, trial)).sum())
             for place in range(len(pool))
             if place not in chosen
             for trial in (pool[[*chosen, place]],)

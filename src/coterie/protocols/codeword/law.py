@@ -27,7 +27,7 @@ from coterie.aggregate import Aggregate
 from coterie.errors import MissingExtraError
 from coterie.geometry.hadamard import fwht
 from coterie.plan import Plan
-from coterie.protocols.codeword.oracles.leaf_sums import embedding_matrix
+from coterie.protocols.codeword.oracles.cell_sums import embedding_matrix
 from coterie.protocols.codeword.oracles.rows import Lift, ViewRows, frame_of
 from coterie.protocols.codeword.table import CodewordTable
 from coterie.wire.rows import Rows

@@ -2,7 +2,7 @@
 
 With all cells at hand and little noise, each cell is a point (its mean) with a weight (its count), and a
 cluster's center is the sum of its cells' vectors over the sum of their counts: the paper's kMeansDecoder,
-with cells for the leaves of its tree. Cells that noise alone explains are left out.
+with cells for the paper's tree. Cells that noise alone explains are left out.
 
 By column there is more noise, and two views that can tell apart what shares a cell: there the decoder of
 `codeword` is used. (With little noise its mixtures of clusters in a cell would follow the shape of broad
@@ -22,14 +22,14 @@ from coterie.aggregate import Aggregate
 from coterie.centers.explain import explain
 from coterie.centers.solution import Solution, into_ball, with_equal_points
 from coterie.centers.tight.cells import find_in_cells
-from coterie.centers.tight.leaves import Leaves, significant_leaves
+from coterie.centers.tight.kept_cells import KeptCells, significant_cells
 from coterie.centers.tight.shrinkage import shrink
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import point_weight
-from coterie.protocols.codeword.oracles.leaf_sums import LeafSums
+from coterie.protocols.codeword.oracles.cell_sums import CellSums
 from coterie.protocols.codeword.oracles.rows import Lift, ViewRows, frame_of
 from coterie.protocols.shares.table import VectorSumTable
-from coterie.protocols.vector_sums.oracle import mixed_leaf_sums
+from coterie.protocols.vector_sums.oracle import mixed_cell_sums
 from coterie.protocols.vector_sums.parameters import VectorSumParameters
 from coterie.wire.rows import Rows
 
@@ -44,17 +44,17 @@ def decode_vector_sums(
     table, plan = cast("VectorSumTable", tables[-1].table), tables[-1].plan
     weight = table.parameters.count_weight
     lift = Lift(point_weight(weight), weight / SCALE, plan.dimension)
-    sums = mixed_leaf_sums(table)
+    sums = mixed_cell_sums(table)
     if table.parameters.layout == "column":
         find = partial(find_in_cells, unmix=True)
         return explain(_rows(table, sums, lift), clusters, rng, choose=choose, find=find)
-    leaves = significant_leaves(sums, lift, at_least=clusters)
-    solution = pooled_centers(leaves, lift, clusters, rng)
+    cells = significant_cells(sums, lift, at_least=clusters)
+    solution = pooled_centers(cells, lift, clusters, rng)
     clear = max(int(solution.supported.sum()), 1)
-    return pooled_centers(leaves, lift, clear, rng) if choose and clear < clusters else solution
+    return pooled_centers(cells, lift, clear, rng) if choose and clear < clusters else solution
 
 
-def _rows(table: VectorSumTable, sums: Sequence[LeafSums], lift: Lift) -> list[ViewRows]:
+def _rows(table: VectorSumTable, sums: Sequence[CellSums], lift: Lift) -> list[ViewRows]:
     """Return the sums of each view as rows."""
     plan, parameters = table.plan, VectorSumParameters.of(table.plan)
     people = table.people_by_row()
@@ -74,7 +74,7 @@ def _rows(table: VectorSumTable, sums: Sequence[LeafSums], lift: Lift) -> list[V
 
 
 def pooled_centers(
-    leaves: Leaves,
+    cells: KeptCells,
     lift: Lift,
     clusters: int,
     rng: np.random.Generator,
@@ -86,10 +86,10 @@ def pooled_centers(
     """
     from sklearn.cluster import KMeans
 
-    kept = np.flatnonzero(leaves.kept)
-    sums = leaves.vectors[kept, : lift.dimension] / lift.point  # (cells, d)
-    deviation = np.sqrt(leaves.variances[kept])
-    counted = leaves.vectors[:, lift.dimension] / lift.count if frequencies is None else frequencies
+    kept = np.flatnonzero(cells.kept)
+    sums = cells.vectors[kept, : lift.dimension] / lift.point  # (cells, d)
+    deviation = np.sqrt(cells.variances[kept])
+    counted = cells.vectors[:, lift.dimension] / lift.count if frequencies is None else frequencies
     counts = np.maximum(counted[kept], deviation)  # (cells,), shares
     means = sums / counts[:, None]
     noise = (deviation / (lift.point * counts)) ** 2  # of each coordinate of a mean

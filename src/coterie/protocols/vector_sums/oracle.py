@@ -18,13 +18,13 @@ import numpy as np
 from coterie.geometry.hadamard import fwht
 from coterie.geometry.hashing import PairwiseHash
 from coterie.plan.views import Halfspaces
-from coterie.protocols.codeword.oracles.leaf_sums import LeafSums
+from coterie.protocols.codeword.oracles.cell_sums import CellSums
 from coterie.protocols.shares.table import VectorSumTable
 from coterie.protocols.vector_sums.parameters import VectorSumParameters
 from coterie.wire.rows import Rows
 
 
-def mixed_leaf_sums(table: VectorSumTable) -> tuple[LeafSums, ...]:
+def mixed_cell_sums(table: VectorSumTable) -> tuple[CellSums, ...]:
     """Return the vector sums of the cells of each view that has cells and people.
 
     Raises
@@ -43,7 +43,7 @@ def mixed_leaf_sums(table: VectorSumTable) -> tuple[LeafSums, ...]:
             cells = np.arange(parameters.views[0].rows)
             sums = sums[PairwiseHash.from_key(table.plan.randomness_key(), parameters.buckets).of(cells)]
         scale = parameters.grid * everyone
-        return (LeafSums(sums / scale, total / scale**2, everyone),)
+        return (CellSums(sums / scale, total / scale**2, everyone),)
     views = []
     for view, rows in zip(parameters.views, Rows.of(parameters).parts, strict=True):
         here = int(people[rows].sum())
@@ -51,5 +51,5 @@ def mixed_leaf_sums(table: VectorSumTable) -> tuple[LeafSums, ...]:
             adders = here if parameters.noise == "everyone" else rows.stop - rows.start
             signs = here * parameters.grid**2 / parameters.coordinates  # the others' random signs
             variance = (per_person * adders + signs) / (parameters.grid * here) ** 2
-            views.append(LeafSums(fwht(sums[rows].T).T / (parameters.grid * here), variance, here))
+            views.append(CellSums(fwht(sums[rows].T).T / (parameters.grid * here), variance, here))
     return tuple(views)

@@ -241,12 +241,12 @@ def test_a_column_has_the_sign_of_its_halfspace():
 
 
 def test_oracles_of_cells_pass_halfspaces_by():
-    from coterie.protocols.vector_sums.oracle import mixed_leaf_sums
+    from coterie.protocols.vector_sums.oracle import mixed_cell_sums
 
     base = Plan.design(3, 2, 1.0, 2_000, **MIXED, layout="column", cells=8)
     plan = with_views(base, HALFSPACES, CrossPolytope(4))
     table, _ = drawn_table(plan, np.zeros((2_000, 3)), SimulationCoins(0))
-    (only,) = mixed_leaf_sums(table.table)
+    (only,) = mixed_cell_sums(table.table)
     assert only.vectors.shape == (8, 5)
     assert 400 < only.people < 600
 
@@ -258,7 +258,7 @@ def edited(plan, **changes):
 
 
 def test_nobody_can_be_left_alone_with_the_noise():
-    """One trusted noiser who drops out leaves exact sums; no plan can ask for one any more."""
+    """One trusted noiser who drops out cells exact sums; no plan can ask for one any more."""
     plan = Plan.design(2, 2, 1.0, 100, **MIXED, cells=4)
     with pytest.raises(PlanError, match="noise must be one of everyone, curator"):
         Plan.from_json(edited(plan, parameters={"noise": "one"}))

@@ -20,7 +20,7 @@ import numpy as np
 
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import EXTRA_COORDINATES
-from coterie.protocols.codeword.oracles.leaf_sums import LeafSums, direction_variance, leaf_sums
+from coterie.protocols.codeword.oracles.cell_sums import CellSums, cell_sums, direction_variance
 from coterie.protocols.codeword.oracles.rows import rows_of
 from coterie.protocols.codeword.oracles.seen import Seen
 from coterie.protocols.codeword.parameters import CodewordParameters
@@ -38,11 +38,11 @@ def row_tests(table: CodewordTable) -> list[Seen]:
 
 def _mass(table: CodewordTable) -> list[Seen]:
     """Return the test of mass of the view of cells that shows most."""
-    found = [one for view in leaf_sums(table) if (one := _mass_of(view, table.parameters)) is not None]
+    found = [one for view in cell_sums(table) if (one := _mass_of(view, table.parameters)) is not None]
     return [max(found, key=lambda one: one.score)] if found else []
 
 
-def _mass_of(view: LeafSums, parameters: CodewordParameters) -> Seen | None:
+def _mass_of(view: CellSums, parameters: CodewordParameters) -> Seen | None:
     from scipy.stats import chi2
 
     cells, size = view.vectors.shape

@@ -5,7 +5,7 @@ transform later, are the M cells, φ = 1 inside and 0 outside. Either way
 
     Y_j = E[φ_j(x)·w(x)] + noise,      w the lifted point (a·x, b, rest), |w| = 1
 
-where the noise has the same known deviation in every coordinate (on average over them, `leaf_sums` tells
+where the noise has the same known deviation in every coordinate (on average over them, `cell_sums` tells
 why): √((1 + c₂/D)/(κ²·n_j)) for a row that n_j reports served, √((1 + c₂/D)/(κ²·n)) for a cell of a view of
 n.
 
@@ -29,7 +29,7 @@ from coterie.geometry.halfspaces import HalfspaceSigns
 from coterie.geometry.lift import point_weight
 from coterie.plan.plan import Plan
 from coterie.plan.views import Halfspaces
-from coterie.protocols.codeword.oracles.leaf_sums import embedding_matrix
+from coterie.protocols.codeword.oracles.cell_sums import embedding_matrix
 from coterie.protocols.codeword.table import CodewordTable
 from coterie.wire.rows import Rows
 

@@ -10,7 +10,7 @@ from coterie.geometry.ball import SCALE, quantize
 from coterie.geometry.cells import CrossPolytopeCells
 from coterie.geometry.lift import lift
 from coterie.plan.views import CrossPolytope, Halfspaces
-from coterie.protocols.codeword.oracles.leaf_sums import embedding_matrix, leaf_sums
+from coterie.protocols.codeword.oracles.cell_sums import cell_sums, embedding_matrix
 from coterie.protocols.codeword.oracles.second_moment import second_moment
 from coterie.protocols.codeword.table import CodewordTable
 
@@ -50,7 +50,7 @@ def scores(found, expected):
 
 def test_sums_are_unbiased_and_their_noise_is_as_stated(study):
     plan, table, quantized, shares, lifted = study
-    for number, found in enumerate(leaf_sums(table)):
+    for number, found in enumerate(cell_sums(table)):
         z = scores(found, true_sums(plan, quantized, shares, lifted, number))
         assert abs(z.mean()) < DEVIATIONS / np.sqrt(z.size)
         assert 0.93 < (z**2).mean() < 1.07  # of 1,400 squares and more, each of deviation √2
@@ -60,7 +60,7 @@ def test_sums_are_unbiased_and_their_noise_is_as_stated(study):
 @pytest.mark.parametrize("factor", [0.9, 1.1])
 def test_the_same_check_rejects_a_wrong_noise_level(study, factor):
     plan, table, quantized, shares, lifted = study
-    found = leaf_sums(table)[0]
+    found = cell_sums(table)[0]
     z = scores(found, true_sums(plan, quantized, shares, lifted, 0)) / factor
     assert not 0.93 < (z**2).mean() < 1.07
 
@@ -68,7 +68,7 @@ def test_the_same_check_rejects_a_wrong_noise_level(study, factor):
 def test_the_same_check_rejects_a_wrong_gain(study):
     plan, table, quantized, shares, lifted = study
     expected = true_sums(plan, quantized, shares, lifted, 0)
-    found = leaf_sums(table)[0]
+    found = cell_sums(table)[0]
     full = expected.any(axis=1)
 
     def gain(vectors):  # regression of the found sums on the true ones
@@ -111,7 +111,7 @@ def test_halfspaces_have_no_cells(study):
         dataclasses.replace(plan, parameters=dataclasses.replace(plan.parameters, views=views))
     )
     table.add(np.random.default_rng(0).integers(0, 256, (1000, 13), dtype=np.uint8))
-    (only,) = leaf_sums(table)
+    (only,) = cell_sums(table)
     assert only.vectors.shape == (16, 22)
     assert only.people == table.counts[4:].sum()
 

@@ -1,4 +1,4 @@
-"""The leaves that stand above the noise, as weighted points.
+"""The cells that stand above the noise, as weighted points.
 
 A cell of people with share f has the lifted sum Y = f·w̄ + noise. It is kept when its energy |Y|²/variance is
 larger than noise alone would have it (a chi-square of D degrees, chance 3·10⁻⁴ a cell).
@@ -17,16 +17,16 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.protocols.codeword.oracles.leaf_sums import LeafSums
+from coterie.protocols.codeword.oracles.cell_sums import CellSums
 from coterie.protocols.codeword.oracles.rows import Lift
 
-_FALSE_LEAF: Final = 3e-4  # chance that an empty cell is kept
+_FALSE_CELL: Final = 3e-4  # chance that an empty cell is kept
 _LOOSENESS_PRIOR: Final = 0.15  # looseness is 1 ± this before looking
 _MOST_LOOSE: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Leaves:
+class KeptCells:
     """The cells of all views, one below the other."""
 
     vectors: NDArray[np.float64]  # (cells, D): Y
@@ -39,7 +39,7 @@ class Leaves:
     standing: NDArray[np.bool_]  # (cells,): kept because it stands above the noise
 
 
-def significant_leaves(views: Sequence[LeafSums], lift: Lift, at_least: int) -> Leaves:
+def significant_cells(views: Sequence[CellSums], lift: Lift, at_least: int) -> KeptCells:
     """Find the cells that stand above the noise; the `at_least` strongest are kept in any case."""
     from scipy.stats import chi2
 
@@ -51,13 +51,13 @@ def significant_leaves(views: Sequence[LeafSums], lift: Lift, at_least: int) -> 
     squares = np.einsum("ij,ij->i", vectors, vectors)
     energies = squares / variances
     counting = vectors[:, lift.dimension]  # b·f
-    standing = (energies > chi2.isf(_FALSE_LEAF, size)) & (counting > -np.sqrt(variances))
+    standing = (energies > chi2.isf(_FALSE_CELL, size)) & (counting > -np.sqrt(variances))
     kept = standing.copy()
     if kept.sum() < at_least:
         kept[np.argsort(-energies, kind="stable")[:at_least]] = True
     lengths = np.sqrt(np.maximum(squares - size * variances, variances))
     looseness = _looseness(counting, variances, lengths, kept, lift)
-    return Leaves(vectors, variances, people, lengths, kept, looseness, energies, standing)
+    return KeptCells(vectors, variances, people, lengths, kept, looseness, energies, standing)
 
 
 def _looseness(

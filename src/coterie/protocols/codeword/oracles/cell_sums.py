@@ -30,7 +30,7 @@ from coterie.wire.rows import Rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LeafSums:
+class CellSums:
     """Noisy sums of lifted vectors in the cells of one view, as shares of the people of that view."""
 
     vectors: NDArray[np.float64]  # (M, D): Y
@@ -38,7 +38,7 @@ class LeafSums:
     people: int  # n, reports of this view
 
 
-def leaf_sums(table: CodewordTable) -> tuple[LeafSums, ...]:
+def cell_sums(table: CodewordTable) -> tuple[CellSums, ...]:
     """Return the vector sums of the cells of each view that has cells and reports.
 
     Examples
@@ -46,7 +46,7 @@ def leaf_sums(table: CodewordTable) -> tuple[LeafSums, ...]:
     >>> plan = Plan.design(dimension=3, clusters=2, epsilon=1.0, expected_users=1000)
     >>> table = CodewordTable.zero(plan)
     >>> table.add(np.arange(39000, dtype=np.uint32).astype(np.uint8).reshape(3000, 13))
-    >>> [view.vectors.shape[1] for view in leaf_sums(table)][0]  # d + 2
+    >>> [view.vectors.shape[1] for view in cell_sums(table)][0]  # d + 2
     5
     """
     parameters = table.parameters
@@ -58,7 +58,7 @@ def leaf_sums(table: CodewordTable) -> tuple[LeafSums, ...]:
         people = int(table.counts[rows].sum())
         if people and not isinstance(view, Halfspaces):
             sums = fwht(table.sums[rows].T.astype(np.float64)).T  # (M, P)
-            views.append(LeafSums(sums @ back / (gain * people), spread / (gain * gain * people), people))
+            views.append(CellSums(sums @ back / (gain * people), spread / (gain * gain * people), people))
     return tuple(views)
 
 
@@ -66,7 +66,7 @@ def direction_variance(parameters: CodewordParameters, people: int, share: float
     """Return the variance of Y along a unit vector u, for E⟨w,u⟩² = share over the people's vectors w.
 
     (1 + c₂·share)/(κ²n), up to terms that fall with P. The mean share of D orthogonal directions is 1/D, and
-    so the mean variance is `LeafSums.variance`.
+    so the mean variance is `CellSums.variance`.
 
     Examples
     --------
