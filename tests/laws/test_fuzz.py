@@ -24,6 +24,7 @@ from coterie.errors import CoterieError
 from coterie.plain.canonical import parse_object
 from coterie.plan import Plan
 from coterie.store import open_store
+from coterie.store.check import check_store
 from coterie.store.segments import Entry, write_segment
 from coterie.store.state import State
 from coterie.wire.report_file import ReportFile, writing_reports
@@ -187,6 +188,14 @@ class Fuzzer:
             path.write_bytes(text + hashlib.sha256(text).digest())
         else:
             path.write_bytes(self.bytes_of(path.read_bytes()))
+        checked = check_store(self.folder / "x-store")
+        try:
+            self.use_store()
+        except CoterieError:
+            assert checked.findings, path  # whatever stops a reader is found by looking
+            raise
+
+    def use_store(self):
         with open_store(self.folder / "x-store") as store:
             for plan_id in store.plan_ids():
                 store.study(plan_id)

@@ -10,7 +10,7 @@ from coterie.errors import CoterieError, FileError
 from coterie.store import StoreError, open_store
 from coterie.store.check import check_store
 from coterie.store.log import _sealed_tail
-from coterie.store.segments import Entry, SegmentWriter, read_segment, recover, write_segment
+from coterie.store.segments import Entry, SegmentWriter, extent, read_segment, write_segment
 
 from .conftest import found, rows
 from .crashes import MARKS, OTHER, PLAN, batch_bytes, numbered, seen
@@ -240,7 +240,7 @@ def test_a_segment_that_is_gone_is_noticed_and_so_is_one_too_many(whole, tmp_pat
         write_segment(copy / "log" / "00000099.segment", 99, read_segment(path, int(path.stem)))
         with pytest.raises(FileError, match="one too many"):
             open_store(copy)
-        assert "does not know" in check_store(copy).findings[0].words
+        assert "one too many" in check_store(copy).findings[0].words
         (copy / "log" / "00000099.segment").unlink()
         assert seen(copy) == shown
 
@@ -268,7 +268,7 @@ def test_reports_that_look_like_a_frame_are_reports(tmp_path):
         (entry,) = read_segment(tmp_path / str(number), number)
         assert bytes(entry.body) == body
         size = (tmp_path / str(number)).stat().st_size
-        assert recover(tmp_path / str(number), number, size) == (None, 0)
+        assert extent(tmp_path / str(number), number, size) == (size, True)
         assert (tmp_path / str(number)).stat().st_mtime == 0
     assert len(markers) == 3
 

@@ -57,23 +57,6 @@ class Piece(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class BatchPiece:
-    """A shuffled file."""
-
-    path: str
-    count: int
-    digest: str  # as the file says; the task checks it
-
-    def chunks(self, plan: Plan) -> Iterator[NDArray[np.uint8]]:
-        """Yield the messages, and check the digest after the last."""
-        return ShuffledFile.open(self.path, plan).chunks()
-
-    def place(self, number: int) -> str:
-        """Return where a message stands."""
-        return f"{self.path}, message {number}"
-
-
-@dataclass(frozen=True, slots=True)
 class ParquetPiece:
     """Row groups of a Parquet file, one after the other."""
 
@@ -139,7 +122,7 @@ def batches_of(plan: Plan, files: Iterable[str | os.PathLike[str]]) -> list[Piec
     found: list[Piece] = []
     for file in files:
         opened = ShuffledFile.open(file, plan)
-        found.append(BatchPiece(os.fspath(file), opened.count, opened.stated_digest().hex()))
+        found.append(FilePiece(os.fspath(file), opened.count, opened.stated_digest().hex()))
     return found
 
 

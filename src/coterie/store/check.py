@@ -12,15 +12,16 @@ import contextlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from coterie.errors import CoterieError, FileError, StoreError
 from coterie.store.base import Lost, StudyState
 from coterie.store.embedded import check_title, locked
-from coterie.store.log import Log, Reports, read_list, read_tail, reset_tail, segments_in, write_list
+from coterie.store.log import Log, Reports, reset_tail, write_list
 from coterie.store.open import is_database, open_store
-from coterie.store.segments import REPORTS, Entry, extent, read_segment, salvage, write_segment
-from coterie.store.study_folder import StudyFolder
+from coterie.store.segments import salvage, write_segment
+from coterie.store.study_folder import StudyFolder, reports_in, through_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ def _check_folder(folder: Path, mend: bool) -> Checked:
             with found.looking(path, plan_id):
                 read()
     with found.looking(folder / "segments"):
-        _Segments(folder, studies, found).check(mend=mend)
+        _check_log(folder, studies, found, mend)
     for plan_id, study in studies.items():
         if (lost := study.state.lost) is not None and not lost.accepted:
             words = "acknowledged reports are lost, and the study does not go on until that is accepted"
@@ -100,114 +101,55 @@ def _check_folder(folder: Path, mend: bool) -> Checked:
     return found
 
 
-class _Segments:
-    """The log of a folder, as the list says and as it is."""
-
-    def __init__(self, folder: Path, studies: dict[str, StudyFolder], found: Checked) -> None:
-        self._folder = folder
-        self._log = Log(folder)
-        self._studies = studies
-        self._found = found
-        self._listed, found.cut = read_list(folder)
-        self._there = segments_in(folder)
-
-    def check(self, *, mend: bool) -> None:
-        """Look at all segments; with `mend`, cut out what is damaged."""
-        growing = max((number for number, reports in self._listed.items() if reports is None), default=0)
-        listed, mended = dict(self._listed), False
-        for number in sorted(self._listed):
-            self._found.files += 1
-            if unknown := (self._listed[number] or {}).keys() - self._studies.keys():
-                words = f"it has reports of plan {min(unknown)}, which is not here: restore that study"
-                self._found.findings.append(Finding(str(self._log.path(number)), words, min(unknown)))
-                continue
-            try:
-                self._read(number, growing)
-            except (CoterieError, OSError) as error:
-                kept = self._kept(number)
-                lost = self._lost(number, kept)
-                place, words = str(self._log.path(number)), str(error)
-                found = [Finding(place, words, plan_id, lost[plan_id]) for plan_id in sorted(lost)]
-                self._found.findings += found or [Finding(place, words)]
-                if mend:
-                    mended = True
-                    self._mend(number, lost)
-                    listed[number] = kept
-        for number in sorted(set(self._there) - set(self._listed)):
-            if self._reports(number):
-                words = "a segment that the store does not know: take it away"
-                self._found.findings.append(Finding(str(self._log.path(number)), words))
-        if mended:
-            left = {number: kept for number, kept in listed.items() if kept != {}}
-            write_list(self._folder, left, self._found.cut)
-            reset_tail(self._folder)
-
-    def _read(self, number: int, growing: int) -> None:
-        """Raise FileError unless a segment is whole and holds what the list says."""
-        path, stated = self._log.path(number), self._listed[number]
-        if number not in self._there:
-            if self._lost(number, {}):
-                raise FileError(path, 0, "a segment of the store", "no file")
-            return
-        if number == growing:
-            tail, acknowledged = read_tail(self._folder)
-            _, ended = extent(path, number, acknowledged if tail == number else 0)
-            if not ended:
-                return
-        for _ in read_segment(path, number):
-            pass
-        if self._lost(number, self._kept(number)) and stated is not None:
-            raise FileError(path, 0, "the reports that the list says", "fewer")
-
-    def _reports(self, number: int) -> list[Entry]:
-        """Return the entries of whole frames of plans that need them."""
-        path = self._log.path(number)
-        if number not in self._there:
-            return []
-        return [
+def _check_log(folder: Path, studies: dict[str, StudyFolder], found: Checked, mend: bool) -> None:
+    log, bad, through = Log(folder), dict[int, FileError](), through_of(studies)
+    log.load(through, partial(reports_in, studies), damaged=bad.__setitem__)
+    found.files += len(log.listed)
+    found.cut = log.cut
+    listed = dict(log.listed)
+    for number, error in bad.items():
+        place, words = str(log.path(number)), str(error)
+        stated = log.listed.get(number, {})
+        unknown = (stated or {}).keys() - studies.keys()
+        if number not in listed or unknown:  # to be taken away, or its study to be restored: not to be cut
+            found.findings.append(Finding(place, words, min(unknown, default=None)))
+            continue
+        kept = [
             entry
-            for entry in salvage(path, number)
-            if (study := self._studies.get(entry.plan_id.hex())) and study.state.through < number
+            for entry in (salvage(log.path(number), number) if log.path(number).exists() else ())
+            if through.get(entry.plan_id.hex(), number) < number
         ]
-
-    def _kept(self, number: int) -> Reports:
-        """Return how many reports of which plans whole frames hold."""
-        kept: Reports = {}
-        for entry in self._reports(number):
+        reports: Reports = {}
+        for entry in kept:
             plan_id = entry.plan_id.hex()
-            width = self._studies[plan_id].plan.report_width
-            more = len(entry.body) // width if entry.kind == REPORTS else 0
-            kept[plan_id] = kept.get(plan_id, 0) + more
-        return kept
-
-    def _lost(self, number: int, kept: Reports) -> dict[str, int | None]:
-        """Return how many reports of which plans are lost; None where that is not known."""
-        stated = self._listed[number]
-        needing = {
-            plan_id
-            for plan_id, study in self._studies.items()
-            if study.state.through < number and study.state.state is not StudyState.DELETED
+            reports[plan_id] = reports.get(plan_id, 0) + reports_in(studies, entry)
+        lost = {
+            plan_id: None if stated is None else stated[plan_id] - reports.get(plan_id, 0)
+            for plan_id in (through if stated is None else stated)
+            if through.get(plan_id, number) < number
+            and (stated is None or reports.get(plan_id, -1) < stated[plan_id])
         }
-        if stated is None:
-            return dict.fromkeys(needing)
-        return {
-            plan_id: count - kept.get(plan_id, 0)
-            for plan_id, count in stated.items()
-            if plan_id in needing and (plan_id not in kept or kept[plan_id] < count)
-        }
+        whose = [Finding(place, words, plan_id, lost[plan_id]) for plan_id in sorted(lost)]
+        found.findings += whose or [Finding(place, words)]
+        if mend:
+            _note(studies, lost)
+            if kept:
+                write_segment(log.path(number), number, kept)
+            else:
+                log.path(number).unlink(missing_ok=True)
+            listed[number] = reports
+    if mend and bad:
+        write_list(folder, {number: kept for number, kept in listed.items() if kept != {}}, log.cut)
+        reset_tail(folder)
 
-    def _mend(self, number: int, lost: dict[str, int | None]) -> None:
-        """Note what studies lost, then keep of a segment what is whole."""
-        for plan_id, count in lost.items():
-            study = self._studies[plan_id]
-            before = study.state.lost or Lost(0, 0, accepted=False)
-            after = Lost(before.reports + (count or 0), before.files + 1, accepted=False)
-            study.publish(replace(study.state, lost=after))
-        entries = self._reports(number)
-        if entries:
-            write_segment(self._log.path(number), number, entries)
-        else:
-            self._log.path(number).unlink(missing_ok=True)
+
+def _note(studies: dict[str, StudyFolder], lost: dict[str, int | None]) -> None:
+    """Note in studies what they lost; None where that is not known."""
+    for plan_id, count in lost.items():
+        study = studies[plan_id]
+        before = study.state.lost or Lost(0, 0, accepted=False)
+        after = Lost(before.reports + (count or 0), before.files + 1, accepted=False)
+        study.publish(replace(study.state, lost=after))
 
 
 def _check_database(url: str) -> Checked:

@@ -26,6 +26,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -54,8 +55,8 @@ from coterie.store.log import PLAN_ID, Log, segments_in
 from coterie.store.pieces import FilePiece, StoreInPieces
 from coterie.store.segments import REPORTS, WITHDRAWN, Entry, room_on_disk
 from coterie.store.state import EARLIER, FORMAT, VERSION, read_checked, write_checked
-from coterie.store.study_folder import StudyFolder, sweep
-from coterie.wire.layout import ID_BYTES, as_rows
+from coterie.store.study_folder import StudyFolder, reports_in, sweep, through_of
+from coterie.wire.layout import as_rows
 
 _TITLE: Final = f"{FORMAT} {VERSION}\n".encode()
 _EARLIER_TITLE: Final = f"{FORMAT} {EARLIER}\n".encode()
@@ -131,28 +132,10 @@ class EmbeddedStore(Store):
                 raise FileError(folder, 0, "a study, named by the id of its plan", "something else")
             if (study := StudyFolder.load(folder)) is not None:
                 self._studies[folder.name] = study
-        self._log.load(self._through(), self._count)
+        self._log.load(through_of(self._studies), partial(reports_in, self._studies))
         for study in self._studies.values():
             with contextlib.suppress(StoreError):  # a full disk hinders nobody from reading
                 self._scrub(study)
-
-    def _through(self) -> dict[str, int]:
-        """Return up to which segment the files of each study hold it; deleted ones have nothing in any."""
-        studies = self._studies.items()
-        return {
-            plan_id: study.state.through
-            for plan_id, study in studies
-            if study.state.state is not StudyState.DELETED
-        }
-
-    def _count(self, entry: Entry) -> int:
-        """Return how many reports an entry of the log holds."""
-        kind, plan, body = entry
-        if (study := self._studies.get(plan.hex())) is None:
-            raise FileError(self._folder / "log", 0, "entries of plans that are here", f"plan {plan.hex()}")
-        if len(body) % _width(study, kind):
-            raise FileError(self._folder / "log", 0, "whole reports", f"others, of plan {plan.hex()}")
-        return len(body) // study.width if kind == REPORTS else 0
 
     def shut(self) -> None:
         with self._work, self._lock:
@@ -265,7 +248,8 @@ class EmbeddedStore(Store):
         """Write one frame and flush it; the caller holds the lock."""
         entries = [Entry(kind, bytes.fromhex(plan_id), body) for plan_id, body in bodies.items() if body]
         if entries:
-            self._log.commit(entries, {entry.plan_id.hex(): self._count(entry) for entry in entries})
+            reports = {entry.plan_id.hex(): reports_in(self._studies, entry) for entry in entries}
+            self._log.commit(entries, reports)
 
     def close(self, plan_id: str) -> None:
         with self._lock:
@@ -307,13 +291,13 @@ class EmbeddedStore(Store):
         for number in numbers:
             for found, plan_id, body in self._log.entries(number):
                 if found == kind and plan_id == study.plan.id_bytes:
-                    yield as_rows(body, _width(study, kind))
+                    yield as_rows(body, study.width_of(kind))
 
     def _scrub(self, study: StudyFolder) -> None:
         """Take entries that a study's files hold out of the segments, and others that are there by now."""
         plan_id, through = study.plan.id, study.state.through
         with self._lock:
-            held, known = self._log.held.items(), self._through()
+            held, known = self._log.held.items(), through_of(self._studies)
             needed = {
                 number: {plan for plan in reports if known.get(plan, number) < number}
                 for number, reports in held
@@ -445,8 +429,3 @@ def _lock_folder(handle: int, folder: Path, wait: bool) -> None:
             f"{folder} is open in another process; an embedded store has one writer. Stop that one first, or "
             "keep the store in PostgreSQL"
         ) from None
-
-
-def _width(study: StudyFolder, kind: int) -> int:
-    """Return the bytes of one row of an entry."""
-    return study.width if kind == REPORTS else ID_BYTES

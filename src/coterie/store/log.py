@@ -30,7 +30,7 @@ from coterie.errors import FileError, PlanError, StoreUnavailableError
 from coterie.plain.canonical import canonical_bytes, parse_object
 from coterie.plain.checks import checked_fields, checked_integer, checked_list, checked_match
 from coterie.plain.files import replacing, sync_folder
-from coterie.store.segments import Entry, SegmentWriter, read_segment, recover, was_begun, write_segment
+from coterie.store.segments import Entry, SegmentWriter, extent, read_segment, was_begun, write_segment
 from coterie.store.state import read_checked, write_checked
 
 SEGMENT_BYTES: Final = 1 << 28  # a segment that is larger is completed
@@ -60,12 +60,15 @@ class Log:
     ----------
     held : dict
         By number, how many reports of which plans a segment holds; 0 where it has withdrawn ids only.
+    listed : dict
+        The same as the list said when the log was loaded; None for the one that grew.
     cut : int
         Bytes that were cut off so far: being written when a process or the machine stopped.
     """
 
     def __init__(self, folder: Path) -> None:
         self.held: dict[int, Reports] = {}
+        self.listed: dict[int, Reports | None] = {}
         self.cut = 0
         self._folder = folder
         self._last = 0  # the highest number of a segment so far
@@ -84,7 +87,12 @@ class Log:
         write_list(self._folder, dict.fromkeys(segments_in(self._folder)), 0)
         reset_tail(self._folder)
 
-    def load(self, through: Mapping[str, int], count: CountReports) -> None:
+    def load(
+        self,
+        through: Mapping[str, int],
+        count: CountReports,
+        damaged: Callable[[int, FileError], object] | None = None,
+    ) -> None:
         """Read all segments to their last byte, and finish what a crash left to do.
 
         Parameters
@@ -93,70 +101,90 @@ class Log:
             For each plan, up to which segment its reports are in its own files.
         count : callable
             Returns how many reports an entry holds; FileError if it is none of the store's.
+        damaged : callable, optional
+            Called with the number of a segment that is not as it should be, and why; then nothing is changed,
+            and nothing can be written.
 
         Raises
         ------
         FileError
-            If a segment is damaged, missing or one too many.
+            If a segment is damaged, missing or one too many, and `damaged` is None.
         """
-        listed, self.cut = read_list(self._folder)
+        self.listed, self.cut = read_list(self._folder)
         found = segments_in(self._folder)
-        self._last = max([0, *listed, *found, *through.values()])
-        for number in sorted(listed.keys() - set(found)):
-            if any(through.get(plan, 0) < number for plan in listed[number] or through):
-                raise FileError(self.path(number), 0, _words(listed[number]), "no file: restore it")
-        growing = max((number for number, reports in listed.items() if reports is None), default=0)
-        for number in found:
-            if number not in listed:
-                self._remove_stray(number, through)
-                continue
-            size = self._recover(number) if number == growing else None
-            self.held[number] = self._count(number, size, count)
-            if size is not None:
-                self._writer = SegmentWriter(self.path(number), number, size=size)
-            elif (stated := listed[number]) is not None:
-                for plan, reports in stated.items():
-                    if through.get(plan, 0) < number and self.held[number].get(plan) != reports:
-                        raise FileError(self.path(number), 0, _words(stated), "another number of reports")
-        try:
-            read_tail(self._folder)
-        except FileError:
-            if self._writer is not None:
-                raise
-            reset_tail(self._folder)  # nothing grows: it says nothing
-        self._tail = os.open(self._folder / "tail", os.O_WRONLY | os.O_CLOEXEC)
+        self._last = max([0, *self.listed, *found, *through.values()])
+        for number in sorted({*self.listed, *found}):
+            try:
+                self._load(number, number in found, through, count, looking=damaged is not None)
+            except FileError as error:
+                if damaged is None:
+                    raise
+                damaged(number, error)
+        if damaged is None:
+            try:
+                read_tail(self._folder)
+            except FileError:
+                if self._writer is not None:
+                    raise
+                reset_tail(self._folder)  # nothing grows: it says nothing
+            self._tail = os.open(self._folder / "tail", os.O_WRONLY | os.O_CLOEXEC)
 
-    def _recover(self, number: int) -> int | None:
+    def _load(
+        self, number: int, is_there: bool, through: Mapping[str, int], count: CountReports, *, looking: bool
+    ) -> None:
+        """Read one segment, or see to it that one may be missing, or is not needed."""
+        path, stated = self.path(number), self.listed.get(number, {})
+        needed = {plan for plan in (through if stated is None else stated) if through.get(plan, 0) < number}
+        if not is_there:
+            if needed:
+                raise FileError(path, 0, _words(stated), "no file: restore it")
+            return
+        if number not in self.listed:
+            self._remove_stray(path, number, through, looking=looking)
+            return
+        size = self._recover(path, number, looking=looking) if number == self._grew() else None
+        self.held[number] = {}
+        for entry in read_segment(path, number, size):
+            plan_id = entry.plan_id.hex()
+            self.held[number][plan_id] = self.held[number].get(plan_id, 0) + count(entry)
+        if size is not None and not looking:
+            self._writer = SegmentWriter(path, number, size=size)
+        if stated is not None and any(self.held[number].get(plan) != stated[plan] for plan in needed):
+            raise FileError(path, 0, _words(stated), "another number of reports")
+
+    def _grew(self) -> int:
+        """Return the number of the segment that was not completed; earlier versions do not say which."""
+        return max((number for number, reports in self.listed.items() if reports is None), default=0)
+
+    def _recover(self, path: Path, number: int, *, looking: bool) -> int | None:
         """Cut off what was being written; return how many bytes are whole, None if it was completed."""
-        tail, acknowledged = read_tail(self._folder)
-        size, cut = recover(self.path(number), number, acknowledged if tail == number else 0)
-        if cut:
+        tail, size = read_tail(self._folder)
+        whole, ended = extent(path, number, size if tail == number else 0)
+        cut = path.stat().st_size - whole
+        if cut and not looking:
+            os.truncate(path, whole)
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
             self.cut += cut
             self._write_list(growing=number)
             log.warning(
                 "%s: cut %d bytes off its end: they were being written when the store stopped, and nobody "
                 "was told that they were taken in",
-                *(self.path(number).name, cut),
+                *(path.name, cut),
             )
-        return size
+        return None if ended else whole
 
-    def _count(self, number: int, size: int | None, count: CountReports) -> Reports:
-        reports: Reports = {}
-        for entry in read_segment(self.path(number), number, size):
-            plan_id = entry.plan_id.hex()
-            reports[plan_id] = reports.get(plan_id, 0) + count(entry)
-        return reports
-
-    def _remove_stray(self, number: int, through: Mapping[str, int]) -> None:
+    @staticmethod
+    def _remove_stray(path: Path, number: int, through: Mapping[str, int], *, looking: bool) -> None:
         """Remove a segment that the list does not name, if it holds nothing that is needed."""
-        path, plans = self.path(number), set()
         if was_begun(path, number):
-            size, _ = recover(path, number, 0)
-            plans = {entry.plan_id.hex() for entry in read_segment(path, number, size)}
-        if any(through.get(plan, 0) < number for plan in plans):
-            raise FileError(path, 0, "a segment that the store knows", "another: it is one too many")
-        path.unlink()
-        sync_folder(path.parent)
+            whole, _ = extent(path, number, 0)
+            entries = read_segment(path, number, whole)
+            if any(through.get(entry.plan_id.hex(), 0) < number for entry in entries):
+                raise FileError(path, 0, "a segment that the store knows", "another: it is one too many")
+        if not looking:
+            path.unlink()
+            sync_folder(path.parent)
 
     # ------------------------------------------------------------ writing
 

@@ -24,6 +24,7 @@ from coterie.plan import Plan
 from coterie.store.base import Study
 from coterie.wire.layout import as_rows
 from coterie.wire.report_file import ReportFile
+from coterie.wire.shuffled_file import ShuffledFile
 
 BLOCKS_PER_PIECE: Final = 64  # of a mebibyte each
 
@@ -32,19 +33,24 @@ _SNAPSHOT: Final = re.compile(r"[0-9A-Fa-f-]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class FilePiece:
-    """A report file, read by one task: its digest has an order."""
+    """A report file or, with what its digest should be, a shuffled file; read by one task, in its order."""
 
     path: str
     count: int
-    digest: None = None
+    digest: str | None = None
+
+    @property
+    def kind(self) -> type[ReportFile]:
+        """What the file is."""
+        return ReportFile if self.digest is None else ShuffledFile
 
     def chunks(self, plan: Plan) -> Iterator[NDArray[np.uint8]]:
-        """Yield the reports, and check the digest after the last."""
-        return ReportFile.open(self.path, plan).chunks()
+        """Yield the rows, and check the digest after the last."""
+        return self.kind.open(self.path, plan).chunks()
 
     def place(self, number: int) -> str:
-        """Say where a report stands."""
-        return place_in(ReportFile.open(self.path))(number)
+        """Say where a row stands."""
+        return place_in(self.kind.open(self.path))(number)
 
 
 @dataclass(frozen=True, slots=True)

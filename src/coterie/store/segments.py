@@ -160,27 +160,6 @@ def write_segment(path: Path, number: int, entries: Iterable[Entry]) -> None:
         os.utime(file.fileno(), (0, 0))
 
 
-def recover(path: Path, number: int, acknowledged: int) -> tuple[int | None, int]:
-    """Cut off the end of the last segment what was never acknowledged.
-
-    Parameters are those of `extent`.
-
-    Returns
-    -------
-    size : int or None
-        Bytes that are whole; None if the segment is complete.
-    cut : int
-        Bytes that were cut off.
-    """
-    whole, ended = extent(path, number, acknowledged)
-    cut = path.stat().st_size - whole
-    if cut:
-        os.truncate(path, whole)
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
-    return None if ended else whole, cut
-
-
 def extent(path: Path, number: int, acknowledged: int) -> tuple[int, bool]:
     """Return how many bytes of the last segment are whole, and whether it is complete.
 

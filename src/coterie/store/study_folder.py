@@ -14,7 +14,7 @@ Nothing here is for several threads at once; the store has the locks.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,7 @@ from coterie.plain.files import replacing, sync_folder
 from coterie.plan import Plan
 from coterie.store.base import Batch, Bounds, Chunks, Mix, Mixing, StudyState
 from coterie.store.earlier import brought_forward
-from coterie.store.segments import room_on_disk
+from coterie.store.segments import REPORTS, Entry, room_on_disk
 from coterie.store.sorted_file import RELEASED, IdFile, ReleasedFile, SortedFile, read_sorted, write_sorted
 from coterie.store.state import State, read_checked, write_checked
 from coterie.wire.layout import ID_BYTES
@@ -116,6 +116,10 @@ class StudyFolder:
             (self.folder / "invitations").unlink(missing_ok=True)
             self._marks = None
         sync_folder(self.folder)
+
+    def width_of(self, kind: int) -> int:
+        """Return the bytes of one row of an entry of the log."""
+        return self.width if kind == REPORTS else ID_BYTES
 
     # ------------------------------------------------------------ what counts
 
@@ -258,6 +262,25 @@ class StudyFolder:
                 raise FileError(path, len(data), f"marks of {MARK_BYTES} bytes each", "a part of one")
             self._marks = np.frombuffer(data, dtype=f"S{MARK_BYTES}")
         return self._marks
+
+
+def through_of(studies: Mapping[str, StudyFolder]) -> dict[str, int]:
+    """Return up to which segment the files of each study hold it; deleted ones have nothing in any."""
+    return {
+        plan_id: study.state.through
+        for plan_id, study in studies.items()
+        if study.state.state is not StudyState.DELETED
+    }
+
+
+def reports_in(studies: Mapping[str, StudyFolder], entry: Entry) -> int:
+    """Return how many reports an entry of the log holds; FileError if it is none of these studies'."""
+    study = studies.get(entry.plan_id.hex())
+    if study is None:
+        raise FileError("log", 0, "entries of plans that are here", f"plan {entry.plan_id.hex()}")
+    if len(entry.body) % study.width_of(entry.kind):
+        raise FileError("log", 0, "whole reports", f"others, of plan {study.plan.id}")
+    return len(entry.body) // study.width if entry.kind == REPORTS else 0
 
 
 def sweep(folder: Path) -> None:
