@@ -69,8 +69,8 @@ def test_reports_that_nobody_can_have_sent_are_left_out_and_named(tmp_path):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"protocol": "net-tree", "levels": 2}, {"protocol": "lsh-tree"}, {"ids": "token"}],
-    ids=["codeword", "net-tree", "lsh-tree", "token"],
+    [{}, {"protocol": "net-tree", "levels": 2}, {"ids": "token"}],
+    ids=["codeword", "net-tree", "token"],
 )
 def test_all_cores_give_the_same_bits_as_one(tmp_path, small_parts, options):
     plan = Plan.design(3, 2, 1.0, 1000, **options)
