@@ -29,7 +29,7 @@ def copied(target):
 
 
 def remove(target, name):
-    """Remove a protocol's folder, its line, its tests, its page and the lines of the paper's map about it."""
+    """Remove a protocol's folder, its line, its tests, its page and where the paper's map points at them."""
     folder = target / "src/coterie/protocols/paper" / name
     shutil.rmtree(folder)
     registry = (target / REGISTRY).read_text(encoding="utf-8")
@@ -43,8 +43,8 @@ def remove(target, name):
             path.unlink()
     (target / f"docs/theory/{name.replace('_', '-')}.md").unlink()
     paper = target / "docs/theory/paper-map.md"
-    kept = [line for line in paper.read_text(encoding="utf-8").splitlines() if name not in line]
-    paper.write_text("\n".join(kept) + "\n", encoding="utf-8")
+    kept = re.sub(rf"`[^`\n]*{name}[^`\n]*`", "", paper.read_text(encoding="utf-8"))
+    paper.write_text(kept, encoding="utf-8")
 
 
 @pytest.mark.nightly

@@ -47,6 +47,13 @@ _BLOBS = ("tests/unit/centers/test_blobs.py",)
 
 NAMED = (
     Named(
+        "all answers of a report count against epsilon, not the first alone",
+        "protocols",
+        "if not product_allowed(odds, epsilon):",
+        "if not product_allowed(odds[:1], epsilon):",
+        ("tests/unit/protocols/paper/lsh_tree/test_parameters.py",),
+    ),
+    Named(
         "a row is released with the plan's group of people, not with one",
         "protocols",
         "if smallest < parameters.group:",
