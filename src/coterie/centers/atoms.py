@@ -63,6 +63,28 @@ class Population:
     plan_ids: tuple[str, ...]
     scatter: float = 0.0
 
+    def __repr__(self) -> str:
+        points, dimension = self.points.shape
+        return f"Population({points:,} points in {dimension} dimensions, study {self.study_id[:12]}…)"
+
+    def _repr_html_(self) -> str:
+        """Return what it is, for a notebook."""
+        from coterie.plain.notebook import facts_html
+
+        points, dimension = self.points.shape
+        facts = [
+            ("points", f"{points:,} in {dimension} dimensions; they are not people"),
+            ("half the weight", f"on the {self._half():,} heaviest"),
+            ("study", self.study_id),
+            ("plans", ", ".join(self.plan_ids)),
+        ]
+        return facts_html("Population: weighted points that explain the reports", facts)
+
+    def _half(self) -> int:
+        """Return how many of the heaviest points have half of the weight."""
+        held = np.cumsum(np.sort(self.weights)[::-1])
+        return int(np.searchsorted(held, held[-1] / 2)) + 1
+
     @property
     def plan_id(self) -> str:
         """The last of the plans."""

@@ -144,6 +144,17 @@ class Result:
         told = [group for group in self.groups if group.share > 0]
         return "\n".join([f"{self.count:,} people, {clear}", *self.notes, *map(str, told)])
 
+    def __repr__(self) -> str:
+        told = f"{self.supported} of {len(self.centers)} groups clear"
+        if not math.isnan(self.explained.value):
+            value, low, high = self.explained
+            told += f", explained {value:.0%} [{low:.0%}, {high:.0%}]"
+        cautions = f", {len(self.notes)} notes" if self.notes else ""
+        return (
+            f"Result({self.count:,} people, {told}, epsilon={self.guarantee.epsilon:g}{cautions}, "
+            f"plan {self.plan_id[:12]}…)"
+        )
+
     def _repr_html_(self) -> str:
         """Return the result for a notebook: its page, in a frame in which nothing runs."""
         page = import_module("coterie.show.results").result_page(self)  # a room above, and its extra

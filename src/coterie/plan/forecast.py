@@ -215,14 +215,34 @@ class Expectation:
         """The forecast in one line."""
         share = f"{self.recovered:.0%} recovered ({self.recovered_low:.0%} to {self.recovered_high:.0%})"
         figures = f"{self.kind}: objective {self.objective:.2g} ({self.low:.2g} to {self.high:.2g}), {share}"
+        return f"{figures}: {self.doubt}" if self.doubt else figures
+
+    @property
+    def doubt(self) -> str:
+        """Why not to ask for such a study; nothing where there is no reason."""
         if self.hopeless:
-            return f"{figures}: hopeless, noise hides the groups"
+            return "hopeless, noise hides the groups"
         if self.lost > 0.1:
-            return f"{figures}: at the edge, some groups may stay hidden"
-        return f"{figures}: poor" if self.recovered < POOR else figures
+            return "at the edge, some groups may stay hidden"
+        return "poor" if self.recovered < POOR else ""
 
     def __str__(self) -> str:
         return self.words
+
+    def __repr__(self) -> str:
+        return f"Expectation({self.people:,} people, {self.words})"
+
+    def _repr_html_(self) -> str:
+        """Return the forecast for a notebook."""
+        from coterie.plain.notebook import facts_html
+
+        facts = [
+            ("recovered", f"{self.recovered:.0%} ({self.recovered_low:.0%} to {self.recovered_high:.0%})"),
+            ("objective", f"{self.objective:.2g} ({self.low:.2g} to {self.high:.2g})"),
+            ("one center", f"{self.one_center:.2g}"),
+            ("k-means, all data in the open", f"{self.non_private:.2g}"),
+        ]
+        return facts_html(f"{self.people:,} people, {self.kind}", facts, [self.doubt] if self.doubt else [])
 
 
 def expect(

@@ -147,6 +147,33 @@ class Plan(Questions):
         self.check_promise()
         object.__setattr__(self, "id_bytes", hashlib.sha256(canonical_bytes(self.to_dict())).digest())
 
+    def __repr__(self) -> str:
+        declared = "" if self.features is None else f", {len(self.features.features)} features"
+        wave = f", after {len(self.after)} plans" if self.after else ""
+        return (
+            f"Plan({self.protocol!r}, {self.model!r}, dimension={self.dimension}{declared}, "
+            f"clusters={self.clusters}, epsilon={self.epsilon:g}, expected_users={self.expected_users:,}"
+            f"{wave}, id {self.id[:12]}…)"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return what a person would be asked and promised, for a notebook."""
+        from coterie.plain.notebook import facts_html
+
+        promise = self.guarantee
+        facts = [
+            ("id", self.id),
+            ("protocol", f"{self.protocol}, {self.model} model"),
+            ("groups", f"{self.clusters}"),
+            ("privacy", " ".join(promise.paragraphs[0].split()[1:])),
+            ("people expected", f"{self.expected_users:,}"),
+            ("one report", f"{self.report_width} bytes"),
+            ("ball", f"radius {self.radius:g} in {self.dimension} dimensions"),
+        ]
+        if self.features is not None:
+            facts.append(("asked about", ", ".join(each.name for each in self.features.features)))
+        return facts_html("Plan", facts)
+
     def _check_features(self) -> None:
         """Recompute dimension and ball from the features, and refuse a plan that says otherwise."""
         if self.features is None:  # then a device need not load what records take

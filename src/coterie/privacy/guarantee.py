@@ -132,6 +132,28 @@ class Guarantee:
         conditions = [f"- {condition}" for condition in self.conditions]
         return "\n".join([first, second, spent, *others, "It holds when:", *conditions])
 
+    def __repr__(self) -> str:
+        batch = "" if self.people is None else f", people={self.people}"
+        broken = ", IT DOES NOT HOLD HERE" if self.exceptions else ""
+        return (
+            f"Guarantee(epsilon={self.epsilon!r}, delta={self.delta!r}, spent={self.spent!r}, "
+            f"model={self.model!r}{batch}{broken})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the promise for a notebook."""
+        from coterie.plain.notebook import facts_html
+
+        first, *others = self.paragraphs
+        facts = [
+            ("trust needed", _TRUST[self.model]),
+            ("spent", f"{_digits(self.spent)} of {_digits(self.epsilon)}"),
+        ]
+        words = [each for each in others if not each.startswith("Trust needed")]
+        return facts_html(
+            first, facts, [*words, "It holds when:", *(f"• {each}" for each in self.conditions)]
+        )
+
     @property
     def paragraphs(self) -> tuple[str, ...]:
         """The promise in plain words, without what the odds spend of it and what it rests on."""
