@@ -108,6 +108,19 @@ def test_shuffled_batches_add_up_and_each_counts_once(spark, tmp_path):
         spark.count(plan, [tmp_path / "reports0"])
 
 
+def test_ids_that_two_batches_share_count_once(spark, tmp_path):
+    plan = Plan.design(2, 2, 2.0, 60, model="shuffle", delta=1e-4)
+    rows = people(plan, 120, seed=0)
+    for name, some in (("a", rows[:80]), ("b", rows[40:])):
+        write_reports(tmp_path / f"reports-{name}", plan, some)
+        shuffle_files([tmp_path / f"reports-{name}"], plan, tmp_path / name, tmp_path / f"released-{name}")
+    found = spark.count_batches(plan, [tmp_path / "a", tmp_path / "b"])
+    assert found.count == 120
+    assert (
+        found.to_bytes() == engine("inline").count_batches(plan, [tmp_path / "a", tmp_path / "b"]).to_bytes()
+    )
+
+
 @pytest.mark.parametrize("kind", ["embedded", "postgres"])
 def test_a_store_is_read_by_the_executors_as_one_snapshot_sees_it(
     spark, tmp_path, kind, request, monkeypatch

@@ -430,6 +430,36 @@ def test_a_batch_that_is_none_is_refused(tmp_path, plan):
         assert collector.store.study(plan.id).counts.batches == 0
 
 
+def test_people_of_two_batches_count_once_and_hide_nobody(tmp_path):
+    people = in_order(reports_of(AMPLIFIED, 200))
+    everybody, one_more, others = people[:100], people[:101], people[60:180]
+    with collecting(tmp_path, AMPLIFIED) as collector:
+        url = collector.url
+
+        def counted():
+            return collector.collector.study(AMPLIFIED.id).counts.counted
+
+        assert put(url, AMPLIFIED, batch_bytes(AMPLIFIED, everybody))[0] == 201
+        assert counted() == 100
+        # Two batches that differ in one person would show what that one sent.
+        problem(put(url, AMPLIFIED, batch_bytes(AMPLIFIED, one_more)), 409, "too-few")
+        problem(put(url, AMPLIFIED, batch_bytes(AMPLIFIED, people[47:147])), 409, "too-few")  # 47 new, of 54
+        assert put(url, AMPLIFIED, batch_bytes(AMPLIFIED, others))[0] == 201  # 80 are new
+        assert put(url, AMPLIFIED, batch_bytes(AMPLIFIED, everybody))[0] == 200
+        assert counted() == 180
+        collector.operator.close(AMPLIFIED.id)
+        assert sum(len(rows) for rows in collector.store.messages(AMPLIFIED.id)) == 180
+
+
+def test_a_batch_with_an_id_twice_is_refused(tmp_path):
+    messages = in_order(reports_of(AMPLIFIED, 60))
+    twice = messages[[0, *range(60)]].copy()
+    twice[0, -1], twice[1, -1] = 1, 2  # the same id, other contents
+    with collecting(tmp_path, AMPLIFIED) as collector:
+        for wrong in (twice, messages[[0, *range(60)]]):
+            problem(put(collector.url, AMPLIFIED, file_of(AMPLIFIED, wrong)), 400, "malformed-batch")
+
+
 def test_a_batch_with_too_few_people_is_refused_even_if_signed(tmp_path):
     shares = np.concatenate([*mixed(SHARES, [in_order(reports_of(SHARES))[:53]])])
     columns = ShuffledFile.rows_of(batch_bytes(COLUMN, in_order(reports_of(COLUMN, 800))), COLUMN, "batch")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from coterie.aggregate import Aggregate
-from coterie.collect.intake import Batches
+from coterie.collect.batches import Batches
 from coterie.collect.shuffler import mixed
 from coterie.errors import FileError, PlanError, ReportError
 from coterie.plan import Plan

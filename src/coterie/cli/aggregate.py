@@ -248,14 +248,23 @@ def _add_batches(
     engine: Engine, files: list[str], contract: Plan, out: Path, force: bool, json: bool
 ) -> None:
     """Add up what a shuffler released; unmixed report files are refused."""
-    total = _about([Path(file) for file in files], contract.message_width)
-    with progress("adding", total) as advance:
+    from coterie.collect.batches import have_ids
+    from coterie.wire.shuffled_file import ShuffledFile
+
+    messages = sum(ShuffledFile.open(file, contract).count for file in files)
+    with progress("adding", messages) as advance:
         table = engine.count_batches(contract, files, advance)
     table.save(out, overwrite=force)
-    facts = {"out": str(out), "plan_id": contract.id, "files": len(files), "count": table.count}
+    repeats = messages - table.count if have_ids(contract) else 0
     if json:
-        print_json(facts)
+        facts = {"out": str(out), "plan_id": contract.id, "files": len(files), "count": table.count}
+        print_json({**facts, "repeats": repeats})
         return
+    if repeats:
+        caution(
+            f"{counted(repeats, 'id')} left out that another batch has: somebody released them twice, and "
+            "the promise holds only for batches that differ in enough people"
+        )
     say(
         f"added {counted(len(files), 'shuffled batch', 'shuffled batches')} of "
         f"{counted(table.count, 'person', 'people')} in all"

@@ -1,10 +1,9 @@
-"""The one intake: reports from files, streams and shufflers come in here, bounded, and each counts once.
+"""The one intake: reports from files and streams come in here, bounded, and each counts once.
 
 - *Files* are whole or nothing: header, plan and length of all are checked before the first is read, and every
   digest before the first report is handed on.
 - A *stream* is bytes in any pieces, as they come over a network: reports back to back or, where ids follow
   from tokens, uploads (`coterie.wire.tokens`).
-- A *shuffled batch* is a file of messages that a shuffler released. Each batch counts once.
 
 A report without the plan's form (`coterie.wire.forms`) is left out and counted, with its place; it stops
 nobody else's. Repeated ids count once, in bounded memory (`deduplicate`).
@@ -33,7 +32,6 @@ from coterie.plan import Plan
 from coterie.wire.forms import report_form
 from coterie.wire.layout import ID_BYTES, whole_rows
 from coterie.wire.report_file import HEADER, Reading, ReportFile
-from coterie.wire.shuffled_file import ShuffledFile
 from coterie.wire.workers import in_shares
 
 MOST_REPORTS: Final = 1 << 36  # of one intake, unless told otherwise
@@ -282,45 +280,6 @@ def take_in(
     with Intake(plan, memory_reports=memory_reports, folder=folder, workers=workers) as intake:
         intake.add_files(paths)
         yield intake
-
-
-class Batches:
-    """Shuffled batches of one plan, all of them whole and each there once.
-
-    A message has no id, and one that is missing spoils its row: a batch counts whole or not at all, and a
-    table refuses a message without its form.
-
-    Parameters
-    ----------
-    paths : iterable of str or os.PathLike
-        Shuffled files; report files are refused.
-    plan : Plan
-        The plan that they must answer.
-
-    Attributes
-    ----------
-    files, messages : int
-        How many there are.
-
-    Raises
-    ------
-    FileError
-        If a file is truncated, foreign, of another version or corrupt.
-    ReportError
-        If the same batch is given twice.
-    """
-
-    def __init__(self, paths: Iterable[str | os.PathLike[str]], plan: Plan) -> None:
-        self._files = [ShuffledFile.open(path, plan) for path in paths]
-        if len({file.verify() for file in self._files}) < len(self._files):
-            raise ReportError("the same shuffled file is given twice; each batch counts once")
-        self.files = len(self._files)
-        self.messages = sum(file.count for file in self._files)
-
-    def chunks(self) -> Iterator[NDArray[np.uint8]]:
-        """Yield the messages, (m, message width) at a time."""
-        for file in self._files:
-            yield from file.chunks()
 
 
 def place_in(file: ReportFile) -> Callable[[int], str]:

@@ -80,7 +80,7 @@ class Engine(Protocol):
     def count_batches(
         self, plan: Plan, files: Sequence[str | os.PathLike[str]], tell: Callable[[int], None] | None = None
     ) -> Aggregate:
-        """Return the table of shuffled files, each batch once; `tell` counts messages.
+        """Return the table of shuffled files, each batch once and each id once; `tell` counts messages.
 
         Raises
         ------

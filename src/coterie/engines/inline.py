@@ -86,7 +86,7 @@ class Inline:
     def count_batches(
         self, plan: Plan, files: Sequence[str | os.PathLike[str]], tell: Callable[[int], None] | None = None
     ) -> Aggregate:
-        """Return the table of shuffled files, each batch once."""
+        """Return the table of shuffled files, each batch once and each id once."""
         return _sum(plan, Batches(files, plan).chunks(), tell)
 
     def count_store(

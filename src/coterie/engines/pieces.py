@@ -20,7 +20,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.errors import FileError, MissingExtraError
+from coterie.errors import FileError, MissingExtraError, ReportError
 from coterie.plan import Plan
 from coterie.store.pieces import FilePiece
 from coterie.wire.report_file import ReportFile
@@ -118,11 +118,19 @@ def pieces_of(plan: Plan, files: Iterable[str | os.PathLike[str]]) -> list[Piece
 
 
 def batches_of(plan: Plan, files: Iterable[str | os.PathLike[str]]) -> list[Piece]:
-    """Look at the start and end of shuffled files and return what tasks will read."""
+    """Look at the start and end of shuffled files and return what tasks will read.
+
+    Raises
+    ------
+    ReportError
+        If the same batch is given twice, by the digests that they state; whoever reads one checks its own.
+    """
     found: list[Piece] = []
     for file in files:
         opened = ShuffledFile.open(file, plan)
         found.append(FilePiece(os.fspath(file), opened.count, opened.stated_digest().hex()))
+    if len({piece.digest for piece in found}) < len(found):
+        raise ReportError("the same shuffled file is given twice; each batch counts once")
     return found
 
 

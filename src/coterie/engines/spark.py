@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
 from coterie.collect import IntakeCounts, Skipped
+from coterie.collect.batches import have_ids
 from coterie.collect.shuffler import mixed
 from coterie.engines.base import Counted
 from coterie.engines.inline import Inline
@@ -107,11 +108,62 @@ class Spark(Inline):
         Executors open the files by the same names: they lie on a file system that all machines share, or,
         of Parquet files, on an object store (`s3://…`, `gs://…`, `hdfs://…`).
         """
-        from coterie.engines import spark_tasks as tasks
-
         if plan.mixed:
             raise ReportError("reports of the shuffle model are mixed first: count their batches")
         pieces = pieces_of(plan, files)
+        table, facts = self._once(plan, pieces, tell)
+        skipped: tuple[Skipped, ...] = ()
+        if facts.malformed:
+            places = tuple(pieces[piece].place(number) for piece, number in facts.places)
+            skipped = (Skipped(report_form(plan).reason, facts.malformed, places),)
+        return Counted(
+            table, IntakeCounts(len(files), facts.read, facts.duplicates, facts.conflicting, skipped)
+        )
+
+    def count_batches(
+        self, plan: Plan, files: Sequence[str | os.PathLike[str]], tell: Callable[[int], None] | None = None
+    ) -> Aggregate:
+        """Return the table of shuffled files, each batch once and each id once."""
+        pieces = batches_of(plan, files)
+        if not have_ids(plan):
+            return self._summed(plan, pieces, tell)
+        table, facts = self._once(plan, pieces, tell)
+        if facts.malformed:
+            piece, number = facts.places[0]
+            raise ReportError(f"{pieces[piece].place(number)}: {report_form(plan).reason}; nothing was added")
+        return table
+
+    def count_store(
+        self, address: str | os.PathLike[str], plan_id: str, tell: Callable[[int], None] | None = None
+    ) -> tuple[Aggregate, Study]:
+        """Return the table of what counts in a collector's store, read by the executors, and the study.
+
+        A store in PostgreSQL is read by ranges of ids, all as one snapshot sees it; a folder must lie where
+        executors can read it. Batches of a shuffle plan, which the store keeps whole, are added up here.
+        """
+        with open_store(address, make=False) as store:
+            if not store.study(plan_id).plan.mixed:
+                with store.in_pieces(plan_id) as (study, pieces):
+                    table = self._summed(study.plan, pieces, tell)
+                return table, study
+        return super().count_store(address, plan_id, tell)
+
+    def aggregate(self, plan: Plan, partitions: Iterable[NDArray[np.uint8]]) -> Aggregate:
+        """Return the table of all reports, sent to the cluster a few hundred megabytes at a time."""
+        total = Aggregate(plan)
+        with self._session() as spark:
+            for rows in regrouped(mixed(plan, partitions), _SENT_BYTES // plan.message_width):
+                total.merge(self._sent(spark, plan, rows))
+        return total
+
+    # ------------------------------------------------------------ steps
+
+    def _once(
+        self, plan: Plan, pieces: Sequence[Piece], tell: Callable[[int], None] | None
+    ) -> tuple[Aggregate, Any]:
+        """Return the table of pieces, each id once, and what became of their reports."""
+        from coterie.engines import spark_tasks as tasks
+
         total = sum(piece.count for piece in pieces)
         bits = min(MOST_BITS, max(0, (total - 1) // self._part_reports).bit_length())
         per_slot = -(-(1 << bits) // MOST_SLOTS)
@@ -129,54 +181,10 @@ class Spark(Inline):
 
             packets = _numbered(spark, len(pieces)).mapInArrow(split, tasks.PACKETS)
             placed = packets.repartitionById(slots, col("slot")).sortWithinPartitions("part")
-            table, facts = _reduced(plan, placed.mapInArrow(counted, tasks.RESULTS), slots)
-        skipped: tuple[Skipped, ...] = ()
-        if facts.malformed:
-            places = tuple(pieces[piece].place(number) for piece, number in facts.places)
-            skipped = (Skipped(report_form(plan).reason, facts.malformed, places),)
-        return Counted(
-            table, IntakeCounts(len(files), facts.read, facts.duplicates, facts.conflicting, skipped)
-        )
+            return _reduced(plan, placed.mapInArrow(counted, tasks.RESULTS), slots)
 
-    def count_batches(
-        self, plan: Plan, files: Sequence[str | os.PathLike[str]], tell: Callable[[int], None] | None = None
-    ) -> Aggregate:
-        """Return the table of shuffled files, each batch once."""
-        pieces = batches_of(plan, files)
-        table, digests = self._summed(plan, pieces, tell)
-        if len(set(digests)) < len(pieces):
-            raise ReportError("the same shuffled file is given twice; each batch counts once")
-        return table
-
-    def count_store(
-        self, address: str | os.PathLike[str], plan_id: str, tell: Callable[[int], None] | None = None
-    ) -> tuple[Aggregate, Study]:
-        """Return the table of what counts in a collector's store, read by the executors, and the study.
-
-        A store in PostgreSQL is read by ranges of ids, all as one snapshot sees it; a folder must lie where
-        executors can read it. Batches of a shuffle plan, which the store keeps whole, are added up here.
-        """
-        with open_store(address, make=False) as store:
-            if not store.study(plan_id).plan.mixed:
-                with store.in_pieces(plan_id) as (study, pieces):
-                    table, _ = self._summed(study.plan, pieces, tell)
-                return table, study
-        return super().count_store(address, plan_id, tell)
-
-    def aggregate(self, plan: Plan, partitions: Iterable[NDArray[np.uint8]]) -> Aggregate:
-        """Return the table of all reports, sent to the cluster a few hundred megabytes at a time."""
-        total = Aggregate(plan)
-        with self._session() as spark:
-            for rows in regrouped(mixed(plan, partitions), _SENT_BYTES // plan.message_width):
-                total.merge(self._sent(spark, plan, rows))
-        return total
-
-    # ------------------------------------------------------------ steps
-
-    def _summed(
-        self, plan: Plan, pieces: Sequence[Piece], tell: Callable[[int], None] | None
-    ) -> tuple[Aggregate, list[str]]:
-        """Return the table of pieces all of whose reports count, and the digests of batches."""
+    def _summed(self, plan: Plan, pieces: Sequence[Piece], tell: Callable[[int], None] | None) -> Aggregate:
+        """Return the table of pieces all of whose reports, or messages, count."""
         from coterie.engines import spark_tasks as tasks
 
         text = plan.to_json()
@@ -186,8 +194,7 @@ class Spark(Inline):
 
         with self._session() as spark, _watched(spark, sum(piece.count for piece in pieces), tell):
             tables = _numbered(spark, len(pieces)).mapInArrow(summed, tasks.RESULTS)
-            table, facts = _reduced(plan, tables, len(pieces))
-        return table, facts.digests
+            return _reduced(plan, tables, len(pieces))[0]
 
     def _sent(self, spark: SparkSession, plan: Plan, rows: NDArray[np.uint8]) -> Aggregate:
         """Return the table of reports that are in this process's memory."""

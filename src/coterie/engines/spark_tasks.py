@@ -63,7 +63,6 @@ class Facts:
     conflicting: int = 0
     malformed: int = 0
     places: list[list[int]] = field(default_factory=list)  # of the first malformed ones: piece, number in it
-    digests: list[str] = field(default_factory=list)  # of shuffled batches
 
     def add(self, other: Facts) -> None:
         """Add the facts of other reports."""
@@ -72,7 +71,6 @@ class Facts:
         self.conflicting += other.conflicting
         self.malformed += other.malformed
         self.places = sorted(self.places + other.places)[:SHOWN_PLACES]
-        self.digests += other.digests
 
     def to_json(self) -> str:
         """Return the facts as text."""
@@ -143,8 +141,6 @@ def summed(batches: _Batches, plan: str, pieces: Sequence[Piece]) -> _Batches:
             for chunk in _told(pieces[number].chunks(contract)):
                 facts.read += len(chunk)
                 yield chunk
-            if (digest := pieces[number].digest) is not None:
-                facts.digests.append(digest)
 
     yield from _table_of(contract, rows(), facts)
 

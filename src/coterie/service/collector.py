@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from coterie.plan import Plan
+from coterie.service.batches import Batches
 from coterie.service.documents import Documents
 from coterie.service.problems import Problem
 from coterie.service.results import Results
@@ -48,6 +49,7 @@ class Collector(Taking):
         self.results = Results(store, key, timeout=decode_seconds, clock=clock)
         self.documents = Documents(store, most_readers)
         self.shufflers = tuple(shufflers)
+        self.batches = Batches(store)
         super().__init__(store, self.results, token=token, clock=clock, **options)
 
     def check_plan(self, plan: Plan) -> None:

@@ -22,7 +22,7 @@ from coterie.errors import PlanError, StoreError
 from coterie.plain.canonical import MAX_BYTES, parse_object
 from coterie.plain.checks import checked_fields, checked_integer
 from coterie.plan import Plan
-from coterie.service.batches import MOST_BODY, checked_people
+from coterie.service.batches import MOST_BODY
 from coterie.service.collector import Collector
 from coterie.service.metrics import MEDIA_TYPE as METRICS_TYPE
 from coterie.service.openapi import openapi_document
@@ -231,8 +231,7 @@ async def put_batch(request: Request) -> Response:
         raise Problem("wrong-type", f"the body must be {BATCH_TYPE}")
     data = await collector.body(request, MOST_BODY)
     try:
-        await collector.ask(checked_people, plan, digest, data)
-        made = await collector.ask(collector.store.put_batch, plan.id, digest, data)
+        made = await collector.ask(collector.batches.take, plan, digest, data)
     except (Problem, StoreError):
         collector.metrics.batch("refused")
         raise

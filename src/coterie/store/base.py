@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Final, Self, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.collect.batches import counted_once
 from coterie.errors import StoreError
 from coterie.plan import Plan
 from coterie.wire.layout import ID_BYTES, in_pieces
@@ -199,15 +200,16 @@ class Store(abc.ABC):
         """
 
     def messages(self, plan_id: str) -> Chunks:
-        """Yield what the plan's table adds up: what counts or, of mixed reports, the messages of batches."""
+        """Yield what the plan's table adds up: what counts, or the messages of batches that do."""
         plan = self.study(plan_id).plan
         if not plan.mixed:
             return self.reports(plan_id)
-        return (
+        messages = (
             rows
             for batch in self.batches(plan_id)
             for rows in in_pieces(ShuffledFile.rows_of(batch.data, plan, "a batch of the store"))
         )
+        return counted_once(plan, messages)
 
     @abc.abstractmethod
     def in_pieces(self, plan_id: str) -> AbstractContextManager[StoreInPieces]:

@@ -5,6 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from coterie.plan import Plan
+from coterie.wire.report_file import ReportFile, write_reports
 from tests.plans import needs
 
 
@@ -88,3 +90,16 @@ def test_a_small_batch_leaves_no_file(terminal):
     error = terminal.fails("shuffle", "--plan", "plan.json", "few.coterie", "--out", "s.coterie")
     assert "10 people and the plan's minimum is 360" in error
     assert not (terminal.folder / "s.coterie").exists()
+
+
+def test_people_in_two_batches_count_once(terminal):
+    """2,700 people in one batch, and the same with one more in another's, are 2,701 people."""
+    make(terminal, users=2701)
+    plan = Plan.load("plan.json")
+    write_reports("fewer.coterie", plan, [ReportFile.open("r.coterie", plan).read_all()[:2700]])
+    for reports, out in (("fewer.coterie", "first"), ("r.coterie", "second")):  # two shufflers, two memories
+        terminal.run("shuffle", "--plan", "plan.json", reports, "--out", out, "--released", f"memory-{out}")
+    found = terminal.json("aggregate", "--plan", "plan.json", "first", "second", "--out", "table")
+    assert (found["count"], found["repeats"]) == (2701, 2700)
+    said = terminal.run("aggregate", "--plan", "plan.json", "first", "second", "--out", "table2").stderr
+    assert "2,700 ids left out that another batch has" in said
