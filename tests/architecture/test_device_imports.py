@@ -120,7 +120,9 @@ def test_a_device_answers_with_numpy_cryptography_and_rfc8785_alone(tmp_path):
     script = """
 import coterie
 from pathlib import Path
-policy = coterie.Policy(max_local_epsilon=float("inf"), total_local_epsilon=float("inf"))
+policy = coterie.Policy(
+    shufflers=("00" * 32,), max_local_epsilon=float("inf"), total_local_epsilon=float("inf")
+)
 for path in sorted(Path().glob("*.json")):
     plan = coterie.Plan.load(path)
     client = coterie.Client(plan, path.with_suffix(".ledger"), policy=policy)

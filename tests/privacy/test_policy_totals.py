@@ -18,6 +18,7 @@ from coterie.privacy import Policy
 PLAN = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
 POINT = [0.3, -0.4]
 DAY = 86400
+KEY = "5e1f" * 16
 
 
 def plans(count, **public):
@@ -55,7 +56,7 @@ def test_nothing_is_drawn_before_the_policy_is_asked(path, monkeypatch):
 
 
 def test_local_epsilon_is_summed_by_itself(path):
-    policy = Policy(total_epsilon=100.0)
+    policy = Policy(total_epsilon=100.0, total_local_epsilon=20.0, shufflers=(KEY,))
     mixed = [
         Plan.design(2, 2, 1.0, 2000, model="shuffle", delta=1e-6, seed=seed, local_cap=9.0)
         for seed in range(6)
@@ -72,14 +73,23 @@ def test_local_epsilon_is_summed_by_itself(path):
     assert total.delta == allowed * Fraction(1e-6)
 
 
+def test_a_client_draws_nothing_for_a_mixer_that_nobody_named(path, monkeypatch):
+    mixed = Plan.design(2, 2, 1.0, 2000, model="shuffle", delta=1e-6)
+    assert len(Client(mixed, path, policy=Policy(shufflers=(KEY,))).encode(POINT)) == 13
+    monkeypatch.setattr("os.urandom", lambda _: pytest.fail("coins were drawn"))
+    for ledger in (None, path):
+        with pytest.raises(PolicyError, match="knows no shuffler"):
+            Client(mixed, ledger).encode(POINT)
+
+
 def test_shares_need_a_policy_that_says_so(path):
     plan = Plan.design(2, 2, 1.0, 100, protocol="vector-sums", model="shuffle", delta=1e-6, cells=4)
     with pytest.raises(PolicyError, match="promise nothing unless they are mixed"):
-        Client(plan, path).encode(POINT)
-    half = Policy(max_local_epsilon=math.inf)
+        Client(plan, path, policy=Policy(shufflers=(KEY,))).encode(POINT)
+    half = Policy(max_local_epsilon=math.inf, shufflers=(KEY,))
     with pytest.raises(PolicyError, match="promise nothing unless they are mixed"):
         Client(plan, path, policy=half).encode(POINT)
-    whole = Policy(max_local_epsilon=math.inf, total_local_epsilon=math.inf)
+    whole = Policy(max_local_epsilon=math.inf, total_local_epsilon=math.inf, shufflers=(KEY,))
     assert len(Client(plan, path, policy=whole).encode(POINT)) == plan.report_width
     assert Ledger(path).spent().total.local_epsilon is None
     with pytest.raises(PolicyError, match="promise nothing"):  # what is lost is lost

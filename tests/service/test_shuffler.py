@@ -28,6 +28,8 @@ from coterie.service.problems import Problem
 from coterie.service.settings import Settings
 from coterie.service.shuffler import Shuffler
 from coterie.store import StudyState, open_store
+from coterie.wire.admission import ADMISSION_BYTES, ask_for, sign_admission
+from coterie.wire.mixing import check_mixing, mixing_statement
 from coterie.wire.report_file import ReportWriter
 from coterie.wire.rows import Rows
 from coterie.wire.shuffled_file import MEDIA_TYPE, ShuffledFile, batch_authorization, is_put_by
@@ -343,6 +345,98 @@ def test_nobody_is_told_to_have_arrived_while_the_batch_waits(tmp_path, monkeypa
         assert (state["waiting"] is None, state["released"]) == (False, 60)
 
 
+# ---------------------------------------------------------------- whom devices trust, and who is let in
+
+
+def test_reports_go_only_where_a_trusted_key_says_that_it_mixes(tmp_path):
+    reports = reports_of(AMPLIFIED)
+    trusted = public_key(KEY).hex()
+
+    def sent(url, key=trusted):
+        with RemoteCollector(url, attempts=1, shufflers=[key]) as remote:
+            return remote.send(AMPLIFIED, reports).taken
+
+    with shuffling(tmp_path / "a", AMPLIFIED) as shuffler, collecting(tmp_path, AMPLIFIED) as collector:
+        with pytest.raises(CollectorError, match="does not say its address"):
+            sent(shuffler.url)
+        shuffler.collector._address = "https://elsewhere.example"
+        with pytest.raises(ReportError, match="mixes this plan elsewhere"):
+            sent(shuffler.url)
+        shuffler.collector._address = shuffler.url
+        with pytest.raises(ReportError, match="not the key of a shuffler that is trusted"):
+            sent(shuffler.url, public_key(new_key()).hex())
+        with pytest.raises(CollectorError):  # the analyst's own service
+            sent(collector.url)
+        assert shuffler.store.study(AMPLIFIED.id).counts.received == 0
+        assert sent(shuffler.url) == sent(shuffler.url, trusted.upper()) == 60
+
+
+@pytest.mark.parametrize("field", ["address", "issuers", "plan_id", "public_key", "signature"])
+def test_a_shufflers_statement_is_signed_whole(field):
+    said = json.loads(mixing_statement(KEY, AMPLIFIED.id, NOWHERE))
+    trusted = [said["public_key"]]
+    check_mixing(json.dumps(said).encode(), trusted, AMPLIFIED.id, NOWHERE)
+    changed = {"address": "http://x", "issuers": ["00" * 32], "plan_id": "0" * 64, "public_key": "0" * 64}
+    for wrong in (changed.get(field, "0" * 128), "\ud800", None, 1):
+        for wanted in ((AMPLIFIED.id, NOWHERE), ("0" * 64, "http://x")):
+            with pytest.raises(ReportError, match="nothing was sent"):
+                check_mixing(json.dumps({**said, field: wrong}).encode(), trusted, *wanted)
+
+
+def admissions_of(plan, reports, key):
+    return np.frombuffer(
+        b"".join(
+            asked.admission(sign_admission(key, plan, asked.commitment))
+            for asked in (ask_for(plan, row.tobytes()) for row in reports)
+        ),
+        dtype=np.uint8,
+    ).reshape(len(reports), ADMISSION_BYTES)
+
+
+def test_a_shuffler_with_issuers_lets_in_whom_they_admit_and_nobody_else(tmp_path):
+    issuer = new_key()
+    reports = reports_of(AMPLIFIED, 8)
+    admissions = admissions_of(AMPLIFIED, reports, issuer)
+    other = dataclasses.replace(AMPLIFIED, seed=99)
+    with shuffling(tmp_path, AMPLIFIED, issuers=(public_key(issuer),)) as shuffler:
+        counts = shuffler.collector.store.study
+
+        def outcome(admissions, reports, where="send"):
+            done = getattr(shuffler.operator, where)(AMPLIFIED, reports, admissions=admissions)
+            return done.taken, done.reasons
+
+        refused = (0, {"token": 4})
+        assert outcome(admissions[:4], reports[4:]) == refused  # somebody else's
+        assert outcome(admissions_of(AMPLIFIED, reports[:4], new_key()), reports[:4]) == refused
+        assert outcome(admissions_of(other, reports[:4], issuer), reports[:4]) == refused
+        blinds = admissions[:4].copy()
+        blinds[:, -1] ^= 1
+        assert outcome(blinds, reports[:4]) == refused
+        assert outcome(blinds, reports[:4], "withdraw") == refused
+        problem(post(shuffler.url, AMPLIFIED, reports[:4].tobytes()), 400, "malformed-request")
+        assert counts(AMPLIFIED.id).counts.received == 0
+        assert outcome(admissions, reports) == outcome(admissions, reports) == (8, {})  # sent again
+        changed = reports.copy()
+        changed[:, -1] ^= 1  # one admission, two answers: one counts
+        assert outcome(admissions, changed)[0] == 8
+        assert shuffler.store.compact(AMPLIFIED.id).counted == 8
+        assert outcome(admissions[:2], reports[:2], "withdraw") == (2, {})
+        assert shuffler.store.compact(AMPLIFIED.id).counted == 6
+
+
+def test_what_an_issuer_signs_does_not_tell_the_id():
+    """The same report asked for twice gives two commitments: nobody can try ids."""
+    report = reports_of(AMPLIFIED, 1)[0].tobytes()
+    assert len({ask_for(AMPLIFIED, report).commitment for _ in range(100)}) == 100
+    asked = ask_for(AMPLIFIED, report)
+    assert report[:12] not in asked.commitment
+    for wrong in (b"", bytes(63), bytes(65)):
+        with pytest.raises(ReportError, match="64 bytes"):
+            asked.admission(wrong)
+        with pytest.raises(ReportError, match="32 bytes"):
+            sign_admission(KEY, AMPLIFIED, wrong)
+
+
 # ---------------------------------------------------------------- what a collector refuses
 
 
@@ -529,6 +623,9 @@ def test_the_commands_run_a_shuffler_and_release(tmp_path, monkeypatch):
         ({"role": "shuffler"}, "needs --deliver-to"),
         ({"deliver_to": NOWHERE}, "only a shuffler"),
         ({"role": "shuffler", "deliver_to": NOWHERE, "shufflers": "00" * 32}, "for a collector"),
+        ({"address": NOWHERE}, "for a shuffler"),
+        ({"issuers": "00" * 32}, "for a shuffler"),
+        ({"role": "shuffler", "deliver_to": NOWHERE, "issuers": "zz"}, "64 hex digits"),
         ({"shufflers": "00" * 31}, "64 hex digits"),
         ({"shufflers": "zz"}, "64 hex digits"),
     ],

@@ -34,7 +34,7 @@ export const DEFAULT_POLICY: Policy = Object.freeze({
   maxLocalEpsilon: 10,
   totalEpsilon: 8,
   totalDelta: 1e-4,
-  totalLocalEpsilon: 20,
+  totalLocalEpsilon: 12,
 });
 
 /** What an answer to the plan may spend. */

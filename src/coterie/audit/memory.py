@@ -25,6 +25,7 @@ def anything(total_epsilon: float = math.inf) -> Policy:
     """Return a policy that refuses nothing but a total."""
     return Policy(
         models=("local", "shuffle"),
+        shufflers=("0" * 64,),
         max_epsilon=math.inf,
         max_local_epsilon=math.inf,
         max_delta=1.0,

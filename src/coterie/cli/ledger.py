@@ -34,7 +34,7 @@ def run(
         answers = [{**_answer_facts(one), **_facts(one.spending)} for one in spent.answers]
         print_json({"answers": answers, "days": days, "total": _facts(spent.total)})
         return
-    table = Table("day", "plan", "study", "epsilon", "delta", "local epsilon")
+    table = Table("day", "plan", "study", "epsilon", "local epsilon", "delta")
     for one in spent.answers:
         facts = _answer_facts(one)
         names = (facts["plan_id"][:12] + "…", facts["study_id"][:12] + "…")
@@ -42,6 +42,15 @@ def run(
     out.print(table)
     period = "in all" if days is None else f"in the last {counted(days, 'day')}"
     out.print(Text(f"{counted(len(spent.answers), 'plan')} answered {period}: {spent.total}"), soft_wrap=True)
+    if (unmixed := spent.total.local_epsilon) != spent.total.epsilon:
+        loss = "everything" if unmixed is None else f"epsilon {shown(unmixed)}"
+        out.print(
+            Text(
+                f"Where nobody mixed the reports, that is {loss} in all, not epsilon "
+                f"{shown(spent.total.epsilon)}: what they promise by themselves."
+            ),
+            soft_wrap=True,
+        )
     policy = Policy()
     out.print(
         Text(
@@ -59,7 +68,7 @@ def _answer_facts(one: Answer) -> dict[str, str]:
 
 def _figures(spending: Spending) -> tuple[str, str, str]:
     local = "no bound" if spending.local_epsilon is None else shown(spending.local_epsilon)
-    return shown(spending.epsilon), shown(spending.delta), local
+    return shown(spending.epsilon), local, shown(spending.delta)
 
 
 def _facts(spending: Spending) -> dict[str, Any]:

@@ -6,14 +6,18 @@ import json as json_text
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from coterie.cli.screen import Json, caution, print_json, progress, say
-from coterie.errors import PlanError
+from coterie.errors import PlanError, ReportError
 from coterie.plain.canonical import canonical_bytes
 from coterie.plain.files import read_bounded, replacing
 from coterie.plan import Plan
 from coterie.remote.collector import Failure, RemoteCollector, Sent, checked_plan
+from coterie.wire.admission import ADMISSION_BYTES
+from coterie.wire.layout import as_rows
 from coterie.wire.report_file import ReportFile
 
 CHUNK = 20_000  # reports between two notes of how far it got
@@ -25,6 +29,17 @@ def run(
     url: Annotated[str, typer.Option(help="The collector's address, such as https://collector.example.")],
     plan: Annotated[
         Path | None, typer.Option(help="The plan that the reports answer. Default: the collector's.")
+    ] = None,
+    shuffler: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Public key of a shuffler that is trusted: reports of the shuffle model are sent only where "
+            "one of these keys says that it mixes them."
+        ),
+    ] = None,
+    admissions: Annotated[
+        Path | None,
+        typer.Option(help="Where the shuffler takes invited people only: a line of 160 hex digits a report."),
     ] = None,
     again: Annotated[
         bool, typer.Option("--again", help="Send everything, also what was acknowledged before.")
@@ -40,7 +55,9 @@ def run(
     contract = None if plan is None else Plan.load(plan)
     totals = {"sent": 0, "before": 0, "taken": 0}
     reasons: dict[str, int] = {}
-    with RemoteCollector(url, attempts=attempts) as collector:
+    if admissions is not None and len(reports) > 1:
+        raise typer.BadParameter("they are those of one report file", param_hint="--admissions")
+    with RemoteCollector(url, attempts=attempts, shufflers=shuffler or ()) as collector:
         for path in reports:
             file = ReportFile.open(path)
             digest = file.verify()
@@ -49,7 +66,8 @@ def run(
                 raise PlanError("reports of this plan are sent with their tokens, which a report file lacks")
             note = Path(f"{path}.sent")
             start = 0 if again else _noted(note, collector.url, digest)
-            done = _send(collector, file, contract, start, note, digest)
+            let_in = None if admissions is None else _admissions(admissions, file.count)
+            done = _send(collector, file, contract, start, note, digest, let_in)
             totals["sent"] += file.count - start
             totals["before"] += start
             totals["taken"] += done.taken
@@ -66,8 +84,23 @@ def run(
         raise typer.Exit(1)
 
 
+def _admissions(path: Path, count: int) -> NDArray[np.uint8]:
+    """Read one admission a report, in hex: (count, 80)."""
+    text = read_bounded(path, (2 * ADMISSION_BYTES + 2) * count, "admissions").decode("ascii", "replace")
+    try:
+        return as_rows([bytes.fromhex(line) for line in text.split()], ADMISSION_BYTES)
+    except ValueError:
+        raise ReportError(f"{path}: an admission is {2 * ADMISSION_BYTES} hex digits") from None
+
+
 def _send(
-    collector: RemoteCollector, file: ReportFile, plan: Plan, start: int, note: Path, digest: bytes
+    collector: RemoteCollector,
+    file: ReportFile,
+    plan: Plan,
+    start: int,
+    note: Path,
+    digest: bytes,
+    admissions: NDArray[np.uint8] | None,
 ) -> Sent:
     """Send a file from a report on, and note how far it got."""
     taken, place = 0, 0
@@ -79,7 +112,8 @@ def _send(
             place += len(chunk)
             if not len(fresh):
                 continue
-            done = collector.send(plan, fresh, advance=advance)
+            theirs = None if admissions is None else admissions[place - len(fresh) : place]
+            done = collector.send(plan, fresh, admissions=theirs, advance=advance)
             taken += done.taken
             failures += done.failures
             if not failures:  # what was refused is tried again next time

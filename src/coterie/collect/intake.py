@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,9 +26,10 @@ from numpy.typing import NDArray
 
 from coterie.collect.deduplicate import Deduplicator, Rows
 from coterie.collect.skips import Skipped, Skips
-from coterie.collect.uploads import Issued, Marks, admitted
+from coterie.collect.uploads import Issued, Marks, admitted, let_in
 from coterie.errors import PlanError, ReportError
 from coterie.plan import Plan
+from coterie.wire.admission import ADMISSION_BYTES
 from coterie.wire.forms import report_form
 from coterie.wire.layout import ID_BYTES, whole_rows
 from coterie.wire.report_file import HEADER, Reading, ReportFile
@@ -187,6 +188,16 @@ class Intake:
             self._count(len(rows))
             self._reports.add(
                 admitted(self._plan, self._form, rows, issued, spent, self._skips, start, _place_after(name))
+            )
+
+    def add_admitted(
+        self, pieces: Iterable[bytes], issuers: Collection[bytes], *, name: str = "upload"
+    ) -> None:
+        """Take a stream of uploads in, admission ‖ report each, of those whom these public keys admit."""
+        for start, rows in self._rows(pieces, ADMISSION_BYTES + self._plan.report_width, name):
+            self._count(len(rows))
+            self._reports.add(
+                let_in(self._plan, self._form, rows, issuers, self._skips, start, _place_after(name))
             )
 
     def chunks(self) -> Iterator[NDArray[np.uint8]]:

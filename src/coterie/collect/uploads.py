@@ -3,11 +3,14 @@
 An upload is token ‖ report (`coterie.wire.tokens`). It counts if the collector issued the token, the token
 was not spent, and the report has the plan's form and the token's id. What is kept is the report and the
 token's mark; the token itself is forgotten. Anything else is left out and counted by reason.
+
+Where a shuffler takes invited people only, an upload is admission ‖ report (`coterie.wire.admission`), and
+what is kept is the report.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Collection, Container
 from typing import Final, Protocol
 
 import numpy as np
@@ -15,6 +18,7 @@ from numpy.typing import NDArray
 
 from coterie.collect.skips import Skips
 from coterie.plan import Plan
+from coterie.wire.admission import ADMISSION_BYTES, admitted_by
 from coterie.wire.forms import Form
 from coterie.wire.layout import ID_BYTES, TOKEN_BYTES, as_rows
 from coterie.wire.tokens import MARK_BYTES, token_id, token_mark
@@ -33,10 +37,12 @@ class Marks(Protocol):
 Issued = Container[bytes] | Callable[[NDArray[np.uint8]], NDArray[np.bool_]]
 
 TOKEN_REASONS: Final = (  # why an upload is left out, besides its form
+    "nobody admitted it",
     "the token was not issued",
     "the id is not the token's",
     "the token was spent before",
 )
+_UNADMITTED, _UNKNOWN, _FOREIGN_ID, _SPENT = TOKEN_REASONS
 
 
 def admitted(
@@ -62,8 +68,8 @@ def admitted(
     else:
         known = np.array([token in issued for token in tokens], dtype=bool)
     wrong = {  # the first reason is the one that is told
-        TOKEN_REASONS[0]: ~known,
-        TOKEN_REASONS[1]: (reports[:, :ID_BYTES] != ids).any(axis=1),
+        _UNKNOWN: ~known,
+        _FOREIGN_ID: (reports[:, :ID_BYTES] != ids).any(axis=1),
         form.reason: form.foreign(reports),
     }
     good = np.ones(len(uploads), dtype=bool)
@@ -72,9 +78,31 @@ def admitted(
         good &= ~places
     if spent is not None:
         again = [number for number in np.flatnonzero(good) if not _spend(marks[number], spent)]
-        skips.note(TOKEN_REASONS[2], start + np.array(again, dtype=np.int64), place)
+        skips.note(_SPENT, start + np.array(again, dtype=np.int64), place)
         good[again] = False
     return np.ascontiguousarray(reports[good])
+
+
+def let_in(
+    plan: Plan,
+    form: Form,
+    uploads: NDArray[np.uint8],
+    issuers: Collection[bytes],
+    skips: Skips,
+    start: int,
+    place: Callable[[int], str],
+) -> NDArray[np.uint8]:
+    """Return the reports that an issuer admitted: (n, 80 + report width) -> (m, report width).
+
+    The others are noted in `skips`; `start` is the number of the first upload.
+    """
+    reports = uploads[:, ADMISSION_BYTES:]
+    wrong = form.foreign(reports)
+    skips.note(form.reason, start + np.flatnonzero(wrong), place)
+    known = np.zeros(len(uploads), dtype=bool)
+    known[~wrong] = admitted_by(issuers, plan, uploads[~wrong])
+    skips.note(_UNADMITTED, start + np.flatnonzero(~known & ~wrong), place)
+    return np.ascontiguousarray(reports[known])
 
 
 def _spend(mark: bytes, spent: Marks) -> bool:

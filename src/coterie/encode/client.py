@@ -110,7 +110,8 @@ class Client:
             period = "" if policy.days is None else f" in any {policy.days} days, and without bound beyond"
             over = (
                 f"Over all plans in this ledger at most epsilon {policy.total_epsilon:g} is spent, delta "
-                f"{policy.total_delta:g}, and epsilon {policy.total_local_epsilon:g} if mixing fails{period}."
+                f"{policy.total_delta:g}, and epsilon {policy.total_local_epsilon:g} if nothing is mixed"
+                f"{period}."
             )
         promise = self.plan.guarantee
         return dataclasses.replace(promise, conditions=(*promise.conditions, over))

@@ -4,6 +4,10 @@ A plan comes from outside, and so does the next one. Each keeps its own promise,
 of one person adds up: ε, δ and ε₀ (what a report promises if mixing fails), each by itself. A policy bounds
 all of them, for one plan and for all plans that a ledger remembers.
 
+What mixing adds to a report's own promise, nobody on the device can see. Two plans of ε₀ = 10 whose mixer is
+the analyst tell a flag of their person in 88.5 % of all cases, while their ε adds up to 2. So a plan of the
+shuffle model is answered only if the owner names the shuffler that he trusts, by its key.
+
 Sums are exact: a figure is the fraction that its double is, a sum is a fraction, and what is shown is rounded
 up.
 """
@@ -11,6 +15,7 @@ up.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import ROUND_CEILING, Context, Decimal
@@ -83,6 +88,9 @@ class Policy:
     ----------
     models : tuple of str
         Trust models that may be answered: of "local", "shuffle", "central".
+    shufflers : tuple of str
+        Public keys, 64 hex digits each, of the shufflers that are trusted to mix. Without any no plan of the
+        shuffle model is answered. `RemoteCollector(url, shufflers=policy.shufflers)` sends to those only.
     max_epsilon, max_local_epsilon, max_delta : float
         The most that one plan may ask. `max_delta` None is 10⁻⁵ or one in `minimum_batch`, whichever is less.
         `max_local_epsilon` infinite allows reports that promise nothing unless they are mixed.
@@ -90,7 +98,8 @@ class Policy:
         The most rows × dimension that the views of one plan may have: what a plan can make a device compute.
         A larger plan is valid, and refused.
     total_epsilon, total_local_epsilon, total_delta : float
-        The most that all plans together may ask, by the ledger. Without a ledger no total is kept.
+        The most that all plans together may ask, by the ledger. Without a ledger no total is kept. The sum of
+        ε₀ is what is lost if nothing was ever mixed: by default one plan of ε₀ = 10 fits, and no second.
     per : "person" or datetime.timedelta
         "person": the totals are for good. A period of whole days: they are for any such period, and the
         promise is "per period": over many of them what is learned has no bound.
@@ -105,12 +114,13 @@ class Policy:
     """
 
     models: tuple[str, ...] = ("local", "shuffle")
+    shufflers: tuple[str, ...] = ()
     max_epsilon: float = 4.0
     max_local_epsilon: float = 10.0
     max_delta: float | None = None
     max_size: float = MAX_SIZE
     total_epsilon: float = 8.0
-    total_local_epsilon: float = 20.0
+    total_local_epsilon: float = 12.0
     total_delta: float = 1e-4
     per: str | timedelta = PERSON
 
@@ -118,6 +128,11 @@ class Policy:
         if not set(self.models) <= set(MODELS):  # a string's letters are no models either
             raise PolicyError(f"models must be some of {', '.join(MODELS)}")
         object.__setattr__(self, "models", tuple(self.models))
+        if isinstance(self.shufflers, str) or not all(_is_key(each) for each in self.shufflers):
+            raise PolicyError(
+                "shufflers are public keys of 64 hex digits each, as `coterie serve` prints them"
+            )
+        object.__setattr__(self, "shufflers", tuple(self.shufflers))
         for name in (
             "max_epsilon",
             "max_local_epsilon",
@@ -150,6 +165,13 @@ class Policy:
             raise PolicyError(
                 f"the plan is for the {model} model, and this device answers {allowed}; nothing was drawn"
             )
+        if model == "shuffle" and not self.shufflers:
+            alone = "nothing" if asked.local_epsilon is None else f"epsilon {shown(asked.local_epsilon)}"
+            raise PolicyError(
+                "the plan is for the shuffle model, and this device knows no shuffler: unless somebody else "
+                f"than the analyst mixes it, a report promises {alone}, not epsilon {shown(asked.epsilon)}. "
+                "Name the key of one that is trusted, Policy(shufflers=[...]); nothing was drawn"
+            )
         if size > self.max_size:
             raise PolicyError(
                 f"the plan's views have {size} rows times dimensions, and this device allows "
@@ -177,6 +199,10 @@ def shown(value: Fraction) -> str:
     up = Context(prec=6, rounding=ROUND_CEILING)
     digits = up.divide(Decimal(value.numerator), Decimal(value.denominator))
     return f"{digits:f}" if value > Fraction(1, 10**9) else f"{digits:e}"
+
+
+def _is_key(text: object) -> bool:
+    return isinstance(text, str) and re.fullmatch(r"[0-9a-fA-F]{64}", text) is not None
 
 
 def _check(who: str, asked: Spending, limits: tuple[float, float, float]) -> None:

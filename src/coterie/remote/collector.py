@@ -1,4 +1,4 @@
-"""`RemoteCollector`: a collector at the other end of a network, for Python. Nothing but the standard library.
+"""`RemoteCollector`: a collector at the other end of a network, by the standard library.
 
 Sending is safe to repeat: a collector counts an id once, and acknowledges what is on its disk. So whatever
 goes wrong on the way (no connection, no answer, 429, 502, 503, 504, 507) the same bytes are sent again, after
@@ -16,16 +16,21 @@ import ssl
 import time
 import urllib.parse
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Final, Self
 
-from coterie.errors import CollectorError, PlanError
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.errors import CollectorError, PlanError, ReportError
 from coterie.plain.canonical import shown
 from coterie.plan import Plan
 from coterie.remote.receipt import Receipt
+from coterie.wire.admission import ADMISSION_BYTES
 from coterie.wire.layout import Reports, as_rows
+from coterie.wire.mixing import check_mixing
 from coterie.wire.shuffled_file import MEDIA_TYPE, batch_authorization
 
 PIECE_BYTES: Final = 1 << 18  # of reports in one request
@@ -72,6 +77,9 @@ class RemoteCollector:
         Seconds to wait for an answer.
     attempts : int
         How often a request is sent before it is given up; 1 never repeats.
+    shufflers : sequence of str
+        Public keys of shufflers that are trusted, such as `Policy.shufflers`: then reports of the shuffle
+        model are sent only if one of them signed that it mixes the plan at this address.
     sleep : callable
         What waits.
 
@@ -89,6 +97,7 @@ class RemoteCollector:
         token: str | None = None,
         timeout: float = 60.0,
         attempts: int = 8,
+        shufflers: Sequence[str] = (),
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         parts = urllib.parse.urlsplit(url)
@@ -99,6 +108,8 @@ class RemoteCollector:
         self._token = token
         self._timeout = timeout
         self._attempts = attempts
+        self._shufflers = tuple(shufflers)
+        self._mixed_here: set[str] = set()  # ids of plans
         self._sleep = sleep
         self._connection: http.client.HTTPConnection | None = None
         self._reused = False
@@ -136,7 +147,12 @@ class RemoteCollector:
         return plan
 
     def send(
-        self, plan: Plan, reports: Reports, *, advance: Callable[[int], None] = lambda rows: None
+        self,
+        plan: Plan,
+        reports: Reports,
+        *,
+        admissions: NDArray[np.uint8] | None = None,
+        advance: Callable[[int], None] = lambda rows: None,
     ) -> Sent:
         """Send reports and wait until they are durable.
 
@@ -146,6 +162,8 @@ class RemoteCollector:
             The plan that they answer.
         reports : bytes, bytearray, memoryview, ndarray of uint8 of shape (n, width), or list of bytes
             Any number of reports; where ids follow from tokens, of uploads.
+        admissions : ndarray of uint8, shape (n, 80), optional
+            Where the shuffler takes invited people only: one for each report (`coterie.wire.admission`).
         advance : callable
             Told how many more are through, after each request.
 
@@ -153,12 +171,21 @@ class RemoteCollector:
         -------
         Sent
             How many were taken in, and what was not, in order.
-        """
-        return self._send_rows(plan, reports, "reports", advance)
 
-    def withdraw(self, plan: Plan, reports: Reports) -> Sent:
+        Raises
+        ------
+        ReportError
+            If shufflers are named and none of them mixes the plan here. Nothing was sent.
+        """
+        if plan.mixed and self._shufflers and plan.id not in self._mixed_here:
+            said = self._ask("GET", f"/plans/{plan.id}/shuffler")[1]
+            check_mixing(said, self._shufflers, plan.id, self.url)
+            self._mixed_here.add(plan.id)
+        return self._send_rows(plan, reports, "reports", advance, admissions)
+
+    def withdraw(self, plan: Plan, reports: Reports, *, admissions: NDArray[np.uint8] | None = None) -> Sent:
         """Withdraw reports: they do not count, whether they were sent before or are yet to come."""
-        return self._send_rows(plan, reports, "withdrawals", lambda rows: None)
+        return self._send_rows(plan, reports, "withdrawals", lambda rows: None, admissions)
 
     def withdraw_by(self, receipts: Iterable[Receipt]) -> Sent:
         """Withdraw what receipts stand for."""
@@ -245,9 +272,20 @@ class RemoteCollector:
 
     # ------------------------------------------------------------ requests
 
-    def _send_rows(self, plan: Plan, reports: Reports, where: str, advance: Callable[[int], None]) -> Sent:
+    def _send_rows(
+        self,
+        plan: Plan,
+        reports: Reports,
+        where: str,
+        advance: Callable[[int], None],
+        admissions: NDArray[np.uint8] | None,
+    ) -> Sent:
         rows = as_rows(reports, plan.upload_width)
-        piece = max(1, PIECE_BYTES // plan.upload_width)
+        if admissions is not None:
+            if admissions.shape != (len(rows), ADMISSION_BYTES):
+                raise ReportError(f"{len(rows)} reports need as many admissions of {ADMISSION_BYTES} bytes")
+            rows = np.concatenate([admissions, rows], axis=1)
+        piece = max(1, PIECE_BYTES // rows.shape[1])
         failures: list[Failure] = []
         for start in range(0, len(rows), piece):
             part = rows[start : start + piece]

@@ -69,7 +69,13 @@ def service_of(settings: Settings, store: Store) -> Taking:
         "compact_seconds": settings.compact_seconds,
     }
     if settings.role == "shuffler":
-        return Shuffler(store, deliver_to=settings.deliver_to, **options)
+        return Shuffler(
+            store,
+            deliver_to=settings.deliver_to,
+            address=settings.address.rstrip("/"),
+            issuers=settings.issuer_keys,
+            **options,
+        )
     return Collector(
         store,
         shufflers=settings.public_keys,

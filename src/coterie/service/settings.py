@@ -57,6 +57,8 @@ class Settings:
     role: str = "collector"  # what the service is: collector or shuffler
     shufflers: str = ""  # of a collector: public keys of its shufflers, in hex, with commas between them
     deliver_to: str = ""  # of a shuffler: address of the collector
+    address: str = ""  # of a shuffler: its own, as devices know it; it signs that it mixes there
+    issuers: str = ""  # of a shuffler: public keys of those who admit people; without any, anybody may send
     host: str = "127.0.0.1"  # address to listen on
     port: int = 8787  # port to listen on; 0 takes a free one
     token_file: Path | None = None  # file with the operator's token; default DATA/operator-token
@@ -91,8 +93,11 @@ class Settings:
             raise SettingError("a shuffler, and only a shuffler, needs --deliver-to, a collector's address")
         if self.role == "shuffler" and self.shufflers:
             raise SettingError("shufflers are for a collector: a shuffler takes no batches")
-        if self.public_keys and any(len(key) != KEY_BYTES for key in self.public_keys):
-            raise SettingError(f"a shuffler's public key has {2 * KEY_BYTES} hex digits")
+        if self.role == "collector" and (self.address or self.issuers):
+            raise SettingError("address and issuers are for a shuffler: a collector mixes nothing")
+        for name, keys in (("shufflers", self.public_keys), ("issuers", self.issuer_keys)):
+            if any(len(key) != KEY_BYTES for key in keys):
+                raise SettingError(f"each of {name} is a public key of {2 * KEY_BYTES} hex digits")
         if self.data is None and self.store is None:
             raise SettingError("say where reports are kept: --data FOLDER, or --store postgresql://…")
         for name in ("token_file", "key_file"):
@@ -102,10 +107,12 @@ class Settings:
     @property
     def public_keys(self) -> tuple[bytes, ...]:
         """The public keys of a collector's shufflers."""
-        try:
-            return tuple(bytes.fromhex(key) for key in self.shufflers.split(",") if key.strip())
-        except ValueError:
-            return (b"",)
+        return _keys(self.shufflers)
+
+    @property
+    def issuer_keys(self) -> tuple[bytes, ...]:
+        """The public keys of a shuffler's issuers."""
+        return _keys(self.issuers)
 
     @property
     def store_address(self) -> str:
@@ -150,6 +157,13 @@ class Settings:
         if unknown := sorted(set(said) - set(kinds)):
             raise SettingError(f"there is no setting {shown(unknown[0])}; known: {', '.join(sorted(kinds))}")
         return cls(**{name: _value(name, value, kinds[name]) for name, value in said.items()})
+
+
+def _keys(text: str) -> tuple[bytes, ...]:
+    try:
+        return tuple(bytes.fromhex(key) for key in text.split(",") if key.strip())
+    except ValueError:
+        return (b"",)
 
 
 def _of_file(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -27,13 +27,14 @@ from starlette.routing import BaseRoute, Route
 from coterie.plan import Plan
 from coterie.remote.collector import RemoteCollector
 from coterie.service.ending import Ending
-from coterie.service.endpoints import INTAKE_ROUTES, json_response, of, operator
+from coterie.service.endpoints import INTAKE_ROUTES, NO_STORE, json_response, of, operator
 from coterie.service.metrics import Metrics
 from coterie.service.problems import Problem
 from coterie.service.releases import Releases
 from coterie.service.studies import Known
 from coterie.service.taking import Taking
 from coterie.store import Store, StudyState
+from coterie.wire.mixing import mixing_statement
 from coterie.wire.shuffled_file import MOST_BATCH, bytes_per_person
 
 DELIVERY_SECONDS: Final = 120.0  # to wait for the collector's answer
@@ -91,6 +92,10 @@ class Shuffler(Taking):
         The Ed25519 key with which batches are signed.
     deliver_to : str
         Address of the collector.
+    address : str
+        Its own, as devices know it; without one it does not say that it mixes there.
+    issuers : tuple of bytes
+        Public keys of those who admit reports; without any, anybody may send.
     """
 
     model = "shuffle"
@@ -103,14 +108,17 @@ class Shuffler(Taking):
         token: str,
         key: bytes,
         deliver_to: str,
+        address: str = "",
+        issuers: tuple[bytes, ...] = (),
         clock: Callable[[], float] = time.time,
         **options: Any,
     ) -> None:
+        self._key, self._address, self._issuers = key, address, issuers
         remote = RemoteCollector(deliver_to, attempts=1, timeout=DELIVERY_SECONDS)
         metrics = Metrics()
         self.releases = Releases(store, key, remote, metrics)
         ending = Releasing(store, self.releases, clock=clock)
-        super().__init__(store, ending, token=token, metrics=metrics, clock=clock, **options)
+        super().__init__(store, ending, token=token, metrics=metrics, clock=clock, issuers=issuers, **options)
 
     @contextlib.asynccontextmanager
     async def running(self, app: object = None) -> AsyncIterator[None]:
@@ -121,6 +129,12 @@ class Shuffler(Taking):
                 yield
             finally:
                 await asyncio.to_thread(self.releases.stop)
+
+    def statement(self, plan: Plan) -> bytes:
+        """Return what this shuffler says of a plan: that it mixes it, by which key and where."""
+        if not self._address:
+            raise Problem("not-found", "this shuffler does not say its address: its setting `address`")
+        return mixing_statement(self._key, plan.id, self._address, self._issuers)
 
     def check_plan(self, plan: Plan) -> None:
         """Raise Problem unless reports of the plan are mixed, and a batch of them can be handed over."""
@@ -136,6 +150,12 @@ def shuffler_of(request: Request) -> Shuffler:
     if not isinstance(found, Shuffler):
         raise Problem("not-found", "this is no shuffler")
     return found
+
+
+async def mixing(request: Request) -> Response:
+    """Answer who mixes a plan here, signed."""
+    shuffler, known = shuffler_of(request), await of(request).known(request)
+    return Response(shuffler.statement(known.plan), headers=NO_STORE, media_type="application/json")
 
 
 @operator
@@ -162,6 +182,7 @@ async def give_up(request: Request) -> Response:
 
 ROUTES: Final[tuple[BaseRoute, ...]] = (
     *INTAKE_ROUTES,
+    Route("/plans/{plan_id}/shuffler", mixing, methods=["GET"]),
     Route("/plans/{plan_id}/release", release, methods=["POST"]),
     Route("/plans/{plan_id}/release", release_state, methods=["GET"]),
     Route("/plans/{plan_id}/release", give_up, methods=["DELETE"]),

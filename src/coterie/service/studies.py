@@ -14,7 +14,7 @@ from coterie.plan import Plan
 from coterie.plan.collection import Collection
 from coterie.service.problems import Problem
 from coterie.store import Store, Study
-from coterie.wire.layout import TOKEN_BYTES
+from coterie.wire.admission import ADMISSION_BYTES
 from coterie.wire.shuffled_file import MOST_BATCH, bytes_per_person
 
 REASONS: Final = ("malformed", "closed", "early", "full", "token")  # for which a report is not taken in
@@ -36,11 +36,12 @@ class Known:
     rejected: dict[str, int]
     document: bytes  # the plan in canonical JSON
     most: int  # reports that may wait for a release; without one, any number
+    issuers: tuple[bytes, ...]  # public keys, one of which must admit a report; none: anybody may send
 
     @property
     def skip(self) -> int:
-        """Bytes of the token before a report."""
-        return TOKEN_BYTES if self.plan.ids == "token" else 0
+        """Bytes of the token, or the admission, before a report."""
+        return self.width - self.plan.report_width
 
 
 class Studies:
@@ -54,11 +55,16 @@ class Studies:
         Where it is asked.
     model : str
         Of the plans whose reports are taken in here.
+    issuers : tuple of bytes
+        Public keys of those who admit reports; without any, anybody may send.
     """
 
-    def __init__(self, store: Store, threads: Executor, model: str = "local") -> None:
+    def __init__(
+        self, store: Store, threads: Executor, model: str = "local", issuers: tuple[bytes, ...] = ()
+    ) -> None:
         self._store = store
         self._model = model
+        self._issuers = issuers
         self._threads = threads
         self._known: dict[str, Known] = {}
         self._missing: dict[str, float] = {}
@@ -99,12 +105,13 @@ class Studies:
         return Known(
             plan=plan,
             collection=collection,
-            width=plan.upload_width,
+            width=plan.upload_width + (ADMISSION_BYTES if self._issuers else 0),
             received=waiting,
             withdrawn=study.counts.withdrawn,
             rejected=rejected,
             document=plan.to_json().encode(),
             most=most,
+            issuers=self._issuers,
         )
 
     def forget_missing(self, plan_id: str) -> None:

@@ -41,6 +41,8 @@ class Taking:
         The operator's.
     most_body, most_waiting, most_reports, reports_per_second, upkeep_seconds, compact_seconds
         As in `Settings`.
+    issuers : tuple of bytes
+        Public keys of those who admit reports; without any, anybody may send.
     status_seconds : float
         For which a status is told again before the store is asked.
     metrics : Metrics, optional
@@ -64,6 +66,7 @@ class Taking:
         reports_per_second: int = 0,
         upkeep_seconds: float = 60,
         compact_seconds: float = 3600,
+        issuers: tuple[bytes, ...] = (),
         status_seconds: float = 1,
         metrics: Metrics | None = None,
         clock: Callable[[], float] = time.time,
@@ -73,7 +76,7 @@ class Taking:
         self.clock = clock
         self.metrics = metrics or Metrics()
         self.threads = ThreadPoolExecutor(4, "coterie-store")
-        self.studies = Studies(store, self.threads, self.model)
+        self.studies = Studies(store, self.threads, self.model, issuers)
         self.writer = Writer(
             store, self.metrics, most_waiting=most_waiting, most_reports=most_reports, clock=clock
         )

@@ -219,7 +219,9 @@ class Writer:
             part.fates[:] = _FULL
         else:
             intake = Intake(known.plan, into=part, skips=part)
-            if known.plan.ids == "token":
+            if known.issuers:
+                intake.add_admitted([body], known.issuers)
+            elif known.plan.ids == "token":
                 intake.add_uploads([body], issued=partial(self._store.invited, known.plan.id))
             else:
                 intake.add_stream([body])

@@ -1,4 +1,5 @@
 import math
+import re
 
 import pytest
 
@@ -17,13 +18,14 @@ def ledger(terminal, monkeypatch):
         Client(Plan.design(2, 2, epsilon, 100), path).encode(POINT)
     monkeypatch.setattr("time.time", lambda: 20010.5 * 86400)
     mixed = Plan.design(2, 2, 1.0, 2000, model="shuffle", delta=1e-6)
-    Client(mixed, path, policy=Policy(max_local_epsilon=math.inf)).encode(POINT)
+    Client(mixed, path, policy=Policy(max_local_epsilon=math.inf, shufflers=["5e1f" * 16])).encode(POINT)
     return path
 
 
 def test_the_owner_sees_what_was_spent(terminal, ledger):
     words = terminal.run("ledger", ledger).stdout
     assert "3 plans answered in all: epsilon 2.10001, delta 0.00000100000, local epsilon" in words
+    assert re.search(r"that is epsilon [4-9]\.\d+ in all, not epsilon 2\.10001: what they promise by", words)
     assert "2024-10-04" in words
     recent = terminal.json("ledger", ledger, "--days", 5)
     assert len(recent["answers"]) == 1

@@ -11,13 +11,15 @@ from coterie.errors import PolicyError
 from coterie.plan.views import Halfspaces
 from coterie.privacy.policy import MAX_SIZE, Policy, Spending, shown
 
+KEY = "3B6a" * 16
+
 
 @pytest.mark.parametrize(
     ("model", "asked", "batch", "message"),
     [
         ("central", (1.0, 1e-6, 1.0), 1, "for the central model, and this device answers local, shuffle"),
         ("local", (math.nextafter(4, 5), 0.0, 1.0), 1, r"epsilon 4\.00001, and this device allows 4"),
-        ("shuffle", (1.0, 0.0, math.nextafter(10, 11)), 1, r"local epsilon 10\.0001, and .* allows 10"),
+        ("shuffle", (1.0, 0.0, math.nextafter(10, 11)), 1, r"for local epsilon 10\.0001, and .* allows 10"),
         ("shuffle", (1.0, 0.0, math.inf), 1, "promise nothing unless they are mixed"),
         ("shuffle", (1.0, math.nextafter(1e-5, 1), 1.0), 1, r"delta 0\.0000100001, and .* allows 1e-05"),
         ("shuffle", (1.0, 1e-6, 1.0), 1_000_001, r"delta 0\.0000?0100000, and .* allows 9\.99999e-07"),
@@ -25,13 +27,28 @@ from coterie.privacy.policy import MAX_SIZE, Policy, Spending, shown
 )
 def test_one_plan_may_ask_so_much_and_no_more(model, asked, batch, message):
     with pytest.raises(PolicyError, match=message):
-        Policy().check(model, Spending.of(*asked), batch)
+        Policy(shufflers=(KEY,)).check(model, Spending.of(*asked), batch)
+
+
+def test_the_shuffle_model_needs_a_shuffler_that_the_owner_trusts():
+    """Two plans of ε₀ = 10 that nobody mixed told a flag in 88.5 % of all cases, at a sum of ε = 2."""
+    ten = Spending.of(1.0, 1e-6, 10.0)
+    with pytest.raises(PolicyError, match=r"knows no shuffler: .* promises epsilon 10, not epsilon 1\. Name"):
+        Policy().check("shuffle", ten)
+    with pytest.raises(PolicyError, match="promises nothing, not epsilon 1"):
+        Policy(max_local_epsilon=math.inf).check("shuffle", Spending.of(1.0, 1e-6, math.inf))
+    trusting = Policy(shufflers=(KEY,))
+    trusting.check("shuffle", ten)
+    with pytest.raises(
+        PolicyError, match="together would ask for local epsilon 20, and this device allows 12"
+    ):
+        trusting.check_total(ten, ten)
 
 
 def test_what_is_allowed_passes():
     Policy().check("local", Spending.of(4.0, 0.0, 4.0))
-    Policy().check("shuffle", Spending.of(4.0, 1e-5, 10.0), 100_000)
-    Policy(max_local_epsilon=math.inf).check("shuffle", Spending.of(1.0, 1e-6, math.inf))
+    Policy(shufflers=(KEY,)).check("shuffle", Spending.of(4.0, 1e-5, 10.0), 100_000)
+    Policy(shufflers=(KEY,), max_local_epsilon=math.inf).check("shuffle", Spending.of(1.0, 1e-6, math.inf))
     Policy(models=("central",), max_delta=0.5).check("central", Spending.of(1.0, 0.5, 1.0))
 
 
@@ -64,6 +81,9 @@ def test_what_is_shown_is_rounded_up():
         ({"total_epsilon": math.nan}, "total_epsilon must be a number"),
         ({"max_delta": "0"}, "max_delta must be a number"),
         ({"total_local_epsilon": True}, "total_local_epsilon must be a number"),
+        ({"shufflers": KEY}, "shufflers are public keys"),
+        ({"shufflers": (KEY[1:],)}, "shufflers are public keys"),
+        ({"shufflers": (bytes(32),)}, "shufflers are public keys"),
         ({"per": "year"}, "per must be"),
         ({"per": timedelta(hours=5)}, "per must be"),
         ({"per": timedelta(days=-1)}, "per must be"),

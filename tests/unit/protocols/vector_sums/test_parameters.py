@@ -20,7 +20,7 @@ from coterie.privacy.amplification import amplified_delta
 from coterie.protocols.vector_sums.encode import VectorSumEncoder
 
 AMPLIFIED = {"model": "shuffle", "delta": 1e-6}
-UNMIXED = Policy(models=("shuffle", "central"), max_local_epsilon=math.inf)
+UNMIXED = Policy(models=("shuffle", "central"), max_local_epsilon=math.inf, shufflers=("00" * 32,))
 MIXED = {"protocol": "vector-sums", "model": "shuffle", "delta": 1e-6}
 CENTRAL = {"protocol": "vector-sums", "model": "central", "delta": 1e-6}
 

@@ -13,7 +13,7 @@ from coterie.privacy import Policy
 from coterie.protocols.paper.approximation import complete_nodes
 from coterie.protocols.paper.net_tree_sums.encode import NetTreeSumEncoder
 
-UNMIXED = Policy(models=("shuffle", "central"), max_local_epsilon=math.inf)
+UNMIXED = Policy(models=("shuffle", "central"), max_local_epsilon=math.inf, shufflers=("00" * 32,))
 SUMS = {"protocol": "net-tree-sums", "model": "shuffle", "delta": 1e-6}
 
 
