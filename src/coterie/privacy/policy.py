@@ -128,7 +128,7 @@ class Policy:
         if not set(self.models) <= set(MODELS):  # a string's letters are no models either
             raise PolicyError(f"models must be some of {', '.join(MODELS)}")
         object.__setattr__(self, "models", tuple(self.models))
-        if isinstance(self.shufflers, str) or not all(_is_key(each) for each in self.shufflers):
+        if not all(_is_key(each) for each in self.shufflers):  # nor are a string's letters
             raise PolicyError(
                 "shufflers are public keys of 64 hex digits each, as `coterie serve` prints them"
             )
