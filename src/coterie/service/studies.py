@@ -36,7 +36,7 @@ class Known:
     rejected: dict[str, int]
     document: bytes  # the plan in canonical JSON
     most: int  # reports that may wait for a release; without one, any number
-    issuers: tuple[bytes, ...]  # public keys, one of which must admit a report; none: anybody may send
+    issuers: tuple[bytes, ...] = ()  # public keys, one of which must admit a report; none: anybody may send
 
     @property
     def skip(self) -> int:
