@@ -4,7 +4,9 @@
 
 n = 100,000, k = 4, ε = 1, separation 8, the default design and its decoder; 20 dimensions, where every attack
 is played, 100 and 300, and 900, where no second moment is kept. Hostile people replace honest ones and push
-towards one public target. Then honest studies of many shapes, by the detector alone.
+towards one public target. Then a plan with one group more than there are, whose spare center a few of them
+can take: what is found at their target, and the least share of liars that `result.fragile` states of it. Then
+honest studies of many shapes, by the detector alone.
 
 Writes benchmarks/results/poisoning.json after every seed, and goes on from there; at the end its tables stand
 in docs/poisoning.md. `--table` only does the latter.
@@ -24,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from coterie import Plan
+from coterie import Aggregate, Plan, Result, decode
 from coterie.centers.explain import explain
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
@@ -197,24 +199,34 @@ DECODED = {0.01: 10, 0.02: 3, 0.05: 3}  # seeds that are decoded, too: the moves
 LARGEST = 300  # dimension that the promises are about
 
 
+SPARE_SEEDS = 3
+SPARE: dict[str, tuple[float, ...]] = {  # where the plan asks for one group more than there are
+    "plausible index": (0.005, 0.02),
+    "best index, balanced": (0.005, 0.02),
+    "best index": (0.005, 0.02),
+}
+
+
 class Honest:
     """One study without hostile people, and its table."""
 
-    def __init__(self, seed: int, dimension: int) -> None:
+    def __init__(self, seed: int, dimension: int, clusters: int = CLUSTERS) -> None:
         points, centers, _ = gaussian_mixture(
             USERS, dimension, CLUSTERS, separation=SEPARATION, random_state=seed
         )
         self.seed = seed
-        self.plan = Plan.design(dimension, CLUSTERS, EPSILON, USERS, seed=seed)
+        self.plan = Plan.design(dimension, clusters, EPSILON, USERS, seed=seed)
         rng = np.random.default_rng([seed, 7])
         ids = np.frombuffer(rng.bytes(12 * USERS), dtype=np.uint8).reshape(-1, 12)
         self.reports = CodewordEncoder(self.plan).encode(points, ids, SimulationCoins([seed, 8]))
         target = rng.normal(size=dimension)
         target *= 0.9 / np.linalg.norm(target)
+        self.target = target
         self.forger = Forger(self.plan, target, seed, centers[0])
         self.table = table_of(self.plan, self.reports)
-        self.centers = decoded(self.table, seed)
-        self.error = moved(centers, self.centers)
+        if clusters == CLUSTERS:
+            self.centers = decoded(self.table, seed)
+            self.error = moved(centers, self.centers)
 
     def with_forged(self, forged: Reports) -> CodewordTable:
         """Return the table in which so many of the first people are hostile: sums are linear."""
@@ -255,6 +267,51 @@ def play(seed: int, dimension: int, wanted: dict[str, list[float]]) -> list[dict
             look = seed < DECODED[share] or name in PEOPLE
             far = moved(honest.centers, decoded(table, seed)) if look else None
             found.append({**study, "attack": name, "share": share, "moved": far, **said(table)})
+    return found
+
+
+def play_spare(seed: int, dimension: int = 20) -> list[dict[str, Any]]:
+    """Return what liars do to a study whose plan asks for a group more than there are.
+
+    Of the group nearest to their target: how far it is, its share, whether it stands clear, and the least
+    share of liars that could have made it up, or moved it by its radius, as the result states it. Of the
+    groups without liars: how far the worst moved, in its own stated radii.
+    """
+    honest = Honest(seed, dimension, CLUSTERS + 1)
+
+    def result_of(table: CodewordTable) -> Result:
+        whole = Aggregate(honest.plan)
+        whole.table = table
+        return decode(whole, random_state=seed)
+
+    clean, found = result_of(honest.table), []
+    for name, shares in {"none": (0.0,), **SPARE}.items():
+        forged = np.zeros((0, 13), dtype=np.uint8)
+        if name != "none":
+            forged = ATTACKS[name](honest.forger, int(max(shares) * USERS))
+        for share in shares:
+            table = honest.with_forged(forged[: int(share * USERS)]) if share else honest.table
+            result = result_of(table)
+            apart = np.linalg.norm(result.centers - honest.target, axis=1)
+            place = int(apart.argmin())
+            pairs = np.linalg.norm(clean.centers[clean.clear][:, None] - result.centers[None], axis=2)
+            away = pairs.min(axis=1) / clean.errors[clean.clear]
+            found.append(
+                {
+                    "dimension": dimension,
+                    "seed": seed,
+                    "attack": name,
+                    "share": share,
+                    "off": float(apart[place]),
+                    "group": float(result.weights[place]),
+                    "clear": bool(result.clear[place]),
+                    "made": float(result.fragile[place, 0]),
+                    "moved": float(result.fragile[place, 1]),
+                    "least_move": float(clean.fragile[clean.clear, 1].min()),
+                    "others": float(away.max()),
+                    **said(table),
+                }
+            )
     return found
 
 
@@ -313,6 +370,11 @@ def run(kept: dict[str, Any], *, clean: int, dimensions: list[int], most: int) -
                 runs += play(seed, dimension, wanted)[bool(there) :]
                 save(kept)
                 print(f"d = {dimension}, seed {seed}: {time.process_time() - started:.0f} s", flush=True)
+    spare: list[dict[str, Any]] = kept.setdefault("spare", [])
+    for seed in range(len({one["seed"] for one in spare}), min(most, SPARE_SEEDS)):
+        spare += play_spare(seed)
+        save(kept)
+        print(f"one group too many, seed {seed}: {time.process_time() - started:.0f} s", flush=True)
     for number in range(len(kept["clean"]), clean):
         kept["clean"].append(clean_study(number))
         if number % 10 == 9 or number == clean - 1:
@@ -357,10 +419,39 @@ def tables(kept: dict[str, Any]) -> str:
                 last = "-" if name == "none" else unseen
                 lines.append(f"| {name} | {share:.0%} | {moves} | {seen} of {len(chosen)} | {by} | {last} |")
         lines.append("")
+    if spare := kept.get("spare"):
+        lines += spare_table(spare)
     honest = kept["clean"]
     flagged = [one for one in honest if one["by"]]
     lines.append(f"Honest studies flagged: {len(flagged)} of {len(honest)}.")
     return "\n".join(lines)
+
+
+def spare_table(runs: list[dict[str, Any]]) -> list[str]:
+    """Return the table of plans with one group too many, in lines of Markdown."""
+    lines = [
+        f"**One group too many**: 20 dimensions, {CLUSTERS} groups, a plan for {CLUSTERS + 1}, "
+        f"{len({one['seed'] for one in runs})} seeds. Of the group nearest to the liars' target: how far it "
+        "is off, its share, the least share of liars that its result states, to make it up and to move it; "
+        "of the groups without liars how far the worst moved, in its stated radii.",
+        "",
+        "| liars | share | off | its share | clear | noticed | to make it up | to move it | others |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for name in ("none", *SPARE):
+        for share in sorted({one["share"] for one in runs if one["attack"] == name}):
+            some = [one for one in runs if (one["attack"], one["share"]) == (name, share)]
+
+            def middle(field: str, some: list[dict[str, Any]] = some) -> float:
+                return float(np.median([one[field] for one in some]))
+
+            clear, seen = sum(one["clear"] for one in some), sum(bool(one["by"]) for one in some)
+            lines.append(
+                f"| {name} | {share:.1%} | {middle('off'):.2f} | {middle('group'):.1%} "
+                f"| {clear} of {len(some)} | {seen} of {len(some)} | {middle('made'):.2%} "
+                f"| {middle('moved'):.2%} | {max(one['others'] for one in some):.2f} |"
+            )
+    return [*lines, ""]
 
 
 def write_page(text: str) -> None:
@@ -383,7 +474,21 @@ def bars(kept: dict[str, Any]) -> list[tuple[str, bool]]:
     ]
     large = [one for one in runs if one["share"] == 0.05]
     honest = kept["clean"]
+    invented = [
+        one
+        for one in kept.get("spare", [])
+        if one["attack"] != "none" and one["clear"] and one["off"] <= MOVED
+    ]
+    few = [one for one in kept.get("spare", []) if one["share"] <= one["least_move"]]
     return [
+        (
+            "no group was made up by fewer liars than its result states",
+            all(one["made"] <= one["share"] for one in invented),
+        ),
+        (
+            "no group moved by its radius where fewer lied than its result states",
+            all(one["others"] <= 1 for one in few),
+        ),
         (
             f"1 %, tokens, up to {DETERMINED} dimensions: no center moved by more than {MOVED} unnoticed",
             all(one["by"] or (one["moved"] or 0.0) <= MOVED for one in small),

@@ -228,6 +228,25 @@ def of_version_1(manifest, centers):
 
 
 @pytest.mark.usefixtures("decoded")
+def test_results_from_before_fragile_still_verify(table, result):
+    manifest, data, document = published(table, result)
+    stated, said = json.loads(manifest)["stated"], json.loads(document)
+    assert np.allclose(stated["fragile"], result.fragile)
+    before = {**stated, "version": 2}
+    del before["fragile"], said["fragile"]
+    old = json.dumps({**said, "version": 2}).encode()
+    digest = judging.hashlib.sha256(old).hexdigest()
+    assert verify(signed_again(manifest, stated=before, result=digest), data, result=old).words
+    for doctored in (
+        {**stated, "version": 2},  # fields that version 2 had not
+        {name: value for name, value in stated.items() if name != "fragile"},
+        {**stated, "fragile": (2 * result.fragile).tolist()},
+    ):
+        with pytest.raises(ManifestError, match="fragile"):
+            verify(signed_again(manifest, stated=doctored), data)
+
+
+@pytest.mark.usefixtures("decoded")
 def test_manifests_of_version_1_still_verify(table, result):
     manifest, data, document = published(table, result)
     before = of_version_1(manifest, (result.centers[::-1] + 0.05).tolist())

@@ -4,10 +4,12 @@ Thresholds are the module's: a false alarm of 4·10⁻³ over all tests of a tab
 stays clean for ever; each test must also reject a law that is wrong.
 """
 
+import dataclasses
 import functools
 import importlib.util
 import json
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from coterie.aggregate import Aggregate
 from coterie.coins import SimulationCoins
 from coterie.plan import Plan
 from coterie.protocols.codeword.encode import CodewordEncoder
+from coterie.protocols.codeword.oracles.leverage import leverage
 from coterie.protocols.codeword.oracles.seen import Seen
 from coterie.protocols.codeword.oracles.suspicion import FALSE_ALARM, suspicions, warning
 from coterie.wire.rows import Rows
@@ -236,3 +239,16 @@ def test_the_page_shows_what_the_benchmark_printed():
 
 def test_an_empty_table_says_nothing():
     assert suspicions(Aggregate(Plan.design(3, 2, 1.0, 100)).table) == ()
+
+
+def test_no_forged_report_leans_further_than_its_leverage_says():
+    """The mean over forgers is what `leverage` states, for one id and for many, to a twentieth."""
+    plan, _, forger = study()
+    parameters = plan.parameters
+    gain = parameters.randomizer.gain(parameters.embedding)
+    for tried in (1, 64):
+        scores = forger._choose(forger.ids(200 * tried))[1].reshape(-1, tried).max(axis=1)
+        lean = NormalDist().inv_cdf(1 - 0.5264 / (256 * tried))
+        assert scores.mean() == pytest.approx(lean, rel=0.05)
+    issued = leverage(dataclasses.replace(plan, ids="token"))
+    assert issued.people == pytest.approx(forger._choose(forger.ids(400))[1].mean() / gain, rel=0.05)

@@ -18,6 +18,8 @@ from coterie.centers.result import Population, Result
 from coterie.centers.solution import Interval, Solution
 from coterie.plan import Plan
 from coterie.privacy import Guarantee
+from coterie.protocols import protocol_of
+from coterie.protocols.base import Leverage
 
 MOST_NOTES: Final = 5
 _FAR_FROM_PLANNED: Final = 0.5  # share of the expected users below which the result says so
@@ -78,7 +80,20 @@ def dress(solution: Solution, tables: Sequence[Aggregate]) -> Result:
         tree=solution.tree,
         features=plan.features,
         radius=plan.radius,
+        leverage=_leverage([each.plan for each in tables]),
     )
+
+
+def _leverage(plans: Sequence[Plan]) -> Leverage | None:
+    """Return the most that a forged report may weigh in any of the tables; None where that is not known."""
+    found: list[Leverage] = []
+    for plan in plans:
+        protocol = protocol_of(plan)
+        one: Leverage | None = None if protocol.leverage is None else protocol.load(protocol.leverage)(plan)
+        if one is None:
+            return None
+        found.append(one)
+    return max(found)
 
 
 def _errors(solution: Solution) -> NDArray[np.float64]:

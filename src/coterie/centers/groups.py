@@ -163,6 +163,30 @@ def listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
+def forging(told: NDArray[np.bool_], fragile: NDArray[np.float64]) -> str:
+    """Say of the group that forged reports could have made up most easily how many that takes.
+
+    Parameters
+    ----------
+    told : ndarray of bool, shape (k,)
+        The groups that are told.
+    fragile : ndarray of float64, shape (k, 2)
+        As in `Result`.
+
+    Examples
+    --------
+    >>> forging(np.array([True, True]), np.array([[0.03, 0.001], [0.0049, 0.002]]))
+    'If 0.49% of the reports were forged, group B could be made up.'
+    """
+    made = np.where(told, fragile[:, 0], np.nan)
+    if np.isnan(made).all():
+        return ""
+    place = int(np.nanargmin(made))
+    if made[place] == 0:
+        return "If one report was forged, every group could be made up: nothing holds a share to anything."
+    return f"If {100 * made[place]:.2g}% of the reports were forged, group {letter(place)} could be made up."
+
+
 def _quantile(rate: float, dimension: int) -> float:
     """Return the squared radius that holds a standard normal vector at a rate."""
     return 2.0 * float(gammaincinv(dimension / 2, rate))

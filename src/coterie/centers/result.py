@@ -12,15 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.centers.atoms import Population
-from coterie.centers.groups import Group, everybody_of, frame_of, groups_of
+from coterie.centers.groups import Group, everybody_of, forging, frame_of, groups_of
 from coterie.centers.solution import Choice, Interval, squared_distances
 from coterie.errors import DecodeError
 from coterie.features import Estimate, Schema
 from coterie.privacy import Guarantee
+from coterie.protocols.base import Leverage
 
 __all__ = ["Choice", "Interval", "Population", "Result"]
 
-VERSION: Final = 2  # of `to_dict`: 1 had radii of another target, and no statement of what is explained
+VERSION: Final = 3  # of `to_dict`: 2 had no `fragile`; 1 radii of another target, and nothing explained
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,6 +74,8 @@ class Result:
         The features that the plan declares; None where people have points.
     radius : float
         Of the ball that holds everybody, in the original units.
+    leverage : Leverage or None
+        What one forged report may weigh; None where that is not known.
     tree : object or None
         What the tree protocols built on the way: tree, leaves, partition, centers in the projected space.
     """
@@ -97,6 +100,24 @@ class Result:
     tree: Any = None
     features: Schema | None = None
     radius: float = math.inf
+    leverage: Leverage | None = None
+
+    @property
+    def fragile(self) -> NDArray[np.float64]:
+        """The least share of forged reports that could have made each group up, and moved it by its radius.
+
+        Shape (k, 2). Of n reports, λ·n forged ones weigh as much as λ·W·n people: they make a group of the
+        share s where there is none if λ = s/W, and move the mean of one that is there by its radius if λ·W
+        pushes outweigh it. NaN where the weight of a report, or the radius, is not known
+        (docs/poisoning.md).
+        """
+        if self.leverage is None:
+            return np.full((len(self.weights), 2), np.nan)
+        known = self.coverage is not None and math.isfinite(self.radius)
+        radii = self.errors / self.radius if known else np.full(len(self.errors), np.nan)
+        made = self.weights / self.leverage.people
+        moved = self.weights * radii / self.leverage.radii
+        return np.stack([made, moved], axis=1)
 
     @property
     def supported(self) -> int:
@@ -142,7 +163,8 @@ class Result:
             value, low, high = self.explained
             clear += f"; together they explain {value:.0%} [{low:.0%}, {high:.0%}] of people's spread"
         told = [group for group in self.groups if group.share > 0]
-        return "\n".join([f"{self.count:,} people, {clear}", *self.notes, *map(str, told)])
+        forged = [words] if (words := forging(self.clear, self.fragile)) else []
+        return "\n".join([f"{self.count:,} people, {clear}", *self.notes, *map(str, told), *forged])
 
     def __repr__(self) -> str:
         told = f"{self.supported} of {len(self.centers)} groups clear"
@@ -258,6 +280,7 @@ class Result:
             "mean_error": self.mean_error,
             "profile": None if self.profile is None else self.profile.tolist(),
             "alternatives": [list(cut) for cut in self.alternatives],
+            "fragile": self.fragile.tolist(),
             "choices": [
                 {"clusters": each.clusters, "explained": each.explained._asdict(), "apart": each.apart}
                 for each in self.choices

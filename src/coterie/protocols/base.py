@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,16 @@ if TYPE_CHECKING:
 
 ID_BYTES: Final = 12  # a report opens with its id
 TOKEN_BYTES: Final = 16  # what a collector issues where ids follow from tokens
+
+
+class Leverage(NamedTuple):
+    """What one forged report may weigh, against an honest one's 1 (docs/poisoning.md).
+
+    Infinite where a report is not held to anything.
+    """
+
+    people: float  # W: as so many people at one place
+    radii: float  # by how much it moves a sum of points, in radii of the ball
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -66,6 +66,8 @@ class Protocol:
         reports.
     channel : entry, optional
         Of parameters, facts and a number of people: the noise of the table, for the forecast, or None.
+    leverage : entry, optional
+        Of a plan: what one forged report may weigh (`Leverage`), or None. By default that is not known.
     simulate : entry, optional
         Of a plan, points, a number of people and a Generator: a table of so many people like the points.
     audit : entry, optional
@@ -85,6 +87,7 @@ class Protocol:
     message_form: Where | None = None
     mix: Where | None = None
     channel: Where | None = None
+    leverage: Where | None = None
     simulate: Where | None = None
     audit: Where | None = None
     canaries: str | None = None

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from coterie.centers import Result
 
 DIGITS: Final = 1e-6  # of a figure
+BEFORE_FRAGILE: Final = 2  # version of results
 BEFORE: Final = 0.5  # radii of the ball: centers of version 1, by the present decoder
 
 _ARRAYS: Final = ("centers", "weights", "errors", "weight_errors", "mean", "profile")
@@ -160,8 +161,17 @@ def _claimed(stated: object, again: Result) -> Result:
         raise ManifestError("what is stated is no result of this version") from None
     if (claimed.profile is None) != (again.profile is None):
         _refuse("profile", " in that there is one")
-    _check_same(stated, {name: value for name, value in follows.items() if name not in IN_WORDS})
+    _check_same(
+        stated, {name: value for name, value in _as_of(stated, follows).items() if name not in IN_WORDS}
+    )
     return claimed
+
+
+def _as_of(document: Mapping[str, Any], follows: dict[str, Any]) -> dict[str, Any]:
+    """Return what follows as the version of a document has it: before 3 there was no `fragile`."""
+    if document.get("version") != BEFORE_FRAGILE:
+        return follows
+    return {name: value for name, value in follows.items() if name != "fragile"} | {"version": BEFORE_FRAGILE}
 
 
 def _check_words(result: bytes, stated: Mapping[str, Any], claimed: Result) -> None:
@@ -173,7 +183,7 @@ def _check_words(result: bytes, stated: Mapping[str, Any], claimed: Result) -> N
     follows = json.loads(result_document(claimed))
     if not isinstance(document, dict):
         raise ManifestError("the result is no JSON object")
-    _check_same(document, {**follows, **stated})
+    _check_same(document, {**_as_of(stated, follows), **stated})
 
 
 def _check_same(document: Mapping[str, Any], follows: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.centers.groups import Group, letter, listed
+from coterie.centers.groups import Group, forging, letter, listed
 from coterie.centers.result import Choice, Interval
 from coterie.features import Estimate
 from coterie.show.words import number_word, percent
@@ -30,6 +30,7 @@ class Told:
     explained: Interval
     choices: tuple[Choice, ...]
     alternatives: tuple[tuple[int, ...], ...]
+    fragile: NDArray[np.float64]  # (k, 2), NaN where it is not known
     notes: tuple[str, ...]
     count: int
     coverage: float | None
@@ -37,7 +38,7 @@ class Told:
 
     @classmethod
     def of(cls, document: Mapping[str, Any], radius: float) -> Told:
-        """Read `Result.to_dict()`, version 2, or the JSON of it, of a study whose ball has this radius."""
+        """Read `Result.to_dict()`, version 2 or 3, or its JSON, of a study whose ball has this radius."""
         errors = np.array([_number(each) for each in document["errors"]])
         clear = [group for group in map(_group, document["groups"]) if group.clear]
         known = errors < ROUGH * radius  # false for NaN
@@ -53,6 +54,7 @@ class Told:
                 for each in document["choices"]
             ),
             alternatives=tuple(tuple(cut) for cut in document["alternatives"]),
+            fragile=_fragile(document),
             notes=tuple(document["notes"]),
             count=document["count"],
             coverage=document["coverage"],
@@ -94,6 +96,12 @@ class Told:
         return f"The groups explain {percent(*self.explained)} of how people differ."
 
     @property
+    def forging(self) -> str:
+        """Which group forged reports could have made up most easily; nothing where that is not known."""
+        told = np.isin(np.arange(len(self.centers)), [group.number for group in self.told])
+        return forging(told, self.fragile)
+
+    @property
     def otherwise(self) -> str:
         """Which other answers are as good; nothing where there are none."""
         number = len(self.alternatives)
@@ -108,6 +116,11 @@ class Told:
         return (
             f"{words}; {'they cut' if several else 'it cuts'} group{'s' * (len(cut) > 1)} {names} otherwise."
         )
+
+
+def _fragile(document: Mapping[str, Any]) -> NDArray[np.float64]:
+    found = document.get("fragile") or [[None, None]] * len(document["centers"])  # version 2 had none
+    return np.array([[_number(each) for each in both] for both in found]).reshape(-1, 2)
 
 
 def _group(fields: Mapping[str, Any]) -> Group:

@@ -1,10 +1,12 @@
 """What a result promises holds for every protocol, because one dresser fills it in."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from coterie import Plan, decode
-from coterie.centers.dress import dress
+from coterie import Aggregate, Plan, decode
+from coterie.centers.dress import _leverage, dress
 from coterie.centers.solution import Interval, Solution
 from coterie.coins import SimulationCoins
 from coterie.engines import drawn_table, play
@@ -117,3 +119,47 @@ def test_the_trees_find_the_planned_number_only():
     with pytest.raises(DecodeError, match=r"finds the plan's 4 clusters only, asked for 3; refit\(3\)"):
         decode(table, clusters=3)
     assert len(decode(table, clusters="auto", random_state=0).centers) == 4
+
+
+def small_result(plan, coverage=0.9):
+    """Two groups, as if they were found from reports of a plan."""
+    centers = np.array([[0.5, 0.0, 0.0], [-0.5, 0.0, 0.0]])
+    shares, errors = np.array([0.8, 0.2]), np.array([0.1, 0.3])
+    found = Solution(centers, shares, errors, np.array([True, True]), centers, shares, coverage=coverage)
+    table = Aggregate(Plan.design(3, 2, 1.0, 1000))
+    table.add(bytes(table.plan.report_width))
+    return replace(dress(found, [table]), leverage=_leverage([plan]))
+
+
+def test_a_group_is_as_fragile_as_a_forged_report_is_heavy():
+    plans = [
+        Plan.design(3, 2, epsilon, 1000, ids=ids) for ids in ("random", "token") for epsilon in (1.0, 2.0)
+    ]
+    for result in map(small_result, plans):
+        people, radii = result.leverage
+        assert radii > people > 1  # the coordinates of a point have less than all of the length
+        assert result.fragile == pytest.approx(
+            np.array([[0.8 / people, 0.8 * 0.1 / radii], [0.2 / people, 0.2 * 0.3 / radii]])
+        )
+        assert result.describe().splitlines()[-1].endswith("forged, group B could be made up.")
+    drawn, steeper, issued, _ = (_leverage([plan]).people for plan in plans)
+    assert drawn > 1.9 * issued  # who may try ids finds better codewords
+    assert drawn > 1.8 * steeper  # at a larger epsilon an honest report says more
+    assert _leverage(plans) == _leverage(plans[:1])  # of several tables, the worst
+
+
+def test_what_is_not_known_of_forged_reports_is_not_stated():
+    codeword = Plan.design(3, 2, 1.0, 1000)
+    noise_alone = small_result(codeword, coverage=None)
+    assert np.isnan(noise_alone.fragile[:, 1]).all()
+    assert np.isfinite(noise_alone.fragile[:, 0]).all()
+    tree = Plan.design(3, 2, 1.0, 1000, protocol="net-tree")
+    sums = {"protocol": "vector-sums", "delta": 1e-6}
+    assert _leverage([codeword, tree]) is None
+    for plan in (tree, Plan.design(3, 2, 1.0, 1000, model="central", **sums)):
+        unknown = small_result(plan)
+        assert np.isnan(unknown.fragile).all()
+        assert "made up" not in unknown.describe()
+    shares = small_result(Plan.design(3, 2, 1.0, 1000, model="shuffle", **sums))
+    assert (shares.fragile == 0).all()
+    assert "If one report was forged" in shares.describe()

@@ -14,6 +14,7 @@ from coterie.centers.groups import Group
 from coterie.centers.result import Choice, Interval, Population, Result
 from coterie.features import Category, Cycle, Embedding, Estimate, Flag, Number, Ordinal, Schema
 from coterie.privacy import Guarantee
+from coterie.protocols.base import Leverage
 from coterie.service.decoder import result_document
 from coterie.show.choices import draw_choices
 from coterie.show.pages import render
@@ -175,6 +176,17 @@ def test_what_is_explained_is_one_sentence():
     one = told(clear=np.zeros(2, dtype=bool), explained=Interval(0.0, 0.0, 0.0))
     assert (one.explaining, one.told) == ("", ())
     assert one.headline == "No groups can be told apart among 1,000 people"
+
+
+def test_what_forged_reports_could_make_up_is_one_sentence():
+    assert told().forging == ""
+    weighing = told(leverage=Leverage(10.0, 20.0))
+    assert weighing.forging == "If 4% of the reports were forged, group B could be made up."
+    assert "If 4% of the reports were forged, group B could be made up." in page_of(weighing)
+    assert told(leverage=Leverage(math.inf, math.inf)).forging.startswith(
+        "If one report was forged, every group"
+    )
+    assert told((0.6, 0.7), leverage=Leverage(10.0, 20.0)).forging == ""  # nothing is told
 
 
 def test_other_answers_are_one_sentence():

@@ -17,5 +17,6 @@ PROTOCOL = Protocol(
         "cells": Decoder(f"{_CELLS}:decode_cells", f"{_CELLS}:without_cells", chooses=True),
     },
     channel=".design:channel",
+    leverage=".oracles.leverage:leverage",
     simulate=".law:drawn_codeword_table",
 )

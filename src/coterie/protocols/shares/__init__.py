@@ -26,6 +26,7 @@ def protocol_of_shares(
         message_form=f"{__name__}.report:message_form",
         mix=f"{__name__}.report:mixed",
         channel=channel,
+        leverage=f"{__name__}.report:leverage",
         canaries=canaries,
         audit=f"{__name__}.audit:ShareAudit",
     )

@@ -7,6 +7,7 @@ coins, and gives the same bytes again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from coterie.errors import ReportError
 from coterie.plan import Plan
+from coterie.protocols.base import Leverage
 from coterie.protocols.shares.parameters import ShareParameters
 from coterie.randomizers.vector_sums import VectorSums, from_big_endian
 from coterie.wire.forms import Form
@@ -33,6 +35,11 @@ def form(plan: Plan) -> Form:
         return np.asarray((shares >= parameters.modulus).reshape(len(rows), -1).any(axis=1))
 
     return Form(f"a share is not below {parameters.modulus}", foreign)
+
+
+def leverage(plan: Plan) -> Leverage | None:
+    """Return what one forged report may weigh: anything, since no share is held to a range."""
+    return Leverage(math.inf, math.inf) if plan.mixed else None
 
 
 def message_form(plan: Plan) -> Form:
