@@ -6,9 +6,10 @@ that serves row r adds a codeword v with
     E[v] = κ·φ_r(x)·y,      Cov[v] = (c - κ²)·y·yᵀ outside the diagonal, 1 - E[v]² on it
 
 where y = R·w and c = c₂/(1 - Σy⁴), so that E⟨v, y⟩² = 1 + c₂ (κ, c₂ and R as in `codeword.oracles`). Here
-the reports are dealt to the rows as ids deal them; a row of n reports gets the common part of its noise, a
-normal vector of covariance n·(c - κ²)·E[y·yᵀ], and then each coordinate as n coins of the right bias, so that
-every sum is one that n reports can have. The second moment is drawn likewise, entry by entry. What differs
+the reports are dealt to the rows as ids deal them. Who serves a row is chance, too: its n reports are of n
+people drawn from all, and v has mean μ = κ·E[φ_r·y] and covariance c·E[y·yᵀ] - μ·μᵀ outside the diagonal. The
+row gets that common part of its noise as a normal vector, and then each coordinate as n coins of the right
+bias, so that every sum is one that n reports can have. The second moment is drawn likewise, entry by entry. What differs
 from real reports: noise beyond its covariance, and that people's points are not rounded to the grid.
 `tests/statistics/test_table_law.py` compares the two.
 
@@ -72,14 +73,15 @@ def drawn_codeword_table(
     means, square, fourth = _sums_of(plan, parameters, turn, points, device, tell)
     shared = turn @ square @ turn.T  # E[y·yᵀ], (P, P)
     joint = parameters.randomizer.second_gain(parameters.embedding) / (1 - fourth)  # c
-    root = _root(max(joint - gain**2, 0.0) * shared)
+    root, inverse = _root(joint * shared)
     served = rng.multinomial(people, tickets / tickets.sum())
     for mean, part, count in zip(means, Rows.of(parameters).parts, served, strict=True):
         rows = len(mean)
         counts = rng.multinomial(int(count), np.full(rows, 1 / rows))
         table.counts[part] = counts
-        common = np.sqrt(counts)[:, None] * (rng.standard_normal((rows, root.shape[1])) @ root.T)
-        expected = gain * counts[:, None] * (mean @ turn.T) + common
+        leans = gain * (mean @ turn.T)  # μ, (M, P)
+        drawn = _less(rng.standard_normal((rows, root.shape[1])), leans @ inverse.T)
+        expected = counts[:, None] * leans + np.sqrt(counts)[:, None] * (drawn @ root.T)
         table.sums[part] = _coins(counts[:, None], expected, rng)
     if table.second is not None:
         table.second[:] = _second_moment(people, joint * shared, rng)
@@ -107,11 +109,19 @@ def _second_moment(
     return second
 
 
-def _root(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return L with L·Lᵀ = covariance, (P, P) -> (P, r)."""
+def _root(covariance: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return L with L·Lᵀ = covariance, and its pseudo-inverse: (P, P) -> (P, r), (r, P)."""
     values, vectors = np.linalg.eigh(covariance)
     kept = values > 1e-12 * max(float(values[-1]), 1e-300)
-    return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
+    sizes = np.sqrt(values[kept])
+    return np.asarray(vectors[:, kept] * sizes), np.asarray((vectors[:, kept] / sizes).T)
+
+
+def _less(standard: NDArray[np.float64], means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return vectors of covariance I - m·mᵀ, row by row, from standard normal ones: (M, r), (M, r)."""
+    squares = np.clip((means**2).sum(axis=1), 1e-300, 1.0)  # |m|² ≤ 1: the mean of v·vᵀ holds that of v
+    along = (standard * means).sum(axis=1) * (1 - np.sqrt(1 - squares)) / squares
+    return standard - along[:, None] * means
 
 
 def _sums_of(
