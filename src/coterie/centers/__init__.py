@@ -7,6 +7,7 @@ loaded when it is asked for.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from coterie.centers.confirmed import Confirmed, ConfirmedGroup, Pair
 from coterie.centers.decode import decode
 from coterie.centers.result import Choice, Interval, Population, Result
 from coterie.centers.solution import Solution
@@ -17,9 +18,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Choice",
+    "Confirmed",
+    "ConfirmedGroup",
     "Interval",
     "LocalSearch",
     "NetTreeOutcome",
+    "Pair",
     "Population",
     "Result",
     "Solution",

@@ -66,9 +66,10 @@ def decode(
     random_state : int, Generator or None
         Seed of the analyst's random choices. The same table and seed give the same result.
     decoder : str, optional
-        Which of the protocol's decoders. For "codeword": "population", weighted points that explain all rows
-        (the default where there are halfspaces, or at most twelve dimensions), or "cells", for tight groups,
-        from the cells alone. For "vector-sums": "cells". For the tree protocols: "paper".
+        Which of the protocol's decoders. For "codeword": "confirm", what the last table says of the groups
+        that its plan published (the default where it published any); "population", weighted points that
+        explain all rows (the default where there are halfspaces, or at most twelve dimensions); or "cells",
+        for tight groups, from the cells alone. For "vector-sums": "cells". For the tree protocols: "paper".
     solver : Solver, optional
         For the paper's decoders: what clusters the private coreset, a k-means solver in scikit-learn's manner
         (`fit(X, sample_weight=…)`, then `cluster_centers_`). None is their own.

@@ -26,11 +26,11 @@ def doubts(found: Found | None, radii: NDArray[np.float64] | None = None) -> tup
     pairs = [] if radii is None else pairs_in_doubt(found.answer.centers, radii)
     if found.spare is not None:
         pairs.append(found.spare)
-    notes += [_may_be_fewer(family) for family in _families(pairs)]
+    notes += [may_be_fewer(family) for family in families(pairs)]
     return tuple(notes)
 
 
-def _families(pairs: list[tuple[int, int]]) -> list[list[int]]:
+def families(pairs: list[tuple[int, int]]) -> list[list[int]]:
     """Return the groups that pairs connect, those of the largest number first."""
     families: list[set[int]] = []
     for pair in pairs:
@@ -39,7 +39,8 @@ def _families(pairs: list[tuple[int, int]]) -> list[list[int]]:
     return sorted((sorted(family) for family in families), key=lambda family: (-len(family), family))
 
 
-def _may_be_fewer(family: list[int]) -> str:
+def may_be_fewer(family: list[int]) -> str:
+    """Return the caution about groups that may be one, or fewer than they are."""
     names = listed([letter(number) for number in family])
     fewer = "one" if len(family) == 2 else "fewer"
     return (

@@ -81,6 +81,8 @@ def dress(solution: Solution, tables: Sequence[Aggregate]) -> Result:
         features=plan.features,
         radius=plan.radius,
         leverage=_leverage([each.plan for each in tables]),
+        middle=plan.center,
+        confirmed=solution.confirmed,
     )
 
 

@@ -88,13 +88,17 @@ def groups_of(result: Result) -> tuple[Group, ...]:
     found = []
     for number, (center, share) in enumerate(zip(result.centers, result.weights, strict=True)):
         deviations = _deviations(result, number)
-        estimates = _estimates(result.features, center, deviations, result.coverage)
+        if result.confirmed is None:
+            estimates = _estimates(result.features, center, deviations, result.coverage)
+            half = float(result.weight_errors[number])
+            low, high = max(share - half, 0.0), min(share + half, 1.0)
+        else:
+            told = result.confirmed.groups[number]
+            estimates, (_, low, high) = told.estimates, told.share
         apart: tuple[str, ...] = ()
         if np.isfinite(deviations).all():
             away = center - result.mean
             apart = _apart(result.features, away, np.hypot(deviations, np.nan_to_num(result.mean_error)))
-        half = float(result.weight_errors[number])
-        low, high = max(share - half, 0.0), min(share + half, 1.0)
         clear = bool(result.clear[number])
         found.append(Group(number, float(share), float(low), float(high), clear, estimates, apart))
     return tuple(found)
@@ -108,6 +112,8 @@ def everybody_of(result: Result) -> tuple[Estimate, ...]:
 
 def _deviations(result: Result, number: int) -> NDArray[np.float64]:
     """Return the deviation of each coordinate of a group's mean: (d,)."""
+    if result.confirmed is not None:
+        return result.confirmed.groups[number].deviations
     radius, dimension = float(result.errors[number]), result.centers.shape[1]
     if result.profile is None:
         return np.full(dimension, radius / math.sqrt(dimension))

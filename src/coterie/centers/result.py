@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.centers.atoms import Population
+from coterie.centers.confirmed import Confirmed
 from coterie.centers.groups import Group, everybody_of, forging, frame_of, groups_of
 from coterie.centers.solution import Choice, Interval, squared_distances
 from coterie.errors import DecodeError
@@ -76,6 +77,11 @@ class Result:
         Of the ball that holds everybody, in the original units.
     leverage : Leverage or None
         What one forged report may weigh; None where that is not known.
+    middle : tuple of float or None
+        Center of that ball; None is the origin.
+    confirmed : Confirmed or None
+        Where the last plan asked about published groups: what other people confirm of them. `centers`,
+        `weights` and `groups` then are of the people nearest to the published centers, in their order.
     tree : object or None
         What the tree protocols built on the way: tree, leaves, partition, centers in the projected space.
     """
@@ -100,6 +106,8 @@ class Result:
     tree: Any = None
     features: Schema | None = None
     radius: float = math.inf
+    middle: tuple[float, ...] | None = None
+    confirmed: Confirmed | None = None
     leverage: Leverage | None = None
 
     @property
@@ -163,8 +171,10 @@ class Result:
             value, low, high = self.explained
             clear += f"; together they explain {value:.0%} [{low:.0%}, {high:.0%}] of people's spread"
         told = [group for group in self.groups if group.share > 0]
-        forged = [words] if (words := forging(self.clear, self.fragile)) else []
-        return "\n".join([f"{self.count:,} people, {clear}", *self.notes, *map(str, told), *forged])
+        forged = [said] if (said := forging(self.clear, self.fragile)) else []
+        words = [] if self.confirmed is None else [self.confirmed.words]
+        lines = [f"{self.count:,} people, {clear}", *self.notes, *words, *map(str, told), *forged]
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         told = f"{self.supported} of {len(self.centers)} groups clear"
@@ -262,10 +272,12 @@ class Result:
             profile=None,
             alternatives=(),
             choices=(),
+            confirmed=None,
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain lists and numbers, for JSON."""
+        confirmed = {} if self.confirmed is None else {"confirmed": self.confirmed.to_dict()}
         return {
             "version": VERSION,
             "centers": self.centers.tolist(),
@@ -295,4 +307,5 @@ class Result:
             "study_id": self.study_id,
             "groups": [asdict(group) for group in self.groups],
             "everybody": [asdict(estimate) for estimate in self.everybody],
+            **confirmed,
         }

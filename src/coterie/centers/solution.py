@@ -10,12 +10,15 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.wire.workers import is_helper
+
+if TYPE_CHECKING:
+    from coterie.centers.confirmed import Confirmed
 
 _RESTARTS: Final = 12  # of k-means++ on the leaves
 _CLEAR: Final = 2.0  # standard deviations by which a part's weight must stand out to be supported
@@ -63,6 +66,7 @@ class Solution:
     alternatives: tuple[tuple[int, ...], ...] = ()  # answers as good: the groups that each cuts otherwise
     choices: tuple[Choice, ...] = ()
     one_group: bool = False  # the reports tell no groups apart: all centers are everybody's mean
+    confirmed: Confirmed | None = None  # of published groups, in the plan's own units
 
 
 def solution_of_parts(

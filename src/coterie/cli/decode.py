@@ -101,7 +101,7 @@ def run(
         for group in _shown(result):
             screen.print(Text(str(group)), soft_wrap=True)
     told = Told.of(result.to_dict(), read[-1].plan.radius)
-    for words in (told.explaining, told.otherwise, told.forging):
+    for words in (told.confirmed, told.explaining, told.otherwise, told.forging):
         if words:
             screen.print(Text(words), soft_wrap=True)
     say(

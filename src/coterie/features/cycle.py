@@ -41,6 +41,7 @@ class Cycle(Feature):
     """
 
     kind: ClassVar[str] = "cycle"
+    linear: ClassVar[bool] = False
     period: float
     missing: str = field(default="middle", kw_only=True)
 

@@ -63,6 +63,7 @@ class Embedding(Feature):
     """
 
     kind: ClassVar[str] = "embedding"
+    linear: ClassVar[bool] = False
     dimension: int
     norm: float
     missing: str = field(default="middle", kw_only=True)

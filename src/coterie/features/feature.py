@@ -57,6 +57,7 @@ class Feature(ABC):
     """
 
     kind: ClassVar[str]
+    linear: ClassVar[bool] = True  # whether every figure is a linear function of the mean, cut at its ends
     name: str
     weight: float = field(default=1.0, kw_only=True)
     unit: str = field(default="", kw_only=True)

@@ -1,4 +1,9 @@
-"""The ball of a follow-up plan: where a first study found people, and how far around.
+"""What a plan for other people takes from what the first ones told: a ball, or the groups to confirm.
+
+A plan that confirms keeps the ball of the plan before it, and has the centers that were found as its cells:
+what is said then is of the same people, nobody of whom is clipped who was not.
+
+Otherwise the ball of a follow-up plan is where a first study found people, and how far around:
 
     center   the weighted mean c of the first study's population
     radius   from the distances √(|x - c|² + scatter) of people at points x of the population, with what its
@@ -22,6 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import PlanError
+from coterie.geometry.ball import quantize
+from coterie.plain.canonical import shown
 
 FEW: Final = 12  # dimensions up to which a population tells its tail
 HELD: Final = 0.97  # share of the people whom the ball holds there
@@ -67,6 +74,58 @@ def surely_reached(after: Any) -> NDArray[np.float64]:
     told: NDArray[np.float64] = np.column_stack([after.centers, after.errors])
     sure: NDArray[np.bool_] = np.asarray(after.clear) & np.isfinite(told).all(axis=1)
     return told[sure]
+
+
+class Answer(Protocol):
+    """What a study found, as far as a plan needs it that confirms: a result."""
+
+    @property
+    def centers(self) -> NDArray[np.float64]:
+        """Of the groups, (k, d)."""
+
+    @property
+    def middle(self) -> tuple[float, ...] | None:
+        """Center of the ball of its last plan; None is the origin."""
+
+    @property
+    def radius(self) -> float:
+        """Radius of that ball."""
+
+    @property
+    def features(self) -> Any:
+        """The declared features; None where people have points."""
+
+
+def answer_in(after: Any) -> Answer:
+    """Return a result whose groups can be confirmed, or raise PlanError."""
+    if population_in(after) is None or not hasattr(after, "centers"):
+        raise PlanError(
+            "confirm asks other people about groups that were found: give the Result of the first study as "
+            f"`after`, got {shown(type(after).__name__)}"
+        )
+    found: Answer = after
+    return found
+
+
+def groups_to_confirm(answer: Answer, clusters: int, center: Any, radius: float) -> list[list[int]]:
+    """Return the centers of an answer as a ball's integers: k lists of d.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> groups_to_confirm(SimpleNamespace(centers=np.array([[2.0, 1.0]])), 1, [1.0, 1.0], 2.0)
+    [[524288, 0]]
+    """
+    centers = np.asarray(answer.centers, dtype=np.float64)
+    if centers.ndim != 2 or not np.isfinite(centers).all():
+        raise PlanError("the groups to confirm need finite centers, (k, d)")
+    if len(centers) != clusters:
+        raise PlanError(
+            f"clusters is {clusters}, and {len(centers)} groups are to be confirmed: leave it out, or refit "
+            "the result"
+        )
+    integers: list[list[int]] = quantize(centers, center, radius)[0].astype(np.int64).tolist()
+    return integers
 
 
 def ball_after(

@@ -21,7 +21,13 @@ from coterie.errors import PlanError
 from coterie.plain.canonical import MAX_BYTES, canonical_bytes, parse_object, shown
 from coterie.plain.checks import checked_delta, checked_fields, checked_real
 from coterie.plain.files import read_bounded, replacing
-from coterie.plan.follow_up import ball_after, population_in, surely_reached
+from coterie.plan.follow_up import (
+    answer_in,
+    ball_after,
+    groups_to_confirm,
+    population_in,
+    surely_reached,
+)
 from coterie.plan.public import PUBLIC, checked_public_part
 from coterie.plan.questions import Questions
 from coterie.protocols import design_parameters, parameters_class
@@ -225,6 +231,7 @@ class Plan(Questions):
         ids: str = "random",
         study: str | None = None,
         after: Any = (),
+        confirm: bool = False,
         collection: Collection | Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Self:
@@ -261,6 +268,11 @@ class Plan(Questions):
             What the plan follows up, for *other* people: the result (or its population) of a first study,
             whose ball and `study` it then takes where they are not given. Or only the ids of the plans whose
             results it is designed from.
+        confirm : bool
+            Whether to ask about the groups of the Result `after` instead of finding others: their centers
+            are published in the plan, and `coterie.decode` gives the share and the mean of the people nearest
+            to each, with intervals that need no model (docs/waves.md). Dimension, clusters, features and the
+            ball are the result's where they are not given.
         collection : Collection or mapping, optional
             When reports are taken in, from how many people on they are decoded and how long they are kept.
         **options
@@ -280,6 +292,13 @@ class Plan(Questions):
         >>> plan.dimension, round(plan.radius, 6)
         (2, 0.559017)
         """
+        answer = answer_in(after) if confirm else None
+        if answer is not None:
+            dimension = answer.centers.shape[1] if dimension is None else dimension
+            clusters = len(answer.centers) if clusters is None else clusters
+            features = answer.features if features is None else features
+            if center is None and radius is None:
+                center, radius = answer.middle, answer.radius
         schema = None
         if features is not None:
             from coterie.features.schema import as_schema
@@ -316,6 +335,9 @@ class Plan(Questions):
         parameters_class(protocol, model)  # before δ: a protocol that does not run there says so
         facts = Facts(**{name: public[name] for name in names}, delta=checked_delta(model, delta))
         parameters = design_parameters(protocol, facts, options)
+        if answer is not None:
+            groups = groups_to_confirm(answer, public["clusters"], public["center"], public["radius"])
+            parameters = parameters.asking_about(groups)
         how = None
         if collection is not None:
             from coterie.plan.collection import as_collection
@@ -338,7 +360,8 @@ class Plan(Questions):
         expected_users : int
             How many other people will answer.
         **changes
-            What is to differ from this plan; as for `design`. How it is collected is said anew.
+            What is to differ from this plan; as for `design`, with `confirm=True` to ask about the groups
+            that were found. How it is collected is said anew.
 
         Returns
         -------
@@ -363,8 +386,10 @@ class Plan(Questions):
             raise PlanError(f"a follow-up needs the first study's Result or Population, got {kind}")
         if self.id not in population.plan_ids:
             raise PlanError("this result does not come from this plan: its population does not name the plan")
-        kept = ("dimension", "features", "clusters", "epsilon", "protocol", "model", "delta", "ids", "seed")
-        settings = {**{name: getattr(self, name) for name in kept}, **changes}
+        kept = {"dimension", "features", "clusters", "epsilon", "protocol", "model", "delta", "ids", "seed"}
+        if changes.get("confirm"):
+            kept.remove("clusters")  # as many as were found
+        settings = {**{name: getattr(self, name) for name in sorted(kept)}, **changes}
         return type(self).design(**settings, expected_users=expected_users, after=result)
 
     @property

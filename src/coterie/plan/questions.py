@@ -11,9 +11,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.geometry.ball import SCALE
 from coterie.plain.checks import MOST_PEOPLE, checked_integer
 from coterie.privacy import Guarantee, Spending
-from coterie.privacy.guarantee import DECLARED_FEATURES, FOLLOWED_BALL, PUBLIC_BALL, SAMPLED_FEATURES
+from coterie.privacy.guarantee import (
+    DECLARED_FEATURES,
+    FOLLOWED_BALL,
+    PUBLIC_BALL,
+    PUBLISHED_GROUPS,
+    SAMPLED_FEATURES,
+)
 from coterie.protocols.base import TOKEN_BYTES, Facts, Parameters
 
 if TYPE_CHECKING:
@@ -28,6 +38,7 @@ class Questions:
     __slots__ = ()
 
     protocol: str
+    center: tuple[float, ...] | None
     radius: float
     after: tuple[str, ...]
     features: Schema | None
@@ -50,6 +61,8 @@ class Questions:
     def _about_the_ball(self, promise: Guarantee) -> Guarantee:
         """Return the promise with words on where the ball comes from, and the features it follows from."""
         lines = [FOLLOWED_BALL] if self.after else [] if self.features else [PUBLIC_BALL]
+        if self.confirms:
+            lines.append(PUBLISHED_GROUPS.format(groups=self.facts.clusters))
         if self.features is not None:
             from coterie.features.schema import PUBLIC_SAMPLE
 
@@ -59,6 +72,20 @@ class Questions:
         for line in promise.conditions:
             words.extend(lines if line == PUBLIC_BALL else [line])
         return replace(promise, conditions=tuple(words))
+
+    @property
+    def confirms(self) -> bool:
+        """Whether the plan asks about published groups: in which of them people are, and where there."""
+        return self.parameters.groups(self.facts.clusters) is not None
+
+    @property
+    def published(self) -> NDArray[np.float64] | None:
+        """The published centers that the plan asks about, (k, d) in the original units; None if it finds."""
+        groups = self.parameters.groups(self.facts.clusters)
+        if groups is None:
+            return None
+        middle = 0.0 if self.center is None else np.array(self.center)
+        return np.array(groups, dtype=np.float64) * (self.radius / SCALE) + middle
 
     def guarantee_for(self, people: int) -> Guarantee:
         """Return what the promise comes to for one batch of so many people, recomputed for that number.

@@ -37,6 +37,11 @@ FOLLOWED_BALL: Final = (
     "whoever answered an earlier plan of the study does not answer this one. A ball or a count of clipped "
     "points taken from the data is not covered."
 )
+PUBLISHED_GROUPS: Final = (
+    "The centers of {groups} groups stand in the plan for everybody to read. They come from private results "
+    "about other people, published before this plan: whoever answered an earlier plan of the study does not "
+    "answer this one. Centers taken from the data itself are not covered."
+)
 DECLARED_FEATURES: Final = (
     "The features (bounds, values, weights) are public knowledge, declared without looking at the people's "
     "data, and the ball follows from them. Bounds or a count of clipped points taken from the data are not "

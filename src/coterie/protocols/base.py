@@ -132,6 +132,18 @@ class Parameters(ABC):
         """Return the independent answers of a report, in the order of their draws; none of shares."""
         return ()
 
+    def groups(self, clusters: int) -> tuple[tuple[int, ...], ...] | None:
+        """Return the published centers that a plan of so many clusters asks about, or None: (k, d) integers.
+
+        Of scale 2^20, around the center of the ball.
+        """
+        del clusters
+        return None
+
+    def asking_about(self, groups: Sequence[Sequence[int]]) -> Self:
+        """Return parameters that ask about published centers of that form instead of finding groups."""
+        raise PlanError("this protocol cannot ask about published groups; codeword can")
+
     @property
     def view_rows(self) -> int:
         """Rows of all views together; 0 of a protocol that has none."""

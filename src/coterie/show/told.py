@@ -35,6 +35,7 @@ class Told:
     count: int
     coverage: float | None
     supported: int
+    confirmed: str = ""  # what other people confirm of published groups, in words; empty where none were
 
     @classmethod
     def of(cls, document: Mapping[str, Any], radius: float) -> Told:
@@ -59,6 +60,7 @@ class Told:
             count=document["count"],
             coverage=document["coverage"],
             supported=document["supported"],
+            confirmed=document.get("confirmed", {}).get("words", ""),
         )
 
     @property

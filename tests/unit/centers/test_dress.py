@@ -104,7 +104,7 @@ def test_decoders_go_by_their_names():
     np.testing.assert_array_equal(default.centers, named.centers)
     cells = decode(table, random_state=0, decoder="cells")
     assert (cells.centers.shape, cells.coverage) == ((4, 3), 0.9)
-    with pytest.raises(DecodeError, match="codeword has no decoder 'paper'; known: population, cells"):
+    with pytest.raises(DecodeError, match="has no decoder 'paper'; known: confirm, population, cells"):
         decode(table, decoder="paper")
     with pytest.raises(DecodeError, match="protocol net-tree has no decoder 'population'; known: paper"):
         decode(table_of("net-tree"), decoder="population")

@@ -11,6 +11,12 @@ PROTOCOL = Protocol(
     encoder=".encode:CodewordEncoder",
     table=".table:CodewordTable",
     decoders={
+        "confirm": Decoder(
+            "coterie.centers.confirm:decode_confirmed",
+            "coterie.centers.confirm:not_confirming",
+            several=True,
+            any_number=False,
+        ),
         "population": Decoder(
             f"{_CENTERS}:decode_population", f"{_CENTERS}:not_explained", chooses=True, several=True
         ),

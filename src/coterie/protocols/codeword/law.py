@@ -9,9 +9,9 @@ where y = R·w and c = c₂/(1 - Σy⁴), so that E⟨v, y⟩² = 1 + c₂ (κ, 
 the reports are dealt to the rows as ids deal them. Who serves a row is chance, too: its n reports are of n
 people drawn from all, and v has mean μ = κ·E[φ_r·y] and covariance c·E[y·yᵀ] - μ·μᵀ outside the diagonal. The
 row gets that common part of its noise as a normal vector, and then each coordinate as n coins of the right
-bias, so that every sum is one that n reports can have. The second moment is drawn likewise, entry by entry. What differs
-from real reports: noise beyond its covariance, and that people's points are not rounded to the grid.
-`tests/statistics/test_table_law.py` compares the two.
+bias, so that every sum is one that n reports can have. The second moment is drawn likewise, entry by entry.
+What differs from real reports: noise beyond its covariance, and that people's points are not rounded to the
+grid. `tests/statistics/test_table_law.py` compares the two.
 
 Time grows with the number of different points, not of people. With PyTorch the products run on `device`.
 """
@@ -121,7 +121,8 @@ def _less(standard: NDArray[np.float64], means: NDArray[np.float64]) -> NDArray[
     """Return vectors of covariance I - m·mᵀ, row by row, from standard normal ones: (M, r), (M, r)."""
     squares = np.clip((means**2).sum(axis=1), 1e-300, 1.0)  # |m|² ≤ 1: the mean of v·vᵀ holds that of v
     along = (standard * means).sum(axis=1) * (1 - np.sqrt(1 - squares)) / squares
-    return standard - along[:, None] * means
+    drawn: NDArray[np.float64] = standard - along[:, None] * means
+    return drawn
 
 
 def _sums_of(

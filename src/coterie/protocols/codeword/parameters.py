@@ -6,18 +6,21 @@ point: ln(A/B)-private, and ε-private when A ≤ e^ε·B. T < 2^53, so that cli
 below it.
 
 `views` say what a report's sign depends on (`coterie.plan.views`); a report serves one row of one view.
+Groups that other people's reports have found can be asked about: their centers are a net, and everybody
+serves its cells (docs/theory/confirming.md).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Self
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.plain.checks import checked_integer, checked_power_of_two
-from coterie.plan.views import View, check_dimension, checked_views
+from coterie.plan.views import Net, View, check_dimension, checked_views
 from coterie.privacy.odds import BASE_ODDS
 from coterie.protocols.base import LocalParameters, Part
 from coterie.randomizers.codeword import TOTAL_LIMIT, CodewordRandomizer
@@ -25,6 +28,8 @@ from coterie.randomizers.codeword import TOTAL_LIMIT, CodewordRandomizer
 MAX_CODEWORDS: Final = 1 << 12
 MIN_EMBEDDING: Final = 1 << 7
 MAX_EMBEDDING: Final = 1 << 12
+# b of a plan that confirms: an error of a share is 1/b, of a mean's coordinate x √(1/(1 - b²) + x²/b²).
+CONFIRMING_COUNT_WEIGHT: Final = SCALE // 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,32 @@ class CodewordParameters(LocalParameters):
     def parts(self) -> tuple[Part, ...]:
         """Return the one answer of a report: the index."""
         return (Part(self.codewords, self.cap, self.odds, 0, 8 if self.codewords <= 256 else 16),)
+
+    def groups(self, clusters: int) -> tuple[tuple[int, ...], ...] | None:
+        """Return the k centers of a plan that confirms: its one view is a net of them and repeats."""
+        if len(self.views) != 1 or not isinstance(self.views[0], Net):
+            return None
+        points = self.views[0].points
+        padded = len(points) == 1 << (clusters - 1).bit_length()
+        return points[:clusters] if padded and set(points[clusters:]) <= {points[0]} else None
+
+    def asking_about(self, groups: Sequence[Sequence[int]]) -> Self:
+        """Return parameters whose cells are published groups: a net of them, up to a power of two points.
+
+        The points that are missing are the first again: a tie goes to the smallest index, so nobody is in the
+        cell of a repeat.
+
+        Examples
+        --------
+        >>> from coterie.plan.views import CrossPolytope
+        >>> parameters = CodewordParameters(256, 89, 45605201, 128, 419430, (CrossPolytope(128),))
+        >>> parameters.asking_about([[5, 0], [0, 5], [0, 0]]).views[0].points
+        ((5, 0), (0, 5), (0, 0), (5, 0))
+        """
+        points = [tuple(each) for each in groups]
+        repeats = (1 << (len(points) - 1).bit_length()) - len(points)
+        net = Net((*points, *points[:1] * repeats))
+        return replace(self, count_weight=CONFIRMING_COUNT_WEIGHT, views=(net,))
 
     def check_fit(self, dimension: int) -> None:
         """Raise PlanError unless the codewords are long enough and the views fit the dimension."""
