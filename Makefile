@@ -91,8 +91,8 @@ types: setup ## mypy, strict
 contract: setup ## which room may import which
 	$(BIN)/lint-imports
 
-docs: setup ## build the documentation into site/
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+docs: setup ## build the documentation into site/, which opens from a folder
+	$(BIN)/python -m tools.site
 
 check: lint types contract docs web programs ## everything a change must pass; all the tests come last (under fifteen minutes)
 	COTERIE_TOOLS=all $(PYTEST)

@@ -149,6 +149,8 @@ def _markdown(
     lines = [
         "# The paper's experiments, with ours beside them",
         "",
+        "*For researchers.*",
+        "",
         "Mean and standard deviation of the normalized k-means objective over the runs; lower is better.",
         "`lsh-tree` is our implementation of the paper's algorithm; the paper's own runs are not public.",
         "Every number and figure on this page is written by",

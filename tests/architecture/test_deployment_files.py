@@ -43,6 +43,6 @@ def test_the_dockerfile_installs_and_runs_what_there_is():
 
 
 def test_every_setting_is_documented():
-    page = (ROOT / "docs/collector.md").read_text(encoding="utf-8")
-    table = page[page.index("## Settings") : page.index("## What the service does not learn")]
+    page = (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8")
+    table = page[page.index("## Of a collector") : page.index("## Of the environment")]
     assert set(re.findall(r"`([a-z_]+)`", table)) - {"name=value"} >= KNOWN - {"role"}

@@ -46,6 +46,17 @@ class Audit:
     seconds: float
     limits: tuple[str, ...] = LIMITS
 
+    def __repr__(self) -> str:
+        verdict = "passed" if self.passed else f"FAILED {len(self.failures)}"
+        return f"Audit({verdict} of {len(self.checks)} checks in {self.seconds:.0f} s, {self.claim})"
+
+    def __str__(self) -> str:
+        lines = [
+            f"{'passed' if check.passed else 'FAILED'}  {check.part}, {check.name}: {check.found}"
+            for check in self.checks
+        ]
+        return "\n".join([f"{self.claim}, {self.client}", *lines])
+
     @property
     def passed(self) -> bool:
         """Whether every check passed."""
