@@ -14,7 +14,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) -
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup locked lock sbom demo programs serve-demo web quick test lint format types contract docs check bench reproduce nightly mutants clean
+.PHONY: help setup locked lock sbom demo programs serve-demo web quick test lint format types contract docs check bench reproduce nightly fuzz mutants clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -105,6 +105,9 @@ reproduce: setup ## the paper's experiments into docs/reproduction (resumes); WO
 
 nightly: setup programs ## the tests that are too long for every change, too
 	COTERIE_TOOLS=all $(PYTEST) -m ""
+
+fuzz: setup ## damaged inputs for every parser, and how many each refused; INPUTS=100000
+	$(BIN)/python -m tests.laws.test_fuzz $(INPUTS)
 
 mutants: setup ## small wrong changes of the source that tests must notice (hours): the named ones, and SAMPLE= others, ROOMS=
 	$(BIN)/python -m tools.mutants named

@@ -154,6 +154,8 @@ def _arrays(data: bytes) -> dict[str, NDArray[Any]]:
         if set(archive.files) != set(_NAMES):
             raise ValueError("other arrays")
         found: dict[str, NDArray[Any]] = {name: archive[name] for name in _NAMES}
+    if not all(isinstance(each, np.ndarray) for each in found.values()):
+        raise ValueError("a part that is no array")
     kinds = {"format": "U", "study_id": "U", "version": "i", "plan_ids": "U"}
     if found["scatter"].shape or found["scatter"].dtype != np.float64:
         raise ValueError("other types")

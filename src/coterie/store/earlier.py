@@ -48,11 +48,11 @@ def _parquet(path: Path, found: SortedFile, width: int) -> Chunks:
                 raise FileError(path, 0, f"a file with SHA-256 {found.sha256}", "another: it is damaged")
             for batch in parquet.ParquetFile(file).iter_batches():
                 column = batch.column(0)
-                if column.type != arrow.binary(width):
+                if column.type != arrow.binary(width) or column.null_count:
                     raise FileError(path, 0, f"rows of {width} bytes", f"{column.type}")
                 data = np.frombuffer(column.buffers()[1], dtype=np.uint8)[column.offset * width :]
                 yield data[: len(column) * width].reshape(-1, width)
     except FileNotFoundError:
         raise FileError(path, 0, f"{found.rows} rows of the store", "no file: restore it") from None
-    except arrow.ArrowException:
+    except (arrow.ArrowException, OSError, IndexError, TypeError):  # whatever its parser says of damage
         raise FileError(path, 0, "a Parquet file of the store", "something else") from None
