@@ -59,9 +59,7 @@ def test_a_collector_of_a_shuffle_plan_adds_up_its_batches(address, tmp_path, pe
     with open_store(address) as store:
         store.put_plan(plan)
         for number, part in enumerate((people[:200], people[200:])):
-            write_reports(
-                tmp_path / "file", plan, [Client(plan).encode(point) for point in part], overwrite=True
-            )
+            write_reports(tmp_path / "file", plan, [Client(plan).encode_many(part)], overwrite=True)
             out = tmp_path / f"batch{number}"
             shuffle_files([tmp_path / "file"], plan, out, tmp_path / "released")
             batch = Batch.of(out.read_bytes())

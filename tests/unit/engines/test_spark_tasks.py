@@ -87,7 +87,7 @@ def test_any_cut_gives_the_table_and_counts_of_inline(
 def test_tables_merge_with_their_facts():
     table = Aggregate(PLAN)
     table.add(np.zeros((3, PLAN.report_width), dtype=np.uint8))
-    facts = spark_tasks.Facts(3, 1, 2, 1, [[1, 5]], ["ab"])
+    facts = spark_tasks.Facts(3, 1, 2, 1, [[1, 5]])
     rows = [(facts.to_json(), table.to_bytes())] * 2
     columns = [arrow.array([0, 0]), *(arrow.array(list(each)) for each in zip(*rows, strict=True))]
     batch = arrow.RecordBatch.from_arrays(columns, names=["slot", "facts", "body"])
@@ -95,7 +95,7 @@ def test_tables_merge_with_their_facts():
     both = Aggregate.from_bytes(merged.column(2)[0].as_py(), PLAN)
     assert both.count == 6
     found = spark_tasks.Facts.from_json(merged.column(1)[0].as_py())
-    assert found == spark_tasks.Facts(6, 2, 4, 2, [[1, 5], [1, 5]], ["ab", "ab"])
+    assert found == spark_tasks.Facts(6, 2, 4, 2, [[1, 5], [1, 5]])
     assert [*spark_tasks.merged(iter([]), PLAN.to_json())] == []
 
 
