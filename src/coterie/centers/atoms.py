@@ -20,10 +20,10 @@ from coterie.errors import FileError
 from coterie.plain.files import read_bounded, replacing
 
 FORMAT: Final = "coterie-population"
-VERSION: Final = 1
+VERSION: Final = 2  # 1 had no directions
 MAX_BYTES: Final = 1 << 28  # of a file
 
-_NAMES: Final = ("format", "version", "study_id", "plan_ids", "points", "weights", "scatter")
+_NAMES: Final = ("format", "version", "study_id", "plan_ids", "points", "weights", "scatter", "directions")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +46,9 @@ class Population:
     scatter : float
         Mean square distance of people from the points in directions that the points do not show, because
         nothing stands clear of the noise there; in the original units, squared.
+    directions : ndarray of float64, shape (m, d), or None
+        Directions, orthonormal, that other people of the study had better report in: those in which people
+        differ most, as far as the noise lets see it. None where whole points are the better question.
 
     Examples
     --------
@@ -62,6 +65,7 @@ class Population:
     study_id: str
     plan_ids: tuple[str, ...]
     scatter: float = 0.0
+    directions: NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         points, dimension = self.points.shape
@@ -102,6 +106,7 @@ class Population:
                 points=self.points,
                 weights=self.weights,
                 scatter=np.array(float(self.scatter)),
+                directions=self.points[:0] if self.directions is None else self.directions,
             )
 
     @classmethod
@@ -137,12 +142,20 @@ class Population:
             and 0 < total < math.inf
             and len(plan_ids) > 0
             and 0 <= (scatter := float(found["scatter"])) < math.inf
+            and (directions := found["directions"]).dtype == np.float64
+            and directions.ndim == 2
+            and directions.shape[1] == points.shape[1] >= len(directions)
+            and bool(np.allclose(directions @ directions.T, np.eye(len(directions)), atol=1e-6))
         )
         if not sound:
             raise FileError(
-                path, 0, "finite points (m, d), weights (m,) and scatter of at least 0, and the plans' ids"
+                path,
+                0,
+                "finite points (m, d), weights (m,) and scatter of at least 0, the plans' ids, and "
+                "orthonormal directions",
             )
-        return cls(points, weights, str(found["study_id"]), plan_ids, scatter)
+        found_any = directions if len(directions) else None
+        return cls(points, weights, str(found["study_id"]), plan_ids, scatter, found_any)
 
 
 def _arrays(data: bytes) -> dict[str, NDArray[Any]]:
@@ -151,9 +164,10 @@ def _arrays(data: bytes) -> dict[str, NDArray[Any]]:
         if sum(entry.file_size for entry in archive.infolist()) > MAX_BYTES:
             raise ValueError("unpacked it is too large")
     with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-        if set(archive.files) != set(_NAMES):
+        first = set(archive.files) == set(_NAMES[:-1])
+        if not first and set(archive.files) != set(_NAMES):
             raise ValueError("other arrays")
-        found: dict[str, NDArray[Any]] = {name: archive[name] for name in _NAMES}
+        found: dict[str, NDArray[Any]] = {name: archive[name] for name in archive.files}
     if not all(isinstance(each, np.ndarray) for each in found.values()):
         raise ValueError("a part that is no array")
     kinds = {"format": "U", "study_id": "U", "version": "i", "plan_ids": "U"}
@@ -163,6 +177,10 @@ def _arrays(data: bytes) -> dict[str, NDArray[Any]]:
         raise ValueError("other types")
     if found["format"].shape or str(found["format"]) != FORMAT or found["version"].shape:
         raise ValueError("no population")
-    if found["study_id"].shape or found["plan_ids"].ndim != 1 or int(found["version"]) != VERSION:
+    if (
+        found["study_id"].shape
+        or found["plan_ids"].ndim != 1
+        or int(found["version"]) != (1 if first else VERSION)
+    ):
         raise ValueError("another version")
-    return found
+    return {"directions": np.empty((0, found["points"].shape[-1])), **found}

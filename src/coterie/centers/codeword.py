@@ -9,6 +9,7 @@ from types import UnionType
 import numpy as np
 
 from coterie.aggregate import Aggregate
+from coterie.centers.directions import InDirections
 from coterie.centers.explain import explain
 from coterie.centers.population import FLAT
 from coterie.centers.solution import Solution
@@ -24,7 +25,9 @@ def decode_population(
     tables: Sequence[Aggregate], clusters: int, rng: np.random.Generator, *, choose: bool = False
 ) -> Solution:
     """Find centers from the rows of one table, or of several answered by different people."""
-    return decoded(tables, explain(rows_of_all(tables), clusters, rng, choose=choose))
+    seen = seen_in(tables)
+    found = explain(rows_of_all(tables), clusters, rng, choose=choose)
+    return decoded(tables, found if seen is None else seen.outward(found))
 
 
 def decoded(tables: Sequence[Aggregate], solution: Solution) -> Solution:
@@ -35,16 +38,30 @@ def decoded(tables: Sequence[Aggregate], solution: Solution) -> Solution:
 
 def not_explained(tables: Sequence[Aggregate]) -> str | None:
     """Return why `decode_population` cannot read these tables, or None."""
-    flat = tables[-1].plan.dimension <= FLAT
+    flat = tables[-1].plan.coordinates <= FLAT
     if flat or any(served(codeword_table(table), Halfspaces) for table in tables):
         return None
     return f"it needs reports about halfspaces, or at most {FLAT} dimensions"
 
 
 def rows_of_all(aggregates: Sequence[Aggregate]) -> list[ViewRows]:
-    """Return the rows of all tables, seen from the ball of the last."""
+    """Return the rows of all tables, seen from the ball of the last, or from its directions."""
     frame = aggregates[-1].plan
+    if (seen := seen_in(aggregates)) is not None:
+        return seen.views
     return [view for each in aggregates for view in rows_of(codeword_table(each), frame)]
+
+
+def seen_in(aggregates: Sequence[Aggregate]) -> InDirections | None:
+    """Return what the last plan's directions see of all tables, if it has any."""
+    *earlier, last = (codeword_table(each) for each in aggregates)
+    if any(table.plan.directions is not None for table in earlier):
+        raise DecodeError(
+            "only the last of several plans may have directions; decode the others by themselves"
+        )
+    if last.plan.directions is None:
+        return None
+    return InDirections(last.plan, rows_of(last), [rows_of(table, last.plan) for table in earlier])
 
 
 def served(table: CodewordTable, kind: type | UnionType) -> bool:

@@ -70,6 +70,7 @@ def dress(solution: Solution, tables: Sequence[Aggregate]) -> Result:
             plan.study_id,
             tuple(each.plan.id for each in tables),
             solution.scatter * plan.radius**2,
+            solution.directions,
         ),
         mean=_original(mean, plan),
         mean_error=solution.mean_error * plan.radius,

@@ -25,7 +25,7 @@ from coterie.centers.answer import Answer, k_means
 from coterie.centers.blobs import BlobFit, Blobs
 from coterie.centers.population import Cloud, seen_parts
 from coterie.centers.solution import Weighted, squared_distances
-from coterie.protocols.codeword.oracles.rows import ViewRows
+from coterie.protocols.codeword.oracles.rows import ViewRows, joined
 
 ATOMS_EACH: Final = 400  # of a blob
 PEAK: Final = 6.0  # deviations by which a further group would have to explain more
@@ -74,9 +74,9 @@ class Parts:
 
 
 def blob_fit(views: Sequence[ViewRows], middle: NDArray[np.float64]) -> BlobFit | None:
-    """Return the fit to the halfspaces of the frame's own ball that most people served, if there are any."""
+    """Return the fit to the halfspaces of the frame's own ball, if there are any."""
     own = [view for view in views if view.halfspaces and view.own_ball]
-    return BlobFit(max(own, key=lambda view: view.people), middle) if own else None
+    return BlobFit(joined(own), middle) if own else None
 
 
 def weigh(

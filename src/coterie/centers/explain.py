@@ -36,6 +36,7 @@ from coterie.centers.evidence import (
     weigh,
 )
 from coterie.centers.population import (
+    FLAT,
     Cloud,
     fit_population,
     pooled,
@@ -44,6 +45,7 @@ from coterie.centers.population import (
 )
 from coterie.centers.repeats import COVERAGE, Finder, Found, Told
 from coterie.centers.solution import Interval, Solution, Weighted, into_ball, squared_distances
+from coterie.centers.spectrum import spectrum
 from coterie.protocols.codeword.oracles.rows import ViewRows, everybody, mean_rest
 from coterie.wire.workers import on_all_cores
 
@@ -148,17 +150,24 @@ def find_groups(
     answer = combined(parts, clusters, rng)
     if parts.blobs is not None and parts.evidence is not None and parts.evidence.sure:
         return replace(_round(parts.blobs, answer, rng), peak=peak, spare=spare, members=tuple(found))
-    free = max(clusters - 1 - population.basis.shape[1], 0)
     return Found(
         answer=answer,
         people=_as_long(people(parts, rng), views, rng),
         basis=population.basis,
-        hidden=population.edge * (_HIDDEN * math.sqrt(clusters) + _HIDDEN_FREE * free),
+        hidden=hidden_outside(population.edge, clusters, population.basis.shape[1]),
         scatter=population.scatter,
         peak=peak,
         spare=spare,
         members=tuple(found),
     )
+
+
+def hidden_outside(edge: float, clusters: int, found: int) -> float:
+    """Return the mean square distance of groups' means that noise of this edge hides outside a subspace.
+
+    The subspace has `found` directions; k groups differ in k - 1.
+    """
+    return edge * (_HIDDEN * math.sqrt(clusters) + _HIDDEN_FREE * max(clusters - 1 - found, 0))
 
 
 def _round(blobs: Blobs, answer: Answer, rng: np.random.Generator) -> Found:
@@ -277,6 +286,7 @@ def _alone(one: Found, clusters: int, views: Sequence[ViewRows]) -> Solution:
         explained=Interval(0.0, 0.0, 0.0),
         mean=mean,
         mean_error=deviation,
+        directions=_leading(views),
         one_group=True,
     )
 
@@ -302,8 +312,18 @@ def _solution(found: Found, told: Told | None, views: Sequence[ViewRows]) -> Sol
         mean=mean,
         mean_error=deviation,
         alternatives=_alternatives(answer, radii),
+        directions=None if found.sure else _leading(views),
         choices=told.choices if told is not None else (),
     )
+
+
+def _leading(views: Sequence[ViewRows]) -> NDArray[np.float64] | None:
+    """Return the directions that other people had better report in; None where they see all anyway."""
+    halves = [view for view in views if view.halfspaces]
+    if not halves or halves[0].lift.dimension <= FLAT:
+        return None
+    square = 1 - mean_rest(views) ** 2
+    return spectrum(max(halves, key=lambda view: view.people), shrunk_mean(views), square).leading
 
 
 def _alternatives(answer: Answer, radii: NDArray[np.float64]) -> tuple[tuple[int, ...], ...]:

@@ -11,7 +11,8 @@ subspace that stands clear of the noise (`spectrum`), with plain Gaussian scatte
 part of the rows is looked at: the rest would be noise.
 
 Where the atoms start: normal in the subspace (the law of largest entropy for a covariance), half of them near
-cells that stand clear by themselves; in few dimensions uniform in the ball. Several fits of fresh starts are
+cells that stand clear by themselves; in few dimensions uniform in the ball; where those are directions
+of a space of more, normal again. Several fits of fresh starts are
 pooled: where they differ the rows do not tell.
 
 How far people scatter outside the subspace is told by their lengths: the last coordinate of a lifted point is
@@ -30,8 +31,8 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from coterie.centers.solution import into_ball
-from coterie.centers.spectrum import spectrum
-from coterie.protocols.codeword.oracles.rows import ViewRows, everybody, mean_rest
+from coterie.centers.spectrum import covariance, spectrum
+from coterie.protocols.codeword.oracles.rows import Through, ViewRows, everybody, joined, mean_rest
 from coterie.wire.workers import on_all_cores
 
 FLAT: Final = 12  # dimensions up to which the atoms fill the ball itself
@@ -92,7 +93,9 @@ def fit_population(views: Sequence[ViewRows], rng: np.random.Generator) -> Cloud
     fitted = halves or list(views)
     cells, shares = clear_cells(views)
     mean, rest = shrunk_mean(views), mean_rest(views)
-    if dimension <= FLAT:
+    if any(isinstance(view.frame, Through) for view in views):
+        start = _as_wide(halves, mean, rest, rng)
+    elif dimension <= FLAT:
         start = _fill_ball(dimension, rng)
     else:
         found = _span(halves, cells, shares, mean, rest)
@@ -119,6 +122,18 @@ def _fill_ball(dimension: int, rng: np.random.Generator) -> _Start:
     return _Start(np.eye(dimension), spread, 0.0, 0.0, np.zeros(dimension), places)
 
 
+def _as_wide(
+    halves: Sequence[ViewRows], mean: NDArray[np.float64], rest: float, rng: np.random.Generator
+) -> _Start:
+    """Return a start in all directions of the frame, as wide as people are in each."""
+    spread = max(1 - rest**2 - float(mean @ mean), _LEAST_SPREAD)
+    own = [view for view in halves if view.own_ball]
+    wide = covariance(joined(own or halves), mean, spread)
+    places = rng.multivariate_normal(mean, wide, ATOMS, method="eigh")
+    dimension = len(mean)
+    return _Start(np.eye(dimension), np.sqrt(np.diag(wide)), 0.0, 0.0, np.zeros(dimension), into_ball(places))
+
+
 def _span(
     halves: Sequence[ViewRows],
     cells: NDArray[np.float64],
@@ -128,8 +143,8 @@ def _span(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float, float] | None:
     """Return basis, variances, floor and edge: what halfspaces see, the mean, and what cells see besides."""
     square = 1 - rest**2
-    largest = max(halves, key=lambda view: view.people)
-    seen = spectrum(largest, mean, square)
+    own = [view for view in halves if view.own_ball]
+    seen = spectrum(joined(own) if own else max(halves, key=lambda view: view.people), mean, square)
     basis, variances = seen.basis, seen.variances
     if not basis.shape[1] and not len(cells):
         return None

@@ -43,7 +43,7 @@ REPEATS: Final = 8
 _NORMAL: Final = 1.645  # deviations that hold `COVERAGE`
 # What repeated fits do not show, because real people are none of the model's: by how much true errors are
 # larger, measured on other data than is reported on (benchmarks/results/calibration.csv).
-_WIDER: Final = 1.2  # distances of means, unless groups are round beyond doubt
+WIDER: Final = 1.2  # distances of means, unless groups are round beyond doubt
 _BESIDE: Final = 0.1  # of a group's spread: by how much its mean is missed besides, whatever the noise
 _WIDER_FIGURE: Final = 1.1  # their coordinates
 _WIDER_SHARE: Final = 1.2
@@ -130,7 +130,7 @@ def repeated(
     scale = np.sqrt(np.maximum(answer.shares, _LEAST_SHARE))
     misses = np.concatenate([one.misses for one in done])  # (repeats·k, d)
     squares = (misses**2).mean(axis=0)
-    wider = 1.0 if found.sure else _WIDER
+    wider = 1.0 if found.sure else WIDER
     reach = wider * float(np.quantile(np.linalg.norm(misses, axis=1), COVERAGE))
     said = _explained(found.people, answer.centers)
     beside = 0.0 if found.sure else _BESIDE * math.sqrt(_spread(found.people) * (1 - said))
@@ -225,7 +225,7 @@ def _compared(other: Found, truth: Weighted, most: int) -> _Again:
 
 def _choices(found: Found, done: Sequence[_Again], most: int) -> tuple[Choice, ...]:
     told = [Choice(1, Interval(0.0, 0.0, 0.0), True)]
-    wider = 1.0 if found.sure else _WIDER
+    wider = 1.0 if found.sure else WIDER
     for place, (few, shares) in list(enumerate(by_number(found.answer, most)))[1:]:
         missed = np.array([one.said_by[place] - one.true_by[place] for one in done])
         reach = wider * float(np.mean([one.reach_by[place] for one in done]))

@@ -65,6 +65,7 @@ class Solution:
     mean_error: float = math.nan  # deviation of each of its coordinates
     alternatives: tuple[tuple[int, ...], ...] = ()  # answers as good: the groups that each cuts otherwise
     choices: tuple[Choice, ...] = ()
+    directions: NDArray[np.float64] | None = None  # (m, d), orthonormal: what to ask other people about
     one_group: bool = False  # the reports tell no groups apart: all centers are everybody's mean
     confirmed: Confirmed | None = None  # of published groups, in the plan's own units
 

@@ -22,7 +22,12 @@ from numpy.typing import NDArray
 from coterie.geometry.halfspaces import mean_coordinate
 from coterie.protocols.codeword.oracles.rows import ViewRows
 
+LEADING: Final = (
+    12  # directions that a next wave is asked about; fewer did worse (benchmarks/results/waves.csv)
+)
+
 _CLEAR: Final = 1.05  # times the edge of the noise, 2·s·√d
+_LEAST_PART: Final = 0.2  # of the mean variance: what each direction has where few are looked at
 _LEAST_LENGTH: Final = 0.1  # of a person, where it is lost in noise
 
 
@@ -33,6 +38,7 @@ class Spectrum:
     basis: NDArray[np.float64]  # (d, r), orthonormal columns
     variances: NDArray[np.float64]  # (r,), of the people along each
     edge: float  # variance along another direction that noise can hide
+    leading: NDArray[np.float64]  # (LEADING, d), orthonormal: the largest, clear of the noise or not
 
 
 def spectrum(view: ViewRows, mean: NDArray[np.float64], square: float) -> Spectrum:
@@ -47,6 +53,32 @@ def spectrum(view: ViewRows, mean: NDArray[np.float64], square: float) -> Spectr
     square : float
         E|x|² in the frame.
     """
+    values, vectors, noise, units = _differences(view, mean, square)
+    middle = float(np.median(values))
+    above = values - middle
+    clear = above > 2 * _CLEAR * math.sqrt(noise)
+    true = (above[clear] + np.sqrt(above[clear] ** 2 - 4 * noise)) / 2
+    kept = true * (1 - noise / true**2)
+    leading = vectors[:, ::-1][:, :LEADING].T
+    return Spectrum(vectors[:, clear], kept * units, 2 * math.sqrt(noise) * units, leading)
+
+
+def covariance(view: ViewRows, mean: NDArray[np.float64], spread: float) -> NDArray[np.float64]:
+    """Return about how people differ in all directions, (d, d), of trace `spread`, E|x - mean|².
+
+    By few directions, of which each has its part: noise is not told from people here.
+    """
+    values, vectors, _, units = _differences(view, mean, spread + float(mean @ mean))
+    each = spread / len(values)
+    shifted = np.maximum(values * units + each - units * float(values.mean()), _LEAST_PART * each)
+    wide: NDArray[np.float64] = (vectors * (shifted * spread / shifted.sum())) @ vectors.T
+    return wide
+
+
+def _differences(
+    view: ViewRows, mean: NDArray[np.float64], square: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float, float]:
+    """Return eigenvalues and eigenvectors of E[x·xᵀ/|x|] around the mean, s²·d, and E|x| in the frame."""
     dimension = view.lift.dimension
     local = view.frame.local(mean[None])[0]
     length = max(math.sqrt(square) / view.frame.scale, _LEAST_LENGTH)  # ρ, in the view's own ball
@@ -61,10 +93,4 @@ def spectrum(view: ViewRows, mean: NDArray[np.float64], square: float) -> Spectr
     matrix = (matrix + matrix.T) / 2  # E[x·xᵀ/|x|]
     noise = 1 / (2 * strength * factor**2)  # s²·d
     values, vectors = np.linalg.eigh(matrix - np.outer(local, local) / length)
-    middle = float(np.median(values))
-    above = values - middle
-    clear = above > 2 * _CLEAR * math.sqrt(noise)
-    true = (above[clear] + np.sqrt(above[clear] ** 2 - 4 * noise)) / 2
-    kept = true * (1 - noise / true**2)
-    units = length * view.frame.scale**2
-    return Spectrum(vectors[:, clear], kept * units, 2 * math.sqrt(noise) * units)
+    return values, vectors, noise, length * view.frame.scale**2

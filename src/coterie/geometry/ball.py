@@ -10,6 +10,12 @@ Every operation is one IEEE double operation, in this order, so all languages fi
 2^-49 at most, which is less than one, and the sum is an integer. The division by g keeps q_i and their
 squares within 53 bits however far away x is.
 
+A plan may have *directions*, m rows e of integers of scale 2^20, and the report then speaks of
+
+    y_j = ⌊(Σ_i e_ji·q_i + 2^19) / 2^20⌋,      drawn back into the ball like q
+
+alone. Rows are at most 2^23 long, so all sums stay below 2^43 and are exact in any order.
+
 Every finite point gets its integers, whatever the ball: a z_i that overflows becomes the largest double with
 its sign. Refusing it would let a plan with a tiny radius ask "is |x_i| above this?", and silence would tell.
 """
@@ -27,6 +33,7 @@ from coterie.errors import PointError
 
 SCALE: Final = 1 << 20  # grid steps to the ball's radius
 SCALE_SQUARED: Final = 1 << 40
+MAX_STRETCH: Final = 8  # length of a direction: what is reported of a point may be longer than the point
 
 _LARGEST: Final = sys.float_info.max
 
@@ -115,11 +122,47 @@ def quantize(
     scaled += 0.5
     quantized: NDArray[np.float64] = np.floor(scaled, out=scaled)
 
-    squares = np.einsum("ij,ij->i", quantized, quantized)  # s, exact: d·2^40 < 2^53
+    outside = _draw_back(quantized)
+    return quantized, int(np.count_nonzero((largest > 1) | outside))
+
+
+def project(
+    quantized: NDArray[np.float64], directions: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], int]:
+    """Return what directions see of points of the grid, on the grid of their own ball.
+
+    Parameters
+    ----------
+    quantized : ndarray of float64, shape (n, d)
+        Integers, as `quantize` returns them.
+    directions : ndarray of float64, shape (m, d)
+        Integers of scale 2^20, rows at most 2^23 long; m at most 64.
+
+    Returns
+    -------
+    projected : ndarray of float64, shape (n, m)
+        Integers with squared row sums at most 2^40.
+    clipped : int
+        How many were drawn back; not private, like that of `quantize`.
+
+    Examples
+    --------
+    >>> turned = project(np.array([[600000.0, 3.0]]), SCALE * np.array([[0.0, 2.0], [1.0, 0.0]]))
+    >>> turned[0].astype(int).tolist(), turned[1]
+    ([[6, 600000]], 0)
+    """
+    projected: NDArray[np.float64] = np.floor((quantized @ directions.T + SCALE / 2) / SCALE)
+    outside = _draw_back(projected)
+    return projected, int(np.count_nonzero(outside))
+
+
+def _draw_back(quantized: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Draw integer points back into the ball, in place; return which of them surely lay outside: (n,)."""
+    squares = np.einsum("ij,ij->i", quantized, quantized)  # s, exact: below 2^53
     shrink = SCALE / np.sqrt(np.maximum(squares, 1.0))  # t
     quantized *= np.where(squares > SCALE_SQUARED, shrink, 1.0)[:, None]
     np.trunc(quantized, out=quantized)
     # Rounding moves a point by √d/2 grid steps at most: only beyond that is it certain to have been outside.
-    slack = SCALE + np.sqrt(points.shape[1]) / 2
-    clipped = int(np.count_nonzero((largest > 1) | (squares > slack * slack)))
-    return quantized, clipped
+    slack = SCALE + np.sqrt(quantized.shape[1]) / 2
+    outside: NDArray[np.bool_] = squares > slack * slack
+    return outside

@@ -87,6 +87,16 @@ class HalfspaceSigns:
         second = np.stack([turn.second for turn in turns])
         return cls(first, second, bounds, dimension)
 
+    @classmethod
+    def joined(cls, several: Sequence[HalfspaceSigns]) -> HalfspaceSigns:
+        """Return the hyperplanes of several in one; all but the last are of whole rotations."""
+        return cls(
+            np.concatenate([one.first for one in several]),
+            np.concatenate([one.second for one in several]),
+            np.concatenate([one.bounds for one in several]),
+            several[0].dimension,
+        )
+
     @property
     def size(self) -> int:
         """S, the rows of one rotation."""

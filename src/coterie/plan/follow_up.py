@@ -11,6 +11,10 @@ Otherwise the ball of a follow-up plan is where a first study found people, and 
              many dimensions lengths are nearly equal, and few reports tell their mean square well and their
              tail badly: 1.1 times its root. A center that surely lies farther out is held in either case.
 
+In many dimensions the first study also finds the directions in which people differ most (`directions`), and
+other people may report in those alone: the noise of a report is then that of a dozen coordinates. What is
+reported is stretched until nine in ten people lie within the ball of the directions.
+
 A ball that is too wide costs more than one that clips some people: noise grows with its square.
 
 It is sequential interaction with the population of people, with one message per person: the first ones answer
@@ -27,12 +31,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import PlanError
-from coterie.geometry.ball import quantize
+from coterie.geometry.ball import MAX_STRETCH, SCALE, quantize
 from coterie.plain.canonical import shown
 
 FEW: Final = 12  # dimensions up to which a population tells its tail
 HELD: Final = 0.97  # share of the people whom the ball holds there
+HELD_INSIDE: Final = 0.9  # of the directions' ball; 0.75 to 1 did alike
 MARGIN: Final = 1.1  # times the root mean square distance, above
+_FAR_SMALLER: Final = 0.8  # of the radius: noise falls with its square, and half the rows do not pool
+AROUND: Final = 2.0  # times such a radius: a ball that draws nobody back, where directions are reported
 
 
 class Population(Protocol):
@@ -172,3 +179,63 @@ def ball_after(
             "Give a center and a radius, or collect more reports first"
         )
     return center.tolist(), radius
+
+
+def stays(population: Population, radius: float) -> bool:
+    """Return whether a next plan had better keep the ball: in it, rows of both are one body of rows.
+
+    That is so in many dimensions, where there are no directions to ask about instead, unless a ball that
+    suits the population is far smaller.
+    """
+    if population.points.shape[1] <= FEW or getattr(population, "directions", None) is not None:
+        return False
+    return ball_after(population)[1] > _FAR_SMALLER * radius
+
+
+def orthonormal(directions: object) -> list[list[int]]:
+    """Return directions, (m, d), as a plan has them: orthogonal, of length 1, in steps of 2^-20.
+
+    Examples
+    --------
+    >>> orthonormal([[3.0, 4.0]])
+    [[629146, 838861]]
+    """
+    given = np.array(directions, dtype=np.float64)
+    if given.ndim != 2 or not given.size or not np.isfinite(given).all():
+        raise PlanError("directions must be a (m, d) array of finite numbers, a direction a row")
+    basis, left = np.linalg.qr(given.T)
+    sizes = np.abs(np.diag(left))
+    if len(given) > given.shape[1] or not sizes.min(initial=np.inf) > 1e-9 * sizes.max():
+        raise PlanError("directions must not depend on each other: leave out those that add nothing")
+    return _steps(basis.T * np.sign(np.diag(left))[:, None])
+
+
+def directions_after(
+    population: Population, directions: NDArray[np.float64], radius: float
+) -> tuple[float, list[list[int]]]:
+    """Return the radius and the directions of a plan that reports in these, (m, d), after a population.
+
+    Parameters
+    ----------
+    population : Population
+        What the first study found.
+    directions : ndarray, shape (m, d)
+        Orthonormal.
+    radius : float
+        Of a ball around the population's mean that suits whole points.
+    """
+    points, weights = np.asarray(population.points), np.asarray(population.weights)
+    center = weights @ points / weights.sum()
+    seen = (points - center) @ directions.T
+    hidden = np.sqrt(population.scatter / points.shape[1])  # of a coordinate
+    seen = seen + hidden * np.random.default_rng(0).standard_normal(seen.shape)
+    lengths = np.linalg.norm(seen, axis=1)
+    order = np.argsort(lengths, kind="stable")
+    last = np.searchsorted(np.cumsum(weights[order]), HELD_INSIDE * weights.sum())
+    around = AROUND * radius
+    stretch = min(around / float(lengths[order[min(int(last), len(order) - 1)]]), MAX_STRETCH * (1 - 1e-5))
+    return around, _steps(stretch * directions)
+
+
+def _steps(directions: NDArray[np.float64]) -> list[list[int]]:
+    return [[int(x) for x in row] for row in np.rint(directions * SCALE)]

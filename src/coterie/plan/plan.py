@@ -24,21 +24,28 @@ from coterie.plain.files import read_bounded, replacing
 from coterie.plan.follow_up import (
     answer_in,
     ball_after,
+    directions_after,
     groups_to_confirm,
+    orthonormal,
     population_in,
+    stays,
     surely_reached,
 )
-from coterie.plan.public import PUBLIC, checked_public_part
+from coterie.plan.public import PUBLIC, checked_directions, checked_public_part
 from coterie.plan.questions import Questions
-from coterie.protocols import design_parameters, parameters_class
+from coterie.protocols import PROTOCOLS, design_parameters, parameters_class
 from coterie.protocols.base import Facts, Parameters
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from coterie.features import Feature, Schema
     from coterie.plan.collection import Collection
 
 FORMAT: Final = "coterie-plan"
-VERSION: Final = 1
+VERSIONS: Final = (1, 2)  # a plan with directions is of version 2, all others are of version 1
+
+AUTO: Final = "auto"  # directions: those that the followed-up study found, where they pay
 
 _ROTATION_LABEL: Final = re.compile(r"embedding|view(/(0|[1-9][0-9]{0,4})){1,2}|net|subspace|hyperplanes")
 _FIELDS: Final = (
@@ -57,7 +64,11 @@ _FIELDS: Final = (
     "after",
     "parameters",
 )
-_WHERE_DECLARED: Final = ("features", "collection")  # they stand in the JSON only where there are any
+_WHERE_DECLARED: Final = (
+    "directions",
+    "features",
+    "collection",
+)  # they stand in the JSON only where there are any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +114,9 @@ class Plan(Questions):
     collection : Collection or None
         When reports are taken in, from how many people on they are decoded and how long they are kept. None
         leaves it to the collector. It stands in the JSON where there is one.
+    directions : tuple of tuples of d ints, or None
+        The directions that a report speaks of, in units of 2^-20, at most 64; None where it speaks of the
+        whole point. They stand in the JSON where there are any, which is of version 2 then.
     parameters : Parameters
         What the protocol adds, here `CodewordParameters`.
 
@@ -131,6 +145,7 @@ class Plan(Questions):
     after: tuple[str, ...] = ()
     features: Schema | None = None
     collection: Collection | None = None
+    directions: tuple[tuple[int, ...], ...] | None = None
     id_bytes: bytes = field(init=False, repr=False, compare=False)  # the id as 32 bytes
 
     def __post_init__(self) -> None:
@@ -143,7 +158,8 @@ class Plan(Questions):
                 f"got {shown(self.parameters)}"
             )
         object.__setattr__(self, "delta", checked_delta(self.model, self.delta))
-        self.parameters.check_fit(self.dimension)
+        self._check_directions()
+        self.parameters.check_fit(self.coordinates)
         if self.minimum_batch > self.expected_users:
             raise PlanError(
                 f"minimum_batch {self.minimum_batch} must not exceed expected_users {self.expected_users}: "
@@ -199,6 +215,15 @@ class Plan(Questions):
                 f"got radius {self.radius!r}; only a follow-up plan may have another ball"
             )
 
+    def _check_directions(self) -> None:
+        """Refuse directions that the protocol cannot report in, or that exact sums do not hold."""
+        if self.directions is None:
+            return
+        if not PROTOCOLS[self.protocol].takes_directions:
+            able = [name for name, protocol in PROTOCOLS.items() if protocol.takes_directions]
+            raise PlanError(f"only protocol {' or '.join(able)} takes directions, got {self.protocol}")
+        object.__setattr__(self, "directions", checked_directions(self.directions, self.dimension))
+
     def _check_collection(self) -> None:
         """Refuse a minimum that nobody can reach, or below which a shuffler releases nothing."""
         if self.collection is None:
@@ -233,6 +258,7 @@ class Plan(Questions):
         after: Any = (),
         confirm: bool = False,
         collection: Collection | Mapping[str, Any] | None = None,
+        directions: ArrayLike | str | None = AUTO,
         **options: Any,
     ) -> Self:
         """Choose the protocol's parameters from the public facts of a study and freeze the plan.
@@ -275,6 +301,10 @@ class Plan(Questions):
             ball are the result's where they are not given.
         collection : Collection or mapping, optional
             When reports are taken in, from how many people on they are decoded and how long they are kept.
+        directions : array_like of shape (m, d), "auto" or None
+            What reports speak of, where that is not the whole point: a public sample's leading directions or
+            an analyst's own. "auto" takes those that the study in `after` found, if they pay and neither
+            center nor radius is given. What lies outside them nobody reports.
         **options
             What the protocol's design takes besides; see its function in `coterie.protocols`.
 
@@ -304,9 +334,15 @@ class Plan(Questions):
             from coterie.features.schema import as_schema
 
             schema = as_schema(features)
+        rows: Any = None if directions is None or isinstance(directions, str) else orthonormal(directions)
+        if isinstance(directions, str) and directions != AUTO:
+            raise PlanError(f'directions must be an array, "{AUTO}" or None, got {shown(directions)}')
         if (population := population_in(after)) is not None:
             if center is None and radius is None:
                 center, radius = ball_after(population, surely_reached(after))
+                found = getattr(population, "directions", None)
+                if isinstance(directions, str) and found is not None and PROTOCOLS[protocol].takes_directions:
+                    radius, rows = directions_after(population, found, radius)
             study, after = study or population.study_id, population.plan_ids
         if schema is not None:
             dimension = schema.dimension if dimension is None else dimension
@@ -331,9 +367,15 @@ class Plan(Questions):
             after=after,
         )
         delta = checked_real("delta", delta, 0.0, 1.0)
-        names = ("dimension", "clusters", "epsilon", "expected_users", "model", "seed", "ids")
+        names = ("clusters", "epsilon", "expected_users", "model", "seed", "ids")
         parameters_class(protocol, model)  # before δ: a protocol that does not run there says so
-        facts = Facts(**{name: public[name] for name in names}, delta=checked_delta(model, delta))
+        if rows is not None:
+            rows = checked_directions(rows, public["dimension"])
+        facts = Facts(
+            **{name: public[name] for name in names},
+            dimension=public["dimension"] if rows is None else len(rows),
+            delta=checked_delta(model, delta),
+        )
         parameters = design_parameters(protocol, facts, options)
         if answer is not None:
             groups = groups_to_confirm(answer, public["clusters"], public["center"], public["radius"])
@@ -343,7 +385,9 @@ class Plan(Questions):
             from coterie.plan.collection import as_collection
 
             how = as_collection(collection)
-        return cls(**public, features=schema, collection=how, delta=delta, parameters=parameters)
+        return cls(
+            **public, features=schema, collection=how, directions=rows, delta=delta, parameters=parameters
+        )
 
     def follow_up(self, result: Any, expected_users: int, **changes: Any) -> Self:
         """Design a plan for other people from what this one's people told: a ball where people are.
@@ -355,7 +399,9 @@ class Plan(Questions):
         Parameters
         ----------
         result : Result or Population
-            What the first people's reports gave; the center of the ball is the mean of its population, the
+            What the first people's reports gave. In many dimensions the plan asks for the directions in which
+            people differ most. Where round groups were found beyond doubt it asks the same again, unless a
+            far smaller ball would hold everybody: the center of that is the mean of the population, the
             radius follows from how far from there people are (`coterie.plan.follow_up`).
         expected_users : int
             How many other people will answer.
@@ -390,12 +436,24 @@ class Plan(Questions):
         if changes.get("confirm"):
             kept.remove("clusters")  # as many as were found
         settings = {**{name: getattr(self, name) for name in sorted(kept)}, **changes}
+        if not {"center", "radius"} & changes.keys() and stays(population, self.radius):
+            settings.update(center=self.center, radius=self.radius)
         return type(self).design(**settings, expected_users=expected_users, after=result)
 
     @property
     def id(self) -> str:
         """The plan's name: SHA-256 of its canonical JSON, 64 hex digits."""
         return self.id_bytes.hex()
+
+    @property
+    def coordinates(self) -> int:
+        """Coordinates that a report speaks of: those of a point, or one a direction."""
+        return self.dimension if self.directions is None else len(self.directions)
+
+    @property
+    def version(self) -> int:
+        """Version of the JSON: the lowest that can say it."""
+        return VERSIONS[self.directions is not None]
 
     @property
     def study_id(self) -> str:
@@ -406,7 +464,7 @@ class Plan(Questions):
     def facts(self) -> Facts:
         """The public facts that the parameters were chosen from and are checked against."""
         return Facts(
-            dimension=self.dimension,
+            dimension=self.coordinates,
             clusters=self.clusters,
             epsilon=self.epsilon,
             expected_users=self.expected_users,
@@ -438,13 +496,13 @@ class Plan(Questions):
         """Return the plan as a JSON object."""
         return {
             "format": FORMAT,
-            "version": VERSION,
+            "version": self.version,
             **{name: getattr(self, name) for name in _FIELDS},
             "center": None if self.center is None else list(self.center),
             "after": list(self.after),
             "parameters": self.parameters.to_dict(),
             **{
-                name: value.to_dict()
+                name: [list(row) for row in value] if name == "directions" else value.to_dict()
                 for name in _WHERE_DECLARED
                 if (value := getattr(self, name)) is not None
             },
@@ -469,13 +527,20 @@ class Plan(Questions):
         if data.get("format") != FORMAT:
             raise PlanError(f"format must be {FORMAT!r}, got {shown(data.get('format'))}: this is no plan")
         version = data.get("version")
-        if type(version) is not int or version != VERSION:
+        if type(version) is not int or version not in VERSIONS:
             raise PlanError(
-                f"version must be the integer {VERSION}, got {shown(version)}; later coteries read later ones"
+                f"version must be an integer from 1 to {VERSIONS[-1]}, got {shown(version)}; later coteries "
+                "read later ones"
+            )
+        if (version == VERSIONS[0]) == ("directions" in data):
+            raise PlanError(
+                f"a plan has directions exactly if its version is {VERSIONS[1]}, got version {version}"
             )
         own = tuple(name for name in _WHERE_DECLARED if name in data)
         fields = checked_fields("plan", data, ("format", "version", *_FIELDS, *own))
         known = {name: fields[name] for name in _FIELDS}
+        if "directions" in own:
+            known["directions"] = fields["directions"]
         known["parameters"] = parameters_class(fields["protocol"], fields["model"]).from_dict(
             fields["parameters"]
         )

@@ -9,6 +9,7 @@ from inspect import signature
 from typing import Any, Final
 
 from coterie.errors import PlanError
+from coterie.geometry.ball import MAX_STRETCH, SCALE
 from coterie.plain.canonical import SAFE_INTEGER, shown
 from coterie.plain.checks import MOST_PEOPLE, checked_choice, checked_integer, checked_list, checked_real
 from coterie.privacy import MAX_EPSILON, MODELS
@@ -16,6 +17,7 @@ from coterie.protocols import protocols
 
 MAX_DIMENSION: Final = 3000
 MAX_CLUSTERS: Final = 4096
+MAX_DIRECTIONS: Final = 64
 IDS: Final = ("random", "token")  # drawn on the device, or following from a token that the collector issued
 MAX_AFTER: Final = 64  # plans whose results went into one
 
@@ -65,6 +67,27 @@ def checked_public_part(
         "study": None if study is None else _checked_plan_id("study", study),
         "after": _checked_after(after),
     }
+
+
+def checked_directions(directions: object, dimension: int) -> tuple[tuple[int, ...], ...]:
+    """Return directions that sums of integers hold exactly, or raise PlanError."""
+    rows = checked_list("directions", directions)
+    if not 1 <= len(rows) <= min(MAX_DIRECTIONS, dimension):
+        raise PlanError(
+            f"directions must be 1 to {min(MAX_DIRECTIONS, dimension)}, at most one a dimension, "
+            f"got {len(rows)}"
+        )
+    longest = MAX_STRETCH * SCALE
+    checked = []
+    for number, row in enumerate(rows):
+        where = f"directions[{number}]"
+        entries = [checked_integer(where, x, -longest, longest) for x in checked_list(where, row)]
+        if len(entries) != dimension:
+            raise PlanError(f"{where} must have {dimension} coordinates, one a dimension, got {len(entries)}")
+        if not 0 < sum(x * x for x in entries) <= longest**2:
+            raise PlanError(f"{where} must be longer than 0 and at most {longest} long, in steps of 2^-20")
+        checked.append(tuple(entries))
+    return tuple(checked)
 
 
 PUBLIC: Final = tuple(signature(checked_public_part).parameters)  # names of those fields

@@ -39,6 +39,8 @@ class Questions:
 
     protocol: str
     center: tuple[float, ...] | None
+    dimension: int
+    directions: tuple[tuple[int, ...], ...] | None
     radius: float
     after: tuple[str, ...]
     features: Schema | None
@@ -201,8 +203,9 @@ class Questions:
 
     @property
     def size(self) -> int:
-        """Rows × dimension of all views, for policies: what a device may have to compute."""
-        return self.parameters.view_rows * self.facts.dimension
+        """Rows × coordinates of all views and directions, for policies: what a device may have to compute."""
+        directions = 0 if self.directions is None else len(self.directions) * self.dimension
+        return self.parameters.view_rows * self.facts.dimension + directions
 
     @property
     def mixed(self) -> bool:

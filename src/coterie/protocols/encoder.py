@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from coterie.coins import Coins
 from coterie.errors import ReportError
 from coterie.geometry.ball import SCALE as SCALE
-from coterie.geometry.ball import as_points, quantize
+from coterie.geometry.ball import as_points, project, quantize
 from coterie.plan import Plan
 from coterie.protocols.base import ID_BYTES
 
@@ -51,8 +51,15 @@ class Encoder(ABC):
         return self.encode_counting(points, ids, coins)[0]
 
     def quantize(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
-        """Return points of the plan's ball as integers of up to 2^20, and how many were clipped: (n, d)."""
-        return quantize(points, self._plan.center, self._plan.radius)
+        """Return what is reported of points, integers of up to 2^20, and how many were clipped.
+
+        (n, d) -> (n, m), m the plan's `coordinates`.
+        """
+        quantized, clipped = quantize(points, self._plan.center, self._plan.radius)
+        if self._plan.directions is None:
+            return quantized, clipped
+        projected, more = project(quantized, np.array(self._plan.directions, dtype=np.float64))
+        return projected, clipped + more
 
     def by_kernels(self) -> dict[str, Encoder]:
         """Return encoders of the same plan by the kernels that they run, where it has some; for audits."""

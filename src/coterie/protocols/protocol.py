@@ -74,6 +74,8 @@ class Protocol:
         Of a plan: how the audit looks at its reports. By default by their answers.
     canaries : entry, optional
         Broken clients that the audit must catch, by name: functions that return its checks of one.
+    takes_directions : bool
+        Whether reports can speak of some directions of a point alone (`Plan.directions`).
     package : str, optional
         The folder that entries are relative to.
     """
@@ -91,6 +93,7 @@ class Protocol:
     simulate: Where | None = None
     audit: Where | None = None
     canaries: str | None = None
+    takes_directions: bool = False
     package: str | None = field(default=None, repr=False)
 
     def load(self, where: Where) -> Any:

@@ -25,4 +25,5 @@ PROTOCOL = Protocol(
     channel=".design:channel",
     leverage=".oracles.leverage:leverage",
     simulate=".law:drawn_codeword_table",
+    takes_directions=True,
 )

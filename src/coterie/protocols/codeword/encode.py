@@ -178,7 +178,7 @@ class CodewordEncoder(IndexEncoder):
     ) -> tuple[NDArray[np.float64] | NDArray[np.int32], int]:
         embed = self._embedders.get(heavy)
         if embed is None:
-            embed = heavy.Embedder(self._rotation, self._plan.dimension, self._parameters.count_weight)
+            embed = heavy.Embedder(self._rotation, self._plan.coordinates, self._parameters.count_weight)
             self._embedders[heavy] = embed
         quantized, clipped = self.quantize(points)
         views, masks, flips = self._stream.places(ids, self._signs.rows)

@@ -27,9 +27,10 @@ from numpy.typing import NDArray
 from coterie.aggregate import Aggregate
 from coterie.errors import MissingExtraError
 from coterie.geometry.hadamard import fwht
+from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.plan import Plan
 from coterie.protocols.codeword.oracles.cell_sums import embedding_matrix
-from coterie.protocols.codeword.oracles.rows import Lift, ViewRows, frame_of
+from coterie.protocols.codeword.oracles.rows import Lift, ViewRows, frame_of, unit_points
 from coterie.protocols.codeword.table import CodewordTable
 from coterie.wire.rows import Rows
 
@@ -134,16 +135,15 @@ def _sums_of(
     tell: Tell | None,
 ) -> tuple[list[NDArray[np.float64]], NDArray[np.float64], float]:
     """Return E[φ·w] of every row, a list of (M, D), E[w·wᵀ], (D, D), and E[Σy⁴]."""
-    lift = Lift.from_count_weight(parameters.count_weight, plan.dimension)
+    lift = Lift.from_count_weight(parameters.count_weight, plan.coordinates)
     frame, multiply = frame_of(plan, plan), _product(device)
-    center = np.zeros(plan.dimension) if plan.center is None else np.array(plan.center)
-    lifted = plan.dimension + 2
+    lifted = plan.coordinates + EXTRA_COORDINATES
     views = [
         ViewRows(
             vectors=np.zeros((view.rows, lifted)),
             deviations=np.ones(view.rows),
             people=1,
-            geometry=view.geometry(plan.randomness_key, number, plan.dimension),
+            geometry=view.geometry(plan.randomness_key, number, plan.coordinates),
             kept=np.arange(view.rows),
             frame=frame,
             lift=lift,
@@ -152,8 +152,8 @@ def _sums_of(
     ]
     square, fourth = np.zeros((lifted, lifted)), 0.0
     for start in range(0, len(points), _PIECE):
-        local = (np.asarray(points[start : start + _PIECE], dtype=np.float64) - center) / plan.radius
-        vectors = lift.of(frame.local(local))
+        local = unit_points(plan, points[start : start + _PIECE])
+        vectors = lift.of(local)
         square += vectors.T @ vectors / len(points)
         fourth += float(((vectors @ turn.T) ** 4).sum()) / len(points)
         for view in views:

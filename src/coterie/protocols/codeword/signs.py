@@ -47,7 +47,7 @@ class ViewSigns:
         """Return the geometry of a view."""
         if (found := self._made.get(number)) is None:
             plan = self._plan
-            found = self._views[number].geometry(plan.randomness_key, number, plan.dimension)
+            found = self._views[number].geometry(plan.randomness_key, number, plan.coordinates)
             self._made[number] = found
         return found
 

@@ -83,4 +83,4 @@ def direction_variance(parameters: CodewordParameters, people: int, share: float
 def embedding_matrix(plan: Plan, parameters: CodewordParameters) -> NDArray[np.float64]:
     """Return R, (P, D) with orthonormal columns: the public embedding of lifted vectors."""
     rotation = Rotation.from_key(plan.randomness_key("embedding"), parameters.embedding)
-    return rotation.matrix(plan.dimension + EXTRA_COORDINATES) / parameters.embedding
+    return rotation.matrix(plan.coordinates + EXTRA_COORDINATES) / parameters.embedding

@@ -11,13 +11,14 @@ n.
 
 Everything a decoder knows of a table is here: it may be made of several views, and of several plans' tables,
 each with a ball of its own. Points are given in the coordinates of one *frame*, and every view maps them into
-its own ball.
+its own ball. The frame of a plan with directions has their coordinates alone; a view of whole points is then
+seen through them: its people are supposed to scatter around their mean in all other directions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -36,7 +37,7 @@ from coterie.wire.rows import Rows
 _DECIMALS: Final = 12  # of what a root is taken of: last bits, in which processors differ, become large by it
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Lift:
     """Weights of a lifted vector (a·x, b, rest), a² + b² = 1."""
 
@@ -73,6 +74,23 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Through(Frame):
+    """A ball of whole points seen from the unit ball of m directions: basisᵀ·local = (y - shift) / scale."""
+
+    basis: NDArray[np.float64]  # (d, m), orthonormal
+    middle: NDArray[np.float64]  # (d,), orthogonal to it: where people are in all other directions
+    others: NDArray[np.float64]  # (d, d - m): those directions, as long as people scatter in them
+
+    def local(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Map points of the frame into this ball, each with a scatter that is always its own: -> (n, d)."""
+        scatter = np.random.default_rng(0).standard_normal((len(points), self.others.shape[1]))
+        whole = (points - self.shift) / self.scale @ self.basis.T + self.middle + scatter @ self.others.T
+        lengths = np.sqrt(np.einsum("ij,ij->i", whole, whole))
+        whole /= np.maximum(lengths, 1.0)[:, None]
+        return np.asarray(whole)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ViewRows:
     """The rows of one view of one table."""
 
@@ -94,7 +112,8 @@ class ViewRows:
     @property
     def own_ball(self) -> bool:
         """Whether the view's ball is the frame's."""
-        return self.frame.scale == 1 and not self.frame.shift.any()
+        seen_through = isinstance(self.frame, Through)
+        return self.frame.scale == 1 and not self.frame.shift.any() and not seen_through
 
     def features(self, points: NDArray[np.float64]) -> NDArray[np.float32]:
         """Return φ of every row for points of the frame: (n, d) -> (n, M)."""
@@ -107,8 +126,9 @@ class ViewRows:
         return inside
 
     def lifted(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Lift points of the frame as their devices did: (n, d) -> (n, D)."""
-        return self.lift.of(self.frame.local(points))
+        """Lift points of the frame as their devices did, as far as the frame sees it: (n, d) -> (n, D)."""
+        lifted = self.lift.of(self.frame.local(points))
+        return seen_of(lifted, self.frame.basis) if isinstance(self.frame, Through) else lifted
 
     def predicted(self, points: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what the rows would be for weighted points: (n, d), (n,) -> (M, D)."""
@@ -146,7 +166,7 @@ def rows_of(table: CodewordTable, frame: Plan | None = None) -> tuple[ViewRows, 
     gain = parameters.randomizer.gain(parameters.embedding)  # κ
     back = embedding_matrix(plan, parameters)  # R, (P, D)
     spread = np.sqrt(1 + parameters.randomizer.second_gain(parameters.embedding) / back.shape[1]) / gain
-    lift = Lift.from_count_weight(parameters.count_weight, plan.dimension)
+    lift = Lift.from_count_weight(parameters.count_weight, plan.coordinates)
     place = frame_of(plan, frame or plan)
     views = []
     for number, (view, rows) in enumerate(zip(parameters.views, Rows.of(parameters).parts, strict=True)):
@@ -154,7 +174,7 @@ def rows_of(table: CodewordTable, frame: Plan | None = None) -> tuple[ViewRows, 
         people = int(counts.sum())
         if not people:
             continue
-        geometry = view.geometry(plan.randomness_key, number, plan.dimension)
+        geometry = view.geometry(plan.randomness_key, number, plan.coordinates)
         sums = table.sums[rows].astype(np.float64)
         if isinstance(view, Halfspaces):
             kept = np.flatnonzero(counts)
@@ -168,11 +188,60 @@ def rows_of(table: CodewordTable, frame: Plan | None = None) -> tuple[ViewRows, 
     return tuple(views)
 
 
+def joined(views: Sequence[ViewRows]) -> ViewRows:
+    """Return views of halfspaces of one ball as one view: different people answered them.
+
+    Those that do not lift points alike, or end within a rotation, are left out, but for the largest.
+    """
+    largest = max(views, key=lambda view: view.people)
+    alike = [
+        view
+        for view in views
+        if view is not largest and view.lift == largest.lift and not view.geometry.rows % view.geometry.size
+    ]
+    if not alike:
+        return largest
+    parts = [*alike, largest]
+    starts = np.cumsum([0, *(view.geometry.rows for view in alike)])
+    return replace(
+        largest,
+        vectors=np.concatenate([view.vectors for view in parts]),
+        deviations=np.concatenate([view.deviations for view in parts]),
+        people=sum(view.people for view in parts),
+        geometry=HalfspaceSigns.joined([view.geometry for view in parts]),
+        kept=np.concatenate([view.kept + start for view, start in zip(parts, starts, strict=True)]),
+    )
+
+
+def seen_of(lifted: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what a basis, (d, m), sees of lifted vectors: (n, d + 2) -> (n, m + 2)."""
+    split = len(basis)
+    return np.column_stack([lifted[:, :split] @ basis, lifted[:, split:]])
+
+
+def seen_through(view: ViewRows, frame: Through) -> ViewRows:
+    """Return a view of whole points as a frame of directions sees it."""
+    lift = replace(view.lift, dimension=frame.basis.shape[1])
+    return replace(view, vectors=seen_of(view.vectors, frame.basis), frame=frame, lift=lift)
+
+
 def frame_of(plan: Plan, frame: Plan) -> Frame:
     """Return a plan's ball as seen from the unit ball of another plan."""
+    if plan.directions is not None and plan.id == frame.id:
+        return Frame(np.zeros(plan.coordinates), 1.0)
     zero = np.zeros(plan.dimension)
     own, other = (zero if one.center is None else np.array(one.center) for one in (plan, frame))
     return Frame((own - other) / frame.radius, plan.radius / frame.radius)
+
+
+def unit_points(plan: Plan, points: NDArray[Any]) -> NDArray[np.float64]:
+    """Return what is reported of points, before the grid: (n, d) -> (n, m), m the plan's coordinates."""
+    center = np.zeros(plan.dimension) if plan.center is None else np.array(plan.center)
+    local = Frame(center, plan.radius).local(np.asarray(points, dtype=np.float64))
+    if plan.directions is None:
+        return local
+    seen = local @ np.array(plan.directions, dtype=np.float64).T / SCALE
+    return Frame(np.zeros(plan.coordinates), 1.0).local(seen)
 
 
 def everybody(views: Sequence[ViewRows]) -> tuple[NDArray[np.float64], float]:
