@@ -92,6 +92,13 @@ class Reference:
             q = [math.trunc(v * t) for v in q]
         return q
 
+    def project(self, q: list[int]) -> list[int]:
+        """What the plan's directions see of a point, drawn back into the ball."""
+        sums = [sum(e * v for e, v in zip(row, q, strict=True)) for row in self.plan["directions"]]
+        y = [(v + SCALE // 2) >> 20 for v in sums]
+        s = sum(v * v for v in y)
+        return y if s <= 1 << 40 else [math.trunc(v * (SCALE / math.sqrt(s))) for v in y]
+
     def lift(self, q: list[int]) -> list[int]:
         b = self.parameters["count_weight"]
         a = math.sqrt((1 << 40) - b * b) / SCALE
@@ -130,7 +137,11 @@ class Reference:
         """Everything on the way from a point to its report; `draw` is the secret U."""
         size, count = self.parameters["embedding"], self.parameters["codewords"]
         cap, odds = self.parameters["cap"], self.parameters["odds"]
-        q = self.quantize(x)
+        q = quantized = self.quantize(x)
+        seen = {}
+        if "directions" in self.plan:
+            q = self.project(q)
+            seen = {"projected": q}
         view, mask, flip = self.choices(report_id)
         row = sum(self.rows_of[:view]) + mask
         decided_by, side = self.side(q, view, mask)
@@ -148,7 +159,7 @@ class Reference:
         index = order[rank]
         report = report_id + index.to_bytes(1 if count <= 256 else 2, "big")
         return {
-            "quantized": q, "row": row, "flip": flip, **decided_by, "sign": sign, "lifted": w,
+            "quantized": quantized, **seen, "row": row, "flip": flip, **decided_by, "sign": sign, "lifted": w,
             "rounded": r, "scores": scores, "rank": rank, "index": index, "report": report.hex(),
         }  # fmt: skip
 

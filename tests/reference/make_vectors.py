@@ -13,6 +13,7 @@ from pathlib import Path
 Reference = runpy.run_path(str(Path(__file__).with_name("codeword_reference.py")))["Reference"]
 TARGET = Path(__file__).parents[1] / "vectors"
 OTHERS = {  # what each is about, and the sibling whose sections it has
+    "directions": "make_direction_vectors.py",
     "files": "make_file_vectors.py",
     "plan_json": "make_json_vectors.py",
     "records": "make_record_vectors.py",

@@ -364,8 +364,8 @@ NAMED = (
     Named(
         "stated radii cover what they say",
         "centers",
-        "_WIDER: Final = 1.2",
-        "_WIDER: Final = 0.5",
+        "WIDER: Final = 1.2",
+        "WIDER: Final = 0.5",
         _DECODER,
     ),
     Named(

@@ -9,7 +9,7 @@
  */
 import { below, randomBytes } from "./coins.js";
 import { PointError, ReportError } from "./errors.js";
-import { lift, locate, quantize, rotate, rotationKey, type View } from "./geometry.js";
+import { lift, locate, project, quantize, rotate, rotationKey, type View } from "./geometry.js";
 import { mechanismOf, UNIT, type Mechanism, type Plan } from "./plan.js";
 import { toPoint, type Person } from "./schema.js";
 import { join, sha256 } from "./sha256.js";
@@ -23,6 +23,7 @@ export const TOKEN_BYTES = 16;
 /** Everything about a report but its draw. */
 export interface Steps {
   quantized: number[];
+  projected?: number[];
   row: number;
   flip: number;
   cell?: number;
@@ -89,15 +90,16 @@ export function explain(mechanism: Mechanism, point: ArrayLike<number>, id: Uint
   const blocks = mechanism.stream(id, 0, 1 + (codewords * embedding) / 128);
   const quantized = quantize(point, mechanism.center, mechanism.radius);
   const { number, mask, row, flip } = choose(mechanism, blocks);
-  const { side, ...where } = locate(quantized, mechanism.views[number] as View, number, mask, mechanism.id);
+  const seen = mechanism.directions ? project(quantized, mechanism.directions) : quantized;
+  const { side, ...where } = locate(seen, mechanism.views[number] as View, number, mask, mechanism.id);
   const sign = flip ? -side : side;
 
-  const lifted = lift(quantized, mechanism.countWeight);
+  const lifted = lift(seen, mechanism.countWeight);
   const step = 1 << Math.ceil((3 * (31 - Math.clz32(embedding)) - 5) / 2); // 2^h
   const rounded = Array.from(rotate(lifted, embedding, rotationKey("embedding", mechanism.id)), (y) => Math.floor((y + step / 2) / step));
   const scores = correlate(blocks.subarray(16), rounded).map((score) => sign * score);
   const order = scores.map((_, i) => i).sort((i, j) => (scores[j] as number) - (scores[i] as number) || i - j);
-  return { quantized, row, flip, ...where, sign, lifted, rounded, scores, order };
+  return { quantized, ...(mechanism.directions && { projected: seen }), row, flip, ...where, sign, lifted, rounded, scores, order };
 }
 
 /** Σ_j ±r_j for each codeword, a bit 1 meaning +1: by tables of what each byte in each place adds up to. */

@@ -27,7 +27,17 @@ export function quantize(point: ArrayLike<number>, center: readonly number[] | n
     return Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, scaled));
   });
   const largest = z.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
-  const q = z.map((x) => Math.floor((largest > 1 ? x / largest : x) * STEPS + 0.5));
+  return drawnBack(z.map((x) => Math.floor((largest > 1 ? x / largest : x) * STEPS + 0.5)));
+}
+
+/** What directions see of a point of the grid, on the grid of their own ball. */
+export function project(q: readonly number[], directions: readonly (readonly number[])[]): number[] {
+  return drawnBack(
+    directions.map((row) => Math.floor((row.reduce((sum, e, i) => sum + e * (q[i] as number), 0) + STEPS / 2) / STEPS)),
+  );
+}
+
+function drawnBack(q: number[]): number[] {
   const square = norm2(q);
   const shrink = STEPS / Math.sqrt(square);
   return square > SQUARE ? q.map((x) => Math.trunc(x * shrink)) : q;

@@ -62,6 +62,7 @@ export interface Mechanism {
   readonly stream: Counter;
   readonly center: readonly number[] | null;
   readonly radius: number;
+  readonly directions: readonly (readonly number[])[] | null; // e
   readonly codewords: number; // N
   readonly cap: number; // m
   readonly odds: number; // A
@@ -98,9 +99,10 @@ const mechanisms = new WeakMap<Plan, Mechanism>(); // a plan that was not read h
  */
 export function readPlan(source: string | Uint8Array, id?: string): Plan {
   const json = readObject(source);
-  const o = fields(json, "plan", FIELDS, "features collection");
+  const o = fields(json, "plan", FIELDS, "directions features collection");
   choice(o["format"], "plan.format", ["coterie-plan"]);
-  integer(o["version"], "plan.version", 1, 1);
+  const version = "directions" in o ? 2 : 1; // the lowest that can say it
+  integer(o["version"], "plan.version", version, version);
   if (o["model"] !== "local") refuse("plan.model", '"local", since this client cannot recompute what mixing promises');
   choice(o["protocol"], "plan.protocol", ["codeword"]);
   const dimension = integer(o["dimension"], "plan.dimension", 1, 3000);
@@ -123,7 +125,8 @@ export function readPlan(source: string | Uint8Array, id?: string): Plan {
     if (!after.length && radius !== features.radius) refuse("plan.radius", `${features.radius}, as the features have`);
   }
   const collection = "collection" in o ? readCollection(o["collection"], expectedUsers) : null;
-  const parameters = readParameters(o["parameters"], dimension, epsilon);
+  const directions = "directions" in o ? readDirections(o["directions"], dimension) : null;
+  const parameters = readParameters(o["parameters"], directions ? directions.length : dimension, epsilon);
 
   const text = canonical(json);
   const digest = sha256(text);
@@ -143,7 +146,7 @@ export function readPlan(source: string | Uint8Array, id?: string): Plan {
     reportBytes: parameters.codewords > 256 ? 14 : 13,
     chances: Object.freeze({ inside: parameters.odds / parameters.total, outside: UNIT / parameters.total }),
   });
-  mechanisms.set(plan, { id: digest, stream: counter(sha256("coterie/1/public", digest)), center, radius, ...parameters });
+  mechanisms.set(plan, { id: digest, stream: counter(sha256("coterie/1/public", digest)), center, radius, directions, ...parameters });
   return plan;
 }
 
@@ -157,6 +160,18 @@ function readCenter(value: Json | undefined, dimension: number): readonly number
   const most = Number.MAX_VALUE;
   const center = array(value, "plan.center", dimension, dimension).map((x) => real(x, "plan.center", -most, most));
   return center.some(Boolean) ? center : null; // the origin has one spelling
+}
+
+function readDirections(value: Json | undefined, dimension: number): readonly (readonly number[])[] {
+  return array(value, "plan.directions", 1, Math.min(64, dimension)).map((row) => {
+    const direction = array(row, "plan.directions", dimension, dimension).map((x) =>
+      integer(x, "plan.directions", -8 * STEPS, 8 * STEPS),
+    );
+    let square = 0n; // beyond doubles
+    for (const x of direction) square += BigInt(x) * BigInt(x);
+    if (square === 0n || square > BigInt(8 * STEPS) ** 2n) refuse("plan.directions", "directions of a length up to 2^23");
+    return direction;
+  });
 }
 
 function readCollection(value: Json | undefined, people: number): Collection {

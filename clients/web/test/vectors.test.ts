@@ -10,10 +10,11 @@ const records = load<RecordVectors>("records");
 const { studies } = load<StudyVectors>("studies");
 const plans = load<PlanVectors>("plan_json");
 const shuffle = load<ShuffleVectors>("shuffle");
-const STEPS = ["quantized", "row", "flip", "cell", "height", "sign", "lifted", "rounded", "scores"] as const;
+const directions = load<Vectors>("directions");
+const STEPS = ["quantized", "projected", "row", "flip", "cell", "height", "sign", "lifted", "rounded", "scores"] as const;
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value)); // -0 is 0
 
-describe.each(codeword.good)("good: $name", ({ plan: json, plan_id, randomness_key, draw_below, cases }) => {
+describe.each([...codeword.good, ...directions.good])("good: $name", ({ plan: json, plan_id, randomness_key, draw_below, cases }) => {
   const plan = coterie.readPlan(json, plan_id);
   const mechanism = coterie.mechanismOf(plan);
 
@@ -42,7 +43,7 @@ test.each(codeword.tokens)("token $token", ({ plan: json, token, id }) => {
   expect(coterie.hex(made.prefix)).toBe(token);
 });
 
-test.each(codeword.bad.filter(({ error }) => error === "plan"))("refused plan: $name", ({ plan }) => {
+test.each([...codeword.bad.filter(({ error }) => error === "plan"), ...directions.bad])("refused plan: $name", ({ plan }) => {
   expect(() => coterie.readPlan(plan)).toThrow(coterie.PlanError);
 });
 

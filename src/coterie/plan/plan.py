@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from coterie.errors import PlanError
 from coterie.plain.canonical import MAX_BYTES, canonical_bytes, parse_object, shown
-from coterie.plain.checks import checked_delta, checked_fields, checked_real
+from coterie.plain.checks import checked_delta, checked_fields, checked_list, checked_real
 from coterie.plain.files import read_bounded, replacing
 from coterie.plan.follow_up import (
     answer_in,
@@ -540,7 +540,7 @@ class Plan(Questions):
         fields = checked_fields("plan", data, ("format", "version", *_FIELDS, *own))
         known = {name: fields[name] for name in _FIELDS}
         if "directions" in own:
-            known["directions"] = fields["directions"]
+            known["directions"] = checked_list("directions", fields["directions"])
         known["parameters"] = parameters_class(fields["protocol"], fields["model"]).from_dict(
             fields["parameters"]
         )

@@ -114,7 +114,7 @@ def test_a_plan_edited_by_hand(study):
         (text.replace('"clusters":2,', ""), "lacks the field 'clusters'"),
         (text.replace('"clusters":2', '"clusters":"2"'), "clusters must be an integer"),
         (text[:-5], "plan.json"),
-        (text.replace('"version":1', '"version":2'), "version must be the integer 1"),
+        (text.replace('"version":1', '"version":2'), "a plan has directions exactly if"),
     ):
         assert edited != text
         path.write_text(edited)

@@ -124,9 +124,9 @@ def test_doubles_beyond_the_integers_survive():
     ("changes", "message"),
     [
         ({"format": "plan"}, "format must be 'coterie-plan'"),
-        ({"version": 2}, "version must be the integer 1, got 2"),
-        ({"version": True}, "version must be the integer 1, got True"),
-        ({"version": 1.0}, r"version must be the integer 1, got 1\.0"),
+        ({"version": 2}, "a plan has directions exactly if its version is 2"),
+        ({"version": True}, "version must be an integer from 1 to 2, got True"),
+        ({"version": 1.0}, r"version must be an integer from 1 to 2, got 1\.0"),
         ({"protocol": "telepathy"}, "protocol must be one of codeword"),
         ({"protocol": ["codeword"]}, "protocol must be one of codeword"),
         ({"model": "shuffle"}, "parameters lacks the field 'local_epsilon'"),
