@@ -52,6 +52,7 @@ from coterie.wire.workers import on_all_cores
 MEMBERS: Final = 4  # populations of fresh starts
 
 _STARTS: Final = 2  # of the blobs, from k-means on the population
+_PAYS: Final = 0.2  # edge of the noise over people's spread up to which directions are worth reporting in
 _HIDDEN: Final = 0.1  # of the edge of the noise, times √k: what groups' means have outside the subspace
 _HIDDEN_FREE: Final = 0.05  # of the edge: the same for each direction of groups that was not found
 
@@ -318,12 +319,13 @@ def _solution(found: Found, told: Told | None, views: Sequence[ViewRows]) -> Sol
 
 
 def _leading(views: Sequence[ViewRows]) -> NDArray[np.float64] | None:
-    """Return the directions that other people had better report in; None where they see all anyway."""
+    """Return the directions that other people had better report in; None where they are not known."""
     halves = [view for view in views if view.halfspaces]
     if not halves or halves[0].lift.dimension <= FLAT:
         return None
-    square = 1 - mean_rest(views) ** 2
-    return spectrum(max(halves, key=lambda view: view.people), shrunk_mean(views), square).leading
+    square, mean = 1 - mean_rest(views) ** 2, shrunk_mean(views)
+    seen = spectrum(max(halves, key=lambda view: view.people), mean, square)
+    return seen.leading if seen.edge <= _PAYS * (square - float(mean @ mean)) else None
 
 
 def _alternatives(answer: Answer, radii: NDArray[np.float64]) -> tuple[tuple[int, ...], ...]:

@@ -181,15 +181,28 @@ def ball_after(
     return center.tolist(), radius
 
 
-def stays(population: Population, radius: float) -> bool:
-    """Return whether a next plan had better keep the ball: in it, rows of both are one body of rows.
+def next_question(population: Population, radius: float | None = None) -> str:
+    """Return what to ask other people: in the "same" ball, in a better "ball", or in "directions".
 
-    That is so in many dimensions, where there are no directions to ask about instead, unless a ball that
-    suits the population is far smaller.
+    In few dimensions a ball that suits the population is as good as anything. In many a far smaller one comes
+    first; then the directions that the population names, because the noise of a report falls with the
+    dimension; where it names none, because groups were found beyond doubt or directions were not, rows of the
+    same ball are one body of rows.
+
+    Parameters
+    ----------
+    population : Population
+        What the first study found.
+    radius : float, optional
+        Of the ball it was found in; without it there is no "same".
     """
-    if population.points.shape[1] <= FEW or getattr(population, "directions", None) is not None:
-        return False
-    return ball_after(population)[1] > _FAR_SMALLER * radius
+    if population.points.shape[1] <= FEW:
+        return "ball"
+    if radius is not None and ball_after(population)[1] < _FAR_SMALLER * radius:
+        return "ball"
+    if getattr(population, "directions", None) is not None:
+        return "directions"
+    return "ball" if radius is None else "same"
 
 
 def orthonormal(directions: object) -> list[list[int]]:

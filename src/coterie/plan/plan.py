@@ -26,9 +26,9 @@ from coterie.plan.follow_up import (
     ball_after,
     directions_after,
     groups_to_confirm,
+    next_question,
     orthonormal,
     population_in,
-    stays,
     surely_reached,
 )
 from coterie.plan.public import PUBLIC, checked_directions, checked_public_part
@@ -340,8 +340,9 @@ class Plan(Questions):
         if (population := population_in(after)) is not None:
             if center is None and radius is None:
                 center, radius = ball_after(population, surely_reached(after))
-                found = getattr(population, "directions", None)
-                if isinstance(directions, str) and found is not None and PROTOCOLS[protocol].takes_directions:
+                found: Any = getattr(population, "directions", None)
+                asked = next_question(population, getattr(after, "radius", None)) == "directions"
+                if isinstance(directions, str) and asked and PROTOCOLS[protocol].takes_directions:
                     radius, rows = directions_after(population, found, radius)
             study, after = study or population.study_id, population.plan_ids
         if schema is not None:
@@ -436,8 +437,12 @@ class Plan(Questions):
         if changes.get("confirm"):
             kept.remove("clusters")  # as many as were found
         settings = {**{name: getattr(self, name) for name in sorted(kept)}, **changes}
-        if not {"center", "radius"} & changes.keys() and stays(population, self.radius):
-            settings.update(center=self.center, radius=self.radius)
+        if not {"center", "radius", "confirm"} & changes.keys():
+            question = next_question(population, self.radius)
+            if question == "same":
+                settings.update(center=self.center, radius=self.radius)
+            elif question == "ball":
+                settings.setdefault("directions", None)
         return type(self).design(**settings, expected_users=expected_users, after=result)
 
     @property
