@@ -39,9 +39,14 @@ CASES = [  # ε, N, m, count weight
 
 VIEWS = {
     "cells": (CrossPolytope(8),),
+    "directions": (CrossPolytope(8),),
     # Two rotations; hyperplanes that nobody is above, and through the center, where the zero point ties.
     "halfspaces": (Halfspaces(256, (0, 3 << 20, -(3 << 20), 1 << 27) * 64),),
 }
+
+
+# Some of what lies in the plan's ball is then outside that of the directions, and some directions are alike.
+DIRECTIONS = ((3 << 20, 0, 0, 1 << 20, 0, 0), (0, 1 << 20, 5, 0, 0, 0), (0, 1 << 20, -5, 0, 0, 0))
 
 
 def make_plan(epsilon, codewords, cap, weight, views="cells"):
@@ -50,6 +55,7 @@ def make_plan(epsilon, codewords, cap, weight, views="cells"):
     return Plan(
         protocol="codeword", model="local", dimension=DIMENSION, clusters=2, epsilon=epsilon, delta=0.0,
         expected_users=100, center=None, radius=1.0, seed=0, parameters=parameters,
+        directions=DIRECTIONS if views == "directions" else None,
     )  # fmt: skip
 
 

@@ -29,7 +29,7 @@ GOOD = {
         [[0.1, -0.2, 0.3], [0, 0, 1], [0.5, 0.5, 0], [-0.6, 0.7, 0.1], [3, -4, 0], [2**-21, 2**-20, 0]],
     ),
     "one direction, as long as may be": (
-        plan(2, [halfspaces(*[0, 720720] * 32)], version=2, directions=[[0, 8 * SCALE]], codewords=64, cap=22),
+        plan(2, [halfspaces(*[0, 9] * 32)], version=2, directions=[[0, 8 * SCALE]], codewords=64, cap=22),
         [[0.9, 0.01], [0, 0], [0.2, -0.125], [0, 0.5], [0, 2**-23]],
     ),
     "twelve directions of forty, a center and a radius": (

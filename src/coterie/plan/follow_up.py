@@ -39,7 +39,7 @@ HELD: Final = 0.97  # share of the people whom the ball holds there
 HELD_INSIDE: Final = 0.9  # of the directions' ball; 0.75 to 1 did alike
 MARGIN: Final = 1.1  # times the root mean square distance, above
 _FAR_SMALLER: Final = 0.8  # of the radius: noise falls with its square, and half the rows do not pool
-AROUND: Final = 2.0  # times such a radius: a ball that draws nobody back, where directions are reported
+AROUND: Final = 1.25  # times such a radius: draws hardly anybody back, where directions are reported
 
 
 class Population(Protocol):

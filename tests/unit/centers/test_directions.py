@@ -1,0 +1,103 @@
+"""Reports in some directions of the space, with earlier ones of whole points and without."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from coterie import Plan, Population, decode
+from coterie.centers import codeword
+from coterie.centers.directions import InDirections
+from coterie.engines import simulate
+from coterie.errors import DecodeError
+from coterie.protocols.codeword.oracles.rows import rows_of
+
+DIMENSION, CLUSTERS, PEOPLE = 40, 4, 300_000
+AWAY = 0.15  # of everybody, in a direction that tells no groups apart
+
+
+def places():
+    means = np.zeros((CLUSTERS, DIMENSION))
+    means[:, :2] = 0.5 * np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
+    means[:, -1] = AWAY
+    return means
+
+
+def people(seed=0):
+    rng = np.random.default_rng(seed)
+    wide = np.linspace(0.3, 0.02, DIMENSION) / 4
+    return places()[rng.integers(0, CLUSTERS, 4000)] + wide * rng.standard_normal((4000, DIMENSION))
+
+
+PLAN = Plan.design(DIMENSION, CLUSTERS, 2.0, PEOPLE)
+BASIS = np.eye(DIMENSION)[:12]
+
+
+@pytest.fixture(scope="module")
+def first():
+    return simulate(PLAN, people(), PEOPLE, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def second(first):
+    seen = Population(people(), np.ones(4000) / 4000, PLAN.id, (PLAN.id,), 0.0, BASIS)
+    plan = PLAN.follow_up(seen, PEOPLE)
+    assert plan.coordinates == 12
+    return simulate(plan, people(), PEOPLE, random_state=1)
+
+
+def worst(result):
+    return np.linalg.norm(places()[:, None] - result.centers[None], axis=2).min(axis=1).max()
+
+
+def test_both_waves_are_read_in_the_whole_space(first, second):
+    result = decode([first, second], random_state=0)
+    assert result.centers.shape == (CLUSTERS, DIMENSION)
+    assert worst(result) < 0.12
+    own = people()
+    nearest = ((own[:, None] - result.centers) ** 2).sum(axis=2).argmin(axis=1)
+    missed = [np.linalg.norm(own[nearest == k].mean(axis=0) - result.centers[k]) for k in range(CLUSTERS)]
+    assert (missed <= result.errors).all()
+    assert result.mean[-1] == pytest.approx(AWAY, abs=5 * result.mean_error)  # only the first wave saw it
+    true = 1 - ((own - result.centers[nearest]) ** 2).sum() / ((own - own.mean(axis=0)) ** 2).sum()
+    assert result.explained.low <= true <= result.explained.high
+    assert result.population.points.shape[1] == DIMENSION
+
+
+def test_without_whole_points_the_result_says_what_nobody_reported(second):
+    result = decode(second, random_state=0)
+    assert any("Nobody reported what lies outside" in note for note in result.notes)
+    middle = np.array(second.plan.center)[12:]
+    np.testing.assert_allclose(result.centers[:, 12:] - middle, 0, atol=1e-6)
+    assert np.linalg.norm(places()[:, None, :12] - result.centers[:, :12], axis=2).min(axis=1).max() < 0.12
+
+
+def test_rows_of_whole_points_are_seen_through_the_directions(first, second):
+    seen = codeword.seen_in([first, second])
+    own, through = seen.views[: len(seen.views) // 2], seen.views[len(seen.views) // 2 :]
+    assert all(view.own_ball for view in own)
+    assert not any(view.own_ball for view in through)
+    inner = np.random.default_rng(3).standard_normal((2000, 12)) / 6
+    weights = np.full(2000, 1 / 2000)
+    for view, whole in zip(through, rows_of(first.table, second.plan), strict=True):
+        assert view.vectors.shape[1] == 14
+        np.testing.assert_allclose(view.vectors[:, :12], whole.vectors[:, :DIMENSION] @ seen._basis)
+        # what the view predicts of points is what it would be for whole people around them
+        outer = view.frame.local(inner)
+        told = (view.geometry, view.lift.of(outer))
+        np.testing.assert_allclose(view.lifted(inner)[:, -2:], told[1][:, -2:])
+        np.testing.assert_allclose(
+            outer @ seen._basis * view.frame.scale + view.frame.shift, inner, atol=1e-9
+        )
+        assert view.predicted(inner, weights).shape == view.vectors.shape
+
+
+def test_only_the_last_plan_may_have_directions(first, second):
+    with pytest.raises(DecodeError, match="only the last of several plans may have directions"):
+        codeword.rows_of_all([second, first])
+
+
+def test_directions_of_different_lengths_are_not_decoded(second):
+    longer = tuple(tuple((1 + (i == 0)) * x for x in row) for i, row in enumerate(second.plan.directions))
+    with pytest.raises(DecodeError, match="not orthogonal and of one length"):
+        InDirections(replace(second.plan, directions=longer), rows_of(second.table), [])

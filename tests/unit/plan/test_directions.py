@@ -1,0 +1,117 @@
+"""Plans that ask for directions: how they are made, and what they refuse."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from coterie import Plan
+from coterie.errors import PlanError
+from coterie.geometry.ball import SCALE, project, quantize
+from coterie.plan.follow_up import AROUND, FEW, HELD_INSIDE, ball_after, next_question
+from coterie.protocols.codeword.oracles.rows import unit_points
+
+DIMENSION, LEADING = 40, 12
+PLAN = Plan.design(DIMENSION, 3, 2.0, 10_000)
+
+
+def found(*, radius=0.9, scatter=0.05, directions=True):
+    """What a first study found: people in a few directions, and scatter in all."""
+    rng = np.random.default_rng(1)
+    basis = np.linalg.qr(rng.standard_normal((DIMENSION, DIMENSION)))[0].T[:LEADING]
+    inside = rng.standard_normal((500, LEADING))
+    inside *= np.sqrt(radius**2 - scatter) / np.linalg.norm(inside, axis=1, keepdims=True)
+    return SimpleNamespace(
+        points=inside @ basis,
+        weights=np.ones(500) / 500,
+        scatter=scatter,
+        study_id=PLAN.id,
+        plan_ids=(PLAN.id,),
+        directions=basis if directions else None,
+    )
+
+
+def test_a_follow_up_asks_for_the_directions_that_were_found():
+    seen = found()
+    wave = PLAN.follow_up(seen, 20_000)
+    assert (wave.version, wave.coordinates, wave.dimension) == (2, LEADING, DIMENSION)
+    assert wave.facts.dimension == LEADING
+    assert Plan.from_json(wave.to_json()) == wave
+    assert wave.radius == pytest.approx(AROUND * ball_after(seen)[1])
+    steps = np.array(wave.directions) / SCALE
+    stretch = np.linalg.norm(steps, axis=1).mean()
+    np.testing.assert_allclose(steps @ steps.T, stretch**2 * np.eye(LEADING), atol=1e-4)
+    np.testing.assert_allclose(np.abs(np.diag(steps @ seen.directions.T)), stretch, rtol=1e-5)
+    held = np.linalg.norm((seen.points - np.array(wave.center)) / wave.radius @ steps.T, axis=1) < 1
+    assert HELD_INSIDE - 0.05 < held.mean() <= 1
+
+
+def test_what_is_reported_is_what_the_directions_see():
+    wave = PLAN.follow_up(found(), 20_000)
+    points = np.random.default_rng(2).standard_normal((50, DIMENSION)) / 7
+    quantized, _ = quantize(points, wave.center, wave.radius)
+    projected, _ = project(quantized, np.array(wave.directions, dtype=np.float64))
+    np.testing.assert_allclose(projected / SCALE, unit_points(wave, points), atol=1e-4)
+    assert (projected**2).sum(axis=1).max() <= SCALE**2
+
+
+@pytest.mark.parametrize(
+    ("population", "radius", "question"),
+    [
+        (found(), 1.0, "directions"),
+        (found(), None, "directions"),
+        (found(radius=0.5), 1.0, "ball"),
+        (found(radius=0.5, directions=False), 1.0, "ball"),
+        (found(directions=False), 1.0, "same"),
+        (found(directions=False), None, "ball"),
+    ],
+)
+def test_a_far_smaller_ball_comes_first_then_directions_then_the_same_again(population, radius, question):
+    assert next_question(population, radius) == question
+
+
+def test_few_dimensions_are_asked_as_a_whole():
+    few = SimpleNamespace(points=np.eye(FEW), weights=np.ones(FEW), directions=np.eye(FEW))
+    assert next_question(few, 1.0) == "ball"
+
+
+def test_the_same_ball_is_asked_again_where_no_directions_pay():
+    wave = PLAN.follow_up(found(directions=False), 20_000)
+    assert (wave.version, wave.center, wave.radius) == (1, PLAN.center, PLAN.radius)
+
+
+@pytest.mark.parametrize("changes", [{"directions": None}, {"center": None, "radius": 1.0}])
+def test_whole_points_are_asked_for_if_told(changes):
+    assert PLAN.follow_up(found(), 20_000, **changes).version == 1
+
+
+def test_an_analysts_own_directions_become_orthonormal():
+    plan = Plan.design(3, 2, 1.0, 1000, directions=[[3.0, 4.0, 0.0], [1.0, 1.0, 0.0]])
+    assert plan.directions == ((629146, 838861, 0), (838861, -629146, 0))
+    assert plan.coordinates == 2
+
+
+@pytest.mark.parametrize(
+    ("directions", "message"),
+    [
+        ([[1.0, 0.0], [2.0, 0.0]], "depend on each other"),
+        ([[0.0, 0.0]], "depend on each other"),
+        ([[np.nan, 0.0]], "finite"),
+        ([1.0, 0.0], "a direction a row"),
+        ([[1.0, 0.0, 0.0]], "must have 2 coordinates"),
+        ("all", 'must be an array, "auto" or None'),
+    ],
+)
+def test_directions_that_are_refused(directions, message):
+    with pytest.raises(PlanError, match=message):
+        Plan.design(2, 2, 1.0, 1000, directions=directions)
+
+
+def test_other_protocols_take_none():
+    with pytest.raises(PlanError, match="only protocol codeword takes directions"):
+        Plan.design(3, 2, 1.0, 1000, protocol="net-tree", directions=[[1.0, 0.0, 0.0]])
+
+
+def test_a_policy_counts_what_directions_cost():
+    plan = Plan.design(3, 2, 1.0, 1000, directions=[[1.0, 0.0, 0.0]])
+    assert plan.size == plan.parameters.view_rows * 1 + 3
