@@ -24,6 +24,7 @@ GRIDS = (
     "accuracy",
     "scaling",
     "statements",
+    "waves",
     "shuffle",
     "forecast",
     "records",
