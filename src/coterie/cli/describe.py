@@ -33,6 +33,7 @@ def _plan_rows(plan: Plan) -> list[tuple[str, str]]:
             "asks for",
             f"{counted(plan.clusters, 'center')} of points with {counted(plan.dimension, 'coordinate')}",
         ),
+        *([("directions", _direction_words(plan))] if plan.directions is not None else []),
         *([("features", _feature_words(plan.features))] if plan.features is not None else []),
         ("of", f"about {plan.expected_users:,} people, one report each"),
         ("expect", expectation_words(plan)),
@@ -45,6 +46,11 @@ def _plan_rows(plan: Plan) -> list[tuple[str, str]]:
         *([("study", f"{plan.study}; for people who answered no other plan of it")] if plan.study else []),
         *([("after", ", ".join(plan.after))] if plan.after else []),
     ]
+
+
+def _direction_words(plan: Plan) -> str:
+    whence = "found by the plans below" if plan.after else "chosen beforehand"
+    return f"reports speak of {plan.coordinates} directions alone, {whence}; the rest is not asked"
 
 
 def _feature_words(schema: Schema) -> str:

@@ -21,6 +21,7 @@ from coterie.privacy.guarantee import (
     DECLARED_FEATURES,
     FOLLOWED_BALL,
     PUBLIC_BALL,
+    PUBLIC_DIRECTIONS,
     PUBLISHED_GROUPS,
     SAMPLED_FEATURES,
 )
@@ -63,6 +64,8 @@ class Questions:
     def _about_the_ball(self, promise: Guarantee) -> Guarantee:
         """Return the promise with words on where the ball comes from, and the features it follows from."""
         lines = [FOLLOWED_BALL] if self.after else [] if self.features else [PUBLIC_BALL]
+        if self.directions is not None:
+            lines.append(PUBLIC_DIRECTIONS.format(count=len(self.directions)))
         if self.confirms:
             lines.append(PUBLISHED_GROUPS.format(groups=self.facts.clusters))
         if self.features is not None:
@@ -78,13 +81,13 @@ class Questions:
     @property
     def confirms(self) -> bool:
         """Whether the plan asks about published groups: in which of them people are, and where there."""
-        return self.parameters.groups(self.facts.clusters) is not None
+        return self.directions is None and self.parameters.groups(self.facts.clusters) is not None
 
     @property
     def published(self) -> NDArray[np.float64] | None:
         """The published centers that the plan asks about, (k, d) in the original units; None if it finds."""
         groups = self.parameters.groups(self.facts.clusters)
-        if groups is None:
+        if groups is None or not self.confirms:
             return None
         middle = 0.0 if self.center is None else np.array(self.center)
         return np.array(groups, dtype=np.float64) * (self.radius / SCALE) + middle

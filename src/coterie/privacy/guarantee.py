@@ -37,6 +37,10 @@ FOLLOWED_BALL: Final = (
     "whoever answered an earlier plan of the study does not answer this one. A ball or a count of clipped "
     "points taken from the data is not covered."
 )
+PUBLIC_DIRECTIONS: Final = (
+    "Reports speak of {count} public directions: public knowledge, or from private results about "
+    "other people. Directions taken from the people's own data are not covered."
+)
 PUBLISHED_GROUPS: Final = (
     "The centers of {groups} groups stand in the plan for everybody to read. They come from private results "
     "about other people, published before this plan: whoever answered an earlier plan of the study does not "

@@ -115,3 +115,9 @@ def test_other_protocols_take_none():
 def test_a_policy_counts_what_directions_cost():
     plan = Plan.design(3, 2, 1.0, 1000, directions=[[1.0, 0.0, 0.0]])
     assert plan.size == plan.parameters.view_rows * 1 + 3
+
+
+def test_the_promise_names_the_directions():
+    plan = Plan.design(3, 2, 1.0, 1000, directions=[[1.0, 0.0, 0.0]])
+    assert any("public directions" in line for line in plan.guarantee.conditions)
+    assert not any("directions" in line for line in PLAN.guarantee.conditions)
