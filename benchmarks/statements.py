@@ -1,6 +1,6 @@
 """Whether what a result says of people is true.
 
-    python -m benchmarks statements [--calibrate | --floor | --stable] [--seeds 7] [--only NAME …]
+    python -m benchmarks statements [--calibrate | --floor | --stable | --auto] [--seeds 7] [--only NAME …]
 
 Every study is decoded by the product's own path from a table drawn by its law, and compared with the people:
 
@@ -16,7 +16,9 @@ the nearest other. It is doubted if a note speaks of groups, or if a group does 
 `centers/explain.py` were measured on those alone. `--floor` plays every set with few and many people, little
 and much noise, without errors (floor.csv): no run may cost more than 1.02 times one center. `--stable`
 decodes one table with ten seeds, and ten tables that each lack a random hundredth of the reports
-(stable.json): no stated radius may vary by more than a factor of 1.5.
+(stable.json): no stated radius may vary by more than a factor of 1.5. `--auto` lets the reports choose k
+(auto.csv): the cost is compared with that of non-private k-means with as many centers, and no two groups may
+be one by the noise.
 """
 
 from __future__ import annotations
@@ -49,6 +51,7 @@ EXPLAINED = Bar("explained held", at_least=0.86, at_most=0.94)
 RADIUS = Bar("radius", at_least=0.8, at_most=1.5)
 FLOOR = Bar("over one center", at_most=1.02)
 STABLE = Bar("varies", at_most=1.5)
+CHOSEN = Bar("over non-private", at_most=1.05)
 DOUBT = re.compile(r"\bgroups?\b", re.IGNORECASE)
 
 SETS: dict[str, dict[str, object]] = {
@@ -101,6 +104,9 @@ FLOORS = (
     ),
 )
 STABLES = _grid({name: SETS[name] for name in ("adult", "digits", "letter", "r8")}, (200_000,), (2.0,))
+AUTOS = _grid(
+    {name: SETS[name] for name in ("adult", "optdigits", "satimage")}, (200_000, MILLION), (2.0, 4.0)
+)
 
 
 def people_of(study: Study, seed: int, folder: Path) -> tuple[Source, Plan]:
@@ -219,6 +225,37 @@ def play_stable(study: Study, seed: int, folder: Path) -> Figures:
     }
 
 
+def play_auto(study: Study, seed: int, folder: Path) -> Figures:
+    """Let the reports choose the number of groups."""
+    source, plan = people_of(study, seed, folder)
+    table = simulate(plan, source.points, study.users, random_state=seed)
+    result = decode(table, clusters="auto", random_state=seed)
+    best = non_private(source, len(result.centers), seed)
+    return {
+        "clusters": len(result.centers),
+        "over_non_private": normalized_objective(source.points, result.centers)
+        / normalized_objective(source.points, best),
+        "may_be_fewer": sum("may be" in note for note in result.notes),
+    }
+
+
+def auto_tables(grid: Sequence[Study], runs: Runs) -> str:
+    """Return which numbers of groups were chosen, as Markdown."""
+    rows = []
+    for study in grid:
+        if some := runs[study.name]:
+            over = [float(run["over_non_private"]) for run in some]
+            chosen = ", ".join(str(run["clusters"]) for run in some)
+            mean = f"{np.mean(over):.3f} {harness.tick(CHOSEN.met(float(np.mean(over))))}"
+            doubts = sum(run["may_be_fewer"] for run in some)
+            rows.append(
+                [study.name, chosen, mean, f"{max(over):.3f}", f"{doubts} {harness.tick(not doubts)}"]
+            )
+    return harness.table(
+        ["study", "k chosen", "cost over non-private", "worst", "groups that may be one"], rows
+    )
+
+
 def tables(grid: Sequence[Study], runs: Runs) -> str:
     """Return what held, pooled over all studies of a set, as Markdown."""
     by_set: dict[str, list[Figures]] = {}
@@ -311,9 +348,9 @@ BENCHMARK = Benchmark(GRID, play, tables, RESULTS / "statements.csv", seeds=7)
 
 
 def main() -> None:
-    """Run what is missing of one of the four; each has a file of its own."""
+    """Run what is missing of one of the five; each has a file of its own."""
     parser = harness.parser_of(BENCHMARK, __doc__)
-    for name in ("calibrate", "floor", "stable"):
+    for name in ("calibrate", "floor", "stable", "auto"):
         parser.add_argument(f"--{name}", action="store_true")
     options = parser.parse_args()
     chosen = BENCHMARK
@@ -325,4 +362,7 @@ def main() -> None:
     elif options.stable:
         chosen = Benchmark(STABLES, play_stable, stable_tables, RESULTS / "stable.json", seeds=20)
         options.seeds = 20
+    elif options.auto:
+        chosen = Benchmark(AUTOS, play_auto, auto_tables, RESULTS / "auto.csv", seeds=3)
+        options.seeds = min(options.seeds, 3)
     raise SystemExit(harness.play_grid(chosen, options) > 0)

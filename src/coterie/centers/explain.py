@@ -78,7 +78,7 @@ def explain(
         The analyst's.
     choose : bool
         Find another number of centers if that is better: the fewest than which no larger number that can be
-        told apart explains more.
+        told apart explains more, and fewer as long as two of them may be one by the noise.
     find : Finder, optional
         How groups are found; by populations and blobs unless said (`find_groups`).
     repeats : int
@@ -100,11 +100,23 @@ def explain(
     found = _largest_first(found)
     most = most_choices(clusters)
     told = again.repeated(_again(find, found), views, found, rng, often, most) if often else None
-    if choose and told is not None and told.best != clusters:
-        fitted = partial(find_groups, fitted=found.members) if found.members else find
-        found = _largest_first(fitted(views, told.best, rng, MEMBERS) or found)
-        told = again.repeated(_again(find, found), views, found, rng, often, most)
+    number = told.best if choose and told is not None else clusters
+    fitted = partial(find_groups, fitted=found.members) if found.members else find
+    while told is not None:
+        if number != len(found.answer.centers):
+            if (other := fitted(views, number, rng, MEMBERS)) is None:
+                break
+            found = _largest_first(other)
+            told = again.repeated(_again(find, found), views, found, rng, often, most)
+        if not choose or number == 1 or told is None or not _may_be_fewer(found, told):
+            break
+        number -= 1
     return _solution(found, told, views)
+
+
+def _may_be_fewer(found: Found, told: Told) -> bool:
+    """Return whether two of the groups may be one by the noise."""
+    return found.spare is not None or bool(again.pairs_in_doubt(found.answer.centers, told.radii))
 
 
 def most_choices(clusters: int) -> int:
