@@ -252,7 +252,9 @@ def test_bad_parameters_are_refused(parameters, message):
 def test_unknown_engines_and_decoders_are_refused_with_the_known_ones():
     with pytest.raises(SettingError, match="there is no engine 'abacus'; known: inline"):
         LocalKMeans(2, radius=1.0, engine="abacus").fit(X[:100])
-    with pytest.raises(DecodeError, match="codeword has no decoder 'oracle'; known: population, cells"):
+    with pytest.raises(
+        DecodeError, match="codeword has no decoder 'oracle'; known: confirm, population, cells"
+    ):
         LocalKMeans(2, radius=1.0, decoder="oracle").fit(X[:100])
 
 
