@@ -77,7 +77,7 @@ def expectation_words(plan: Plan) -> str:
         f"{one.recovered:.0%} ({one.recovered_low:.0%} to {one.recovered_high:.0%}) of the gain on {one.kind}"
         for one in found
     ]
-    return "; ".join(shares)
+    return ("inside the directions " if plan.directions is not None else "") + "; ".join(shares)
 
 
 def _batch_words(plan: Plan) -> str:

@@ -105,6 +105,8 @@ class Questions:
     def expected(self, n: int | None = None, kind: str | Kind = "separated") -> Expectation:
         """Return what to expect of the study: objective and recovered share, with a band.
 
+        Of a plan with directions, inside those, where reports fill a ball of radius 1.
+
         Parameters
         ----------
         n : int, optional
