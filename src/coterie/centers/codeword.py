@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from types import UnionType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from coterie.aggregate import Aggregate
-from coterie.centers.directions import InDirections
 from coterie.centers.explain import explain
 from coterie.centers.population import FLAT
 from coterie.centers.solution import Solution
@@ -19,6 +19,9 @@ from coterie.protocols.codeword.oracles.rows import ViewRows, rows_of
 from coterie.protocols.codeword.oracles.suspicion import warning
 from coterie.protocols.codeword.table import CodewordTable
 from coterie.wire.rows import Rows
+
+if TYPE_CHECKING:
+    from coterie.centers.directions import InDirections
 
 
 def decode_population(
@@ -61,6 +64,8 @@ def seen_in(aggregates: Sequence[Aggregate]) -> InDirections | None:
         )
     if last.plan.directions is None:
         return None
+    from coterie.centers.directions import InDirections  # few plans need it
+
     return InDirections(last.plan, rows_of(last), [rows_of(table, last.plan) for table in earlier])
 
 

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
 from coterie.errors import MissingExtraError, SettingError
-from coterie.features import Estimate, Schema
 
 if TYPE_CHECKING:
     from coterie.centers.result import Result
+    from coterie.features import Estimate, Schema
 
 LIBRARIES: Final = ("pandas", "polars", "pyarrow")
 APART: Final = 3  # features that are named, at most
@@ -129,6 +129,8 @@ def _estimates(
     known = rate is not None and bool(np.isfinite(deviations).all())
     confidence = rate or _ANY
     if schema is None:
+        from coterie.features.reading import Estimate
+
         reach = NormalDist().inv_cdf((1 + confidence) / 2) * deviations
         estimates = tuple(
             Estimate(f"x{i}", "value", None, value, value - half, value + half)

@@ -6,19 +6,21 @@ import math
 from dataclasses import asdict, dataclass, replace
 from html import escape
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.centers.atoms import Population
-from coterie.centers.confirmed import Confirmed
 from coterie.centers.groups import Group, everybody_of, forging, frame_of, groups_of
 from coterie.centers.solution import Choice, Interval, squared_distances
 from coterie.errors import DecodeError
-from coterie.features import Estimate, Schema
 from coterie.privacy import Guarantee
 from coterie.protocols.base import Leverage
+
+if TYPE_CHECKING:
+    from coterie.centers.confirmed import Confirmed
+    from coterie.features import Estimate, Schema
 
 __all__ = ["Choice", "Interval", "Population", "Result"]
 
