@@ -1,17 +1,27 @@
-# A collector: docs/deploy.md. The versions are those of constraints.txt.
-FROM python:3.13-slim AS build
+# A collector: docs/deploy.md. PYTHON_IMAGE names the base by its digest, python:3.13-slim@sha256:…, and has no default:
+# `make images` asks for the present ones and writes them to .env, which compose.yaml reads.
+ARG PYTHON_IMAGE
+FROM ${PYTHON_IMAGE} AS build
 WORKDIR /src
-COPY pyproject.toml README.md LICENSE constraints.txt ./
+COPY locks locks
+# What builds the wheel is pinned by its hashes, too, and stays in this stage.
+RUN python -m venv /build \
+ && /build/bin/pip install --no-cache-dir --require-hashes -r locks/build.lock \
+ && python -m venv --without-pip /opt/coterie \
+ && pip --python /opt/coterie/bin/python install --no-cache-dir --require-hashes --only-binary :all: -r locks/service.lock
+COPY pyproject.toml README.md LICENSE ./
 COPY src src
-RUN python -m venv /opt/coterie \
- && /opt/coterie/bin/pip install --no-cache-dir -c constraints.txt hatchling editables \
- && /opt/coterie/bin/pip install --no-cache-dir -c constraints.txt --no-build-isolation '.[analyst,fast,service]'
+RUN /build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /dist . \
+ && pip --python /opt/coterie/bin/python install --no-cache-dir --no-deps /dist/coterie-*.whl
 
-FROM python:3.13-slim
-RUN useradd --system --uid 10001 coterie && install -d -o coterie -m 700 /var/lib/coterie
+FROM ${PYTHON_IMAGE}
+# Nothing that installs or builds is left: neither pip nor what it stands on.
+RUN python -m pip uninstall --yes --quiet pip setuptools wheel 2>/dev/null; rm -rf /usr/local/bin/pip* \
+ && useradd --system --uid 10001 --shell /usr/sbin/nologin coterie \
+ && install -d -o coterie -m 700 /var/lib/coterie
 COPY --from=build /opt/coterie /opt/coterie
-USER coterie
-ENV COTERIE_SERVE_HOST=0.0.0.0 COTERIE_SERVE_DATA=/var/lib/coterie
+USER 10001
+ENV COTERIE_SERVE_HOST=0.0.0.0 COTERIE_SERVE_DATA=/var/lib/coterie PYTHONDONTWRITEBYTECODE=1 NUMBA_CACHE_DIR=/tmp/numba
 VOLUME /var/lib/coterie
 EXPOSE 8787
 STOPSIGNAL SIGTERM

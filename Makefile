@@ -14,7 +14,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) -
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup locked lock sbom demo programs serve-demo web quick test lint format types contract docs check bench reproduce nightly fuzz mutants clean
+.PHONY: help setup locked lock images secrets sbom demo programs serve-demo web quick test lint format types contract docs check bench reproduce nightly fuzz mutants clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -39,6 +39,14 @@ comma := ,
 lock: setup ## write requirements.lock anew from constraints.txt: hashes of all files, for every platform
 	printf 'hatchling\neditables\npyspark\n' | $(BIN)/uv pip compile pyproject.toml - $(patsubst %,--extra %,$(subst $(comma), ,$(EXTRAS))) -c constraints.txt \
 		--python $(BIN)/python --upgrade --generate-hashes --no-annotate --quiet --custom-compile-command 'make lock' -o requirements.lock
+	$(BIN)/python tools/image_locks.py
+
+images: ## write to .env the digests of the images that a container is built from and runs (needs docker)
+	@for image in PYTHON_IMAGE=python:3.13-slim POSTGRES_IMAGE=postgres:17; do docker pull -q $${image#*=} >/dev/null && \
+		echo "$${image%%=*}=$$(docker image inspect --format '{{index .RepoDigests 0}}' $${image#*=})"; done > .env.new && mv .env.new .env && cat .env
+
+secrets: ## make the secrets that compose.yaml reads from files
+	deploy/secrets.sh
 
 sbom: setup ## write the bill of materials, sbom.cdx.json (CycloneDX)
 	$(BIN)/python tools/bill.py

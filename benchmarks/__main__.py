@@ -33,7 +33,7 @@ GRIDS = (
     "reproduction",
 )
 ALONE = (
-    *("speed", "scale", "spark", "audit_time", "service_load", "service_attack", "hostile_plans"),
+    *("speed", "scale", "spark", "audit_time", "service_load", "service_attack", "hostile_plans", "timing"),
     *("net_tree", "theorem_2", "guarantees", "poisoning", "cramer_rao", "decoder_size", "processors"),
 )
 NAMES = ("real_data", *ALONE, *GRIDS)

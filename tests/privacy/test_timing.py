@@ -1,4 +1,4 @@
-"""One measurement of an encoding does not tell whether the point was clipped.
+"""One measurement of an encoding does not tell whether the point was clipped, nor what the record lacks.
 
 Pairs of the same direction, inside and outside the ball, encoded in random order on one machine; the area
 under the curve of "slower means clipped" is 0.5 where time tells nothing. With 12,000 pairs its deviation is
@@ -6,23 +6,18 @@ under the curve of "slower means clipped" is 0.5 where time tells nothing. With 
 clocks: docs/privacy-review.md.)
 """
 
+import sys
 import time
 
 import numpy as np
 import pytest
-from scipy.stats import rankdata
 
+from benchmarks.timing import CLASSES, SCHEMA, area, usual
 from coterie.encode import Client
 from coterie.plan import Plan, protocols
 
 PAIRS = 12_000
 MOST = 0.52
-
-
-def area(slow, fast):
-    """The chance that one of the first is larger than one of the second."""
-    ranks = rankdata(np.concatenate([slow, fast]))
-    return (ranks[: len(slow)].sum() - len(slow) * (len(slow) + 1) / 2) / (len(slow) * len(fast))
 
 
 def measured(encode, dimension, pairs=PAIRS):
@@ -60,3 +55,33 @@ def test_the_measurement_sees_a_branch():
                 point = point / 1.5
 
     assert measured(branching, 20, pairs=1500) > 0.6
+
+
+def steps(record):
+    """What a record's point takes: how often each function is called, of Python and of C."""
+    taken = {}
+
+    def note(frame, event, what):
+        if event in ("call", "c_call"):
+            name = frame.f_code.co_qualname if event == "call" else what.__qualname__
+            taken[name] = taken.get(name, 0) + 1
+
+    sys.setprofile(note)
+    try:
+        SCHEMA.point(record)
+    finally:
+        sys.setprofile(None)
+    return taken
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_record_takes_the_same_steps(name):
+    """`python -m benchmarks timing` measures it; this says which step one class has and another has not."""
+    record = usual(np.random.default_rng(0))
+    other = CLASSES[name](dict(record))
+    for warm in (record, other):
+        SCHEMA.point(warm)
+    expected, found = steps(record), steps(other)
+    assert {key: found.get(key, 0) - expected.get(key, 0) for key in {*found, *expected}} == dict.fromkeys(
+        {*found, *expected}, 0
+    )

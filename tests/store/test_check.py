@@ -13,6 +13,7 @@ from coterie.engines import engine
 from coterie.errors import FileError, StoreError, StudyIncompleteError
 from coterie.store import Lost, StudyState, open_store
 from coterie.store.check import check_store
+from coterie.store.state import read_checked, write_checked
 
 from .conftest import found, ids, rows
 from .crashes import MARKS
@@ -219,3 +220,15 @@ def test_a_mix_of_an_incomplete_study_is_not_released(folder, plan):
     check_store(folder, mend=True)
     with open_store(folder) as store, pytest.raises(StudyIncompleteError):
         store.stage_batch(plan.id, lambda chunks: gathered(plan, chunks).tobytes())
+
+
+def test_a_state_older_than_its_files_is_refused(folder, plan):
+    """The next compaction would write over what it reads."""
+    path = folder / "studies" / plan.id / "state"
+    state = json.loads(read_checked(path))
+    assert state["generation"] >= 1
+    assert state["reports"]
+    write_checked(path, json.dumps({**state, "generation": 0}).encode())
+    assert any("generation" in str(finding) for finding in check_store(folder).findings)
+    with pytest.raises(FileError, match="generation"):
+        open_store(folder)

@@ -4,6 +4,10 @@ No value is ever refused: an error would tell whoever chose the schema something
 of the wanted kind (null, NaN, an empty text, true where a number is wanted) is *missing*, and the feature has
 declared what missing means. Values are compared as they are: texts by code points, without normalisation,
 numbers as doubles.
+
+Nor does the time tell: one value takes the same steps whatever it is, and which of their outcomes counts is
+chosen at the end (`python -m benchmarks timing`). Columns of several values, which no device encodes, go the
+shortest way.
 """
 
 from __future__ import annotations
@@ -11,6 +15,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
 from numbers import Real
 from typing import Any, Final
 
@@ -20,6 +26,9 @@ from numpy.typing import NDArray
 MISSING: Final = math.nan  # a number that is not there
 
 _PLAIN: Final = frozenset({int, float})
+_TRUTHS: Final = (bool, np.bool_)
+_BEYOND: Final = (1 << 1024) - (1 << 970)  # integers from here on, half of the last step, are no doubles
+_SOME: Final = 0.5
 
 
 def as_number(value: object) -> float:
@@ -30,17 +39,17 @@ def as_number(value: object) -> float:
     >>> as_number(2**53 + 1), as_number(10**400), as_number("7"), as_number(True)
     (9007199254740992.0, inf, nan, nan)
     """
-    if type(value) is float:
-        return value
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real | Decimal):
-        return MISSING
-    number: Any = value
+    real = _is_number(type(value))  # type: ignore[arg-type]  # a type hashes
+    number: Any = value if real else _SOME
+    exact: Any = number if _may_overflow(type(number)) else _SOME  # type: ignore[arg-type]
+    beyond = (exact >= _BEYOND) - (exact <= -_BEYOND)  # the doubles, where float() would raise
     try:
-        return float(number)
-    except OverflowError:  # an int beyond the doubles
+        found = float(_SOME if beyond else number)
+    except OverflowError:  # a foreign kind of number
         return math.inf if number > 0 else -math.inf
     except Exception:  # a foreign kind of number that will not be one, such as Decimal("sNaN")
         return MISSING
+    return (found, math.inf, -math.inf)[beyond] if real else MISSING
 
 
 def as_key(value: object) -> str | float | None:
@@ -51,10 +60,10 @@ def as_key(value: object) -> str | float | None:
     >>> as_key("a"), as_key(3), as_key(""), as_key(None), as_key(float("nan"))
     ('a', 3.0, None, None, None)
     """
-    if isinstance(value, str):
-        return str(value) or None
     number = as_number(value)
-    return None if math.isnan(number) else number
+    text = str(value if isinstance(value, str) else "")
+    gone = math.isnan(number)
+    return text or (None if gone else number)
 
 
 def absent(value: object) -> bool:
@@ -83,21 +92,22 @@ def as_truth(value: object) -> float:
     >>> as_truth(True), as_truth(0), as_truth("true")
     (1.0, 0.0, nan)
     """
-    if isinstance(value, bool | np.bool_):
-        return 1.0 if value else 0.0
-    number = as_number(value)
+    number = as_number(int(value) if isinstance(value, _TRUTHS) else value)
     return number if number in (0.0, 1.0) else MISSING
 
 
 def as_vector(value: object, dimension: int) -> NDArray[np.float64]:
-    """Return a list of `dimension` finite numbers as (dimension,) doubles, all NaN if it is none."""
-    missing = np.full(dimension, MISSING)
+    """Return a list of `dimension` finite numbers as (dimension,) doubles, all NaN if it is none.
+
+    Instead of what is none of the right length, another list is read.
+    """
     if isinstance(value, np.ndarray):
         value = value.tolist() if value.ndim == 1 else None
-    if not isinstance(value, list | tuple) or len(value) != dimension:
-        return missing
-    found = numbers(value)
-    return found if np.isfinite(found).all() else missing
+    held = value if isinstance(value, list | tuple) else ()
+    other, whole = _some(dimension), len(held) == dimension
+    found = numbers(held if whole else other)
+    finite = bool(np.isfinite(found).all())
+    return np.where(whole and finite, found, MISSING)
 
 
 def numbers(column: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64]:  # n values -> (n,)
@@ -105,7 +115,7 @@ def numbers(column: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64]:  # n v
     if isinstance(column, np.ndarray) and not isinstance(column, np.ma.MaskedArray):
         if column.ndim == 1 and column.dtype.kind in "fiu" and column.dtype.itemsize <= 8:
             return column.astype(np.float64)
-    elif isinstance(column, list) and _PLAIN.issuperset(map(type, column)):
+    elif isinstance(column, list) and len(column) > 1 and _PLAIN.issuperset(map(type, column)):
         try:
             return np.array(column, dtype=np.float64)
         except OverflowError:  # an int beyond the doubles
@@ -120,12 +130,32 @@ def places(
 
     def place(value: object) -> int:
         key = as_key(value)
-        return missing if key is None else known.get(key, unknown)
+        found = known.get("" if key is None else key, unknown)
+        return missing if key is None else found
 
-    found = [
-        known[value] if type(value) is str and value in known else place(value) for value in listed(column)
-    ]
+    values = listed(column)
+    if len(values) == 1:
+        return np.array([place(values[0])], dtype=np.int64)
+    found = [known[value] if type(value) is str and value in known else place(value) for value in values]
     return np.array(found, dtype=np.int64)
+
+
+@lru_cache(maxsize=256)
+def _is_number(kind: type) -> bool:
+    """Return whether values of a type are numbers; remembered, so that it takes as long for every type."""
+    return issubclass(kind, Real | Decimal) and not issubclass(kind, _TRUTHS)
+
+
+@lru_cache(maxsize=256)
+def _may_overflow(kind: type) -> bool:
+    """Return whether numbers of a type may lie beyond the doubles, which float() then refuses."""
+    return issubclass(kind, int | Fraction)
+
+
+@lru_cache(maxsize=4)
+def _some(length: int) -> list[float]:
+    """Return so many different doubles."""
+    return [float(each) for each in np.linspace(-1.0, 1.0, length)]
 
 
 def listed(column: Sequence[Any] | NDArray[Any]) -> Sequence[Any]:

@@ -89,7 +89,9 @@ def migrate(connection: Connection[Any]) -> None:
             "this PostgreSQL runs with fsync = off: it would lose reports that were acknowledged"
         )
     connection.execute("SELECT pg_advisory_xact_lock(%s, 0)", [SCHEMA_LOCK])
-    connection.execute("CREATE SCHEMA IF NOT EXISTS coterie")
+    (there,) = connection.execute("SELECT to_regnamespace('coterie') IS NOT NULL").fetchone() or (False,)
+    if not there:  # "if not exists" would ask for the right to make one, which a role need not have
+        connection.execute("CREATE SCHEMA coterie")
     connection.execute("CREATE TABLE IF NOT EXISTS coterie.version (version integer NOT NULL)")
     row = connection.execute("SELECT max(version) FROM coterie.version").fetchone()
     version = (row and row[0]) or 0

@@ -30,6 +30,7 @@ MOST_BYTES: Final = 1 << 32  # of one such file
 _FILE: Final = re.compile(
     r"(all-)?(reports|withdrawn|released)-[0-9]{1,18}\.(coterie|parquet)|[0-9a-f]{64}\.released"
 )
+_NUMBERED: Final = re.compile(r"-([0-9]+)\.")  # by the compaction that wrote it
 _MOST: Final = 1 << 48  # of anything that is counted: more can be added without leaving the exact integers
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
@@ -85,7 +86,7 @@ def _checked_state(data: Mapping[str, Any]) -> State:
         for name in ("withdrawn", "released")
     )
     batches, handed = (checked_list(name, data[name]) for name in ("batches", "handed"))
-    return State(
+    found = State(
         state=StudyState(checked_choice("state", data["state"], list(StudyState))),
         through=checked_integer("through", data["through"], 0, _MOST),
         generation=checked_integer("generation", data["generation"], 0, _MOST),
@@ -98,6 +99,10 @@ def _checked_state(data: Mapping[str, Any]) -> State:
         lost=None if data["lost"] is None else _checked_loss(data["lost"]),
         batches=tuple(checked_match("a batch", each, _SHA256) for each in batches),
     )
+    made = [int(number[1]) for name in found.files if (number := _NUMBERED.search(name))]
+    if max(made, default=0) > found.generation:
+        raise PlanError("generation must be that of the newest file: the next would take its place")
+    return found
 
 
 def _checked_file(data: object) -> SortedFile:
