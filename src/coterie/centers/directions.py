@@ -6,7 +6,8 @@ those of whole points that other people reported before, seen through the direct
 
     centers = eᵀ·y/s² + the mean of everybody outside the directions, which the earlier reports tell
 
-Outside, groups differ by what the earlier reports could hide (`spectrum`), and that is added to the errors.
+Outside, groups differ by what the earlier reports could hide (`spectrum`), and by a part of how people differ
+there that was not asked about; both count in the errors.
 Where nobody reported whole points, nothing is known there: the result says so.
 """
 
@@ -37,6 +38,7 @@ from coterie.protocols.codeword.oracles.rows import (
     seen_through,
 )
 
+_BETWEEN: Final = 0.1  # of people's spread outside the directions: between groups; digits have 0.11
 _EQUAL: Final = (
     1e-3  # of their squared length: by how much directions may differ from orthogonal ones of one length
 )
@@ -134,14 +136,18 @@ class InDirections:
         return mean, math.sqrt((size * wrong + (dimension - size) * deviation**2) / dimension)
 
     def _hidden(self, clusters: int) -> float:
-        """Return the mean square distance of groups' means outside the directions that noise could hide."""
+        """Return the mean square distance of groups' means outside the directions.
+
+        What noise could hide there, and at least what lies between groups where it could hide nothing.
+        """
         halves = [view for view in self._whole if view.halfspaces]
         if not halves:
             return 0.0
         mean = shrunk_mean(self._whole)
         square = _spread(self._whole) + float(mean @ mean)
         seen = spectrum(max(halves, key=lambda view: view.people), mean, square)
-        return min(hidden_outside(seen.edge, clusters, seen.basis.shape[1]), self._outside)
+        hidden = hidden_outside(seen.edge, clusters, seen.basis.shape[1])
+        return min(max(hidden, _BETWEEN * self._outside), self._outside)
 
 
 _NOWHERE: Final = (

@@ -25,6 +25,7 @@ study, ever.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -39,6 +40,7 @@ HELD: Final = 0.97  # share of the people whom the ball holds there
 HELD_INSIDE: Final = 0.9  # of the directions' ball; 0.75 to 1 did alike
 MARGIN: Final = 1.1  # times the root mean square distance, above
 _FAR_SMALLER: Final = 0.8  # of the radius: noise falls with its square, and half the rows do not pool
+_FAR_OFF: Final = 0.25  # of the radius: people's mean so far from the center moves the ball first
 AROUND: Final = 1.25  # times such a radius: draws hardly anybody back, where directions are reported
 
 
@@ -181,13 +183,16 @@ def ball_after(
     return center.tolist(), radius
 
 
-def next_question(population: Population, radius: float | None = None) -> str:
+def next_question(
+    population: Population, radius: float | None = None, center: Sequence[float] | None = None
+) -> str:
     """Return what to ask other people: in the "same" ball, in a better "ball", or in "directions".
 
-    In few dimensions a ball that suits the population is as good as anything. In many a far smaller one comes
-    first; then the directions that the population names, because the noise of a report falls with the
-    dimension; where it names none, because groups were found beyond doubt or directions were not, rows of the
-    same ball are one body of rows.
+    In few dimensions a ball that suits the population is as good as anything. In many, a ball that lay in the
+    wrong place comes first: little is known of directions then. After that the directions that the population
+    names, which are stretched into a ball of their own; the noise of a report falls with the dimension. Where
+    it names none, because groups were found beyond doubt or directions were not, a far smaller ball; and else
+    the same: rows of one ball are one body of rows.
 
     Parameters
     ----------
@@ -195,14 +200,19 @@ def next_question(population: Population, radius: float | None = None) -> str:
         What the first study found.
     radius : float, optional
         Of the ball it was found in; without it there is no "same".
+    center : sequence of float, optional
+        Of that ball; the origin if None.
     """
     if population.points.shape[1] <= FEW:
         return "ball"
-    if radius is not None and ball_after(population)[1] < _FAR_SMALLER * radius:
+    middle, suits = ball_after(population)
+    smaller = radius is not None and suits < _FAR_SMALLER * radius
+    moved = float(np.linalg.norm(np.array(middle) - (0.0 if center is None else np.array(center))))
+    if smaller and radius is not None and moved > _FAR_OFF * radius:
         return "ball"
     if getattr(population, "directions", None) is not None:
         return "directions"
-    return "ball" if radius is None else "same"
+    return "ball" if smaller or radius is None else "same"
 
 
 def orthonormal(directions: object) -> list[list[int]]:

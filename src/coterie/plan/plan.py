@@ -341,7 +341,8 @@ class Plan(Questions):
             if center is None and radius is None:
                 center, radius = ball_after(population, surely_reached(after))
                 found: Any = getattr(population, "directions", None)
-                asked = next_question(population, getattr(after, "radius", None)) == "directions"
+                before = getattr(after, "radius", None), getattr(after, "middle", None)
+                asked = next_question(population, *before) == "directions"
                 if isinstance(directions, str) and asked and PROTOCOLS[protocol].takes_directions:
                     radius, rows = directions_after(population, found, radius)
             study, after = study or population.study_id, population.plan_ids
@@ -438,7 +439,7 @@ class Plan(Questions):
             kept.remove("clusters")  # as many as were found
         settings = {**{name: getattr(self, name) for name in sorted(kept)}, **changes}
         if not {"center", "radius", "confirm"} & changes.keys():
-            question = next_question(population, self.radius)
+            question = next_question(population, self.radius, self.center)
             if question == "same":
                 settings.update(center=self.center, radius=self.radius)
             elif question == "ball":

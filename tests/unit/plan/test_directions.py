@@ -15,14 +15,14 @@ DIMENSION, LEADING = 40, 12
 PLAN = Plan.design(DIMENSION, 3, 2.0, 10_000)
 
 
-def found(*, radius=0.9, scatter=0.05, directions=True):
+def found(*, radius=0.9, scatter=0.05, directions=True, off=0.0):
     """What a first study found: people in a few directions, and scatter in all."""
     rng = np.random.default_rng(1)
     basis = np.linalg.qr(rng.standard_normal((DIMENSION, DIMENSION)))[0].T[:LEADING]
     inside = rng.standard_normal((500, LEADING))
     inside *= np.sqrt(radius**2 - scatter) / np.linalg.norm(inside, axis=1, keepdims=True)
     return SimpleNamespace(
-        points=inside @ basis,
+        points=inside @ basis + off * np.eye(DIMENSION)[0],
         weights=np.ones(500) / 500,
         scatter=scatter,
         study_id=PLAN.id,
@@ -60,14 +60,24 @@ def test_what_is_reported_is_what_the_directions_see():
     [
         (found(), 1.0, "directions"),
         (found(), None, "directions"),
-        (found(radius=0.5), 1.0, "ball"),
+        (found(radius=0.5), 1.0, "directions"),
+        (found(radius=0.5, off=0.4), 1.0, "ball"),
+        (found(radius=0.5, off=0.1), 1.0, "directions"),
+        (found(radius=0.9, off=0.4), 1.0, "directions"),
         (found(radius=0.5, directions=False), 1.0, "ball"),
         (found(directions=False), 1.0, "same"),
         (found(directions=False), None, "ball"),
     ],
 )
-def test_a_far_smaller_ball_comes_first_then_directions_then_the_same_again(population, radius, question):
+def test_a_ball_in_the_wrong_place_comes_first_then_directions_then_a_smaller_one(
+    population, radius, question
+):
     assert next_question(population, radius) == question
+
+
+def test_the_place_of_the_ball_is_where_the_plan_has_it():
+    off = found(radius=0.5, off=0.4)
+    assert next_question(off, 1.0, [0.4] + [0.0] * (DIMENSION - 1)) == "directions"
 
 
 def test_few_dimensions_are_asked_as_a_whole():
