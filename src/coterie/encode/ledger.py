@@ -10,7 +10,9 @@ Whatever goes wrong, at most one answer to a plan is ever returned, and one plan
 - A report that is found may stand in a rename that the disk does not hold yet (the process died just then),
   so the folder is flushed before a report is returned, found or new.
 - Two processes or threads take turns by an exclusive lock on the ledger's folder, which nobody can remove
-  while there is a ledger in it. A child forked inside the lock gives its copy up and returns nothing.
+  while there is a ledger in it. A child forked inside the lock gives its copy up and returns nothing. Where
+  there are no such locks (Windows) they take turns by `<path>.lock`, which cannot be removed there while
+  somebody holds it (`filelock`, docs/decisions/0061-ledgers-elsewhere.md).
 - A ledger that cannot be read is an error and never a reason to draw again: a damaged one, a pipe, a link, a
   file with a second name (the other name would keep the old contents).
 
@@ -47,6 +49,8 @@ MAX_BYTES: Final = 1 << 20  # some eight thousand answers
 _HEADER: Final = struct.Struct(">15sB")
 _RECORD: Final = struct.Struct(">32s32sIHH")  # plan id, study id, day, lengths of the figures and the answer
 _OWNER_ONLY: Final = 0o600
+_NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)  # 0 on Windows, where making a link takes a privilege
+_BINARY: Final = getattr(os, "O_BINARY", 0)  # only Windows has another way to write
 _SECONDS_A_DAY: Final = 86400
 _FRACTION: Final = re.compile(r"(0|[1-9][0-9]{0,399})(/[1-9][0-9]{0,399})?")
 _NO_BOUND: Final = "inf"
@@ -172,11 +176,13 @@ class Ledger:
     @contextlib.contextmanager
     def _locked(self) -> Iterator[int]:
         """Hold the exclusive lock, waiting for whoever has it; yield the process that does."""
+        holder = os.getpid()
         try:
             import fcntl
-        except ImportError:
-            raise LedgerError("a ledger needs POSIX file locks, which this system does not have") from None
-        holder = os.getpid()
+        except ImportError:  # Windows
+            with self._locked_elsewhere():
+                yield holder
+            return
         handle = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
         _held.add(handle)
         try:
@@ -188,11 +194,23 @@ class Ledger:
                 fcntl.flock(handle, fcntl.LOCK_UN)
                 os.close(handle)
 
+    @contextlib.contextmanager
+    def _locked_elsewhere(self) -> Iterator[None]:
+        """Hold the exclusive lock where folders have none: on a file beside the ledger."""
+        try:
+            from filelock import FileLock
+        except ImportError:
+            raise LedgerError(
+                "a ledger needs POSIX file locks or the package filelock (pip install filelock)"
+            ) from None
+        with FileLock(self.path.with_name(self.path.name + ".lock")):
+            yield
+
     def _read(self) -> dict[bytes, Answer]:
         """Return the stored answers by plan id."""
         try:
             # Without O_NONBLOCK, a pipe in the ledger's place would keep us waiting for ever.
-            handle = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            handle = os.open(self.path, os.O_RDONLY | _NO_LINK | getattr(os, "O_NONBLOCK", 0) | _BINARY)
         except FileNotFoundError:
             return {}
         with os.fdopen(handle, "rb") as file:
@@ -222,7 +240,7 @@ class Ledger:
                 f"{self.path}: the ledger is full ({MAX_BYTES} bytes); use another for new plans"
             )
         self._new_path.unlink(missing_ok=True)  # a leftover of a crash, or planted: its inode is not reused
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK | _BINARY
         handle = os.open(self._new_path, flags, _OWNER_ONLY)
         try:
             view = memoryview(data)
