@@ -14,7 +14,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) -
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup locked lock images secrets sbom demo programs serve-demo web quick test lint format types contract docs check bench reproduce nightly fuzz mutants clean
+.PHONY: help setup locked lock images secrets sbom demo programs serve-demo web quick test lint format types contract docs dist check bench reproduce nightly fuzz mutants clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -101,6 +101,9 @@ contract: setup ## which room may import which
 
 docs: setup ## build the documentation into site/, which opens from a folder
 	$(BIN)/python -m tools.site
+
+dist: setup ## build sdist and wheel twice to the same bytes, install every extra into bare environments, test them there
+	$(BIN)/python -m tools.dist
 
 check: lint types contract docs web programs ## everything a change must pass; all the tests come last (under fifteen minutes)
 	COTERIE_TOOLS=all $(PYTEST)

@@ -26,6 +26,7 @@ GRIDS = (
     "statements",
     "waves",
     "shuffle",
+    "peers",
     "forecast",
     "records",
     "tuning",
