@@ -238,6 +238,13 @@ def ledger_files():
         }  # fmt: skip
 
 
+def loose_ledger_files():
+    """A ledger that nobody should write and everybody reads: fractions that are not in lowest terms."""
+    for written, reduced in (("2/2 0/5 3/1", "1 0 3"), ("6/4 10/30 inf", "3/2 1/3 inf")):
+        one = (bytes(32), bytes(range(32)), 20000, written.encode(), report("ledger", 0, 7))
+        yield {"written": written, "figures": reduced, "file": Files["ledger_file"]([one]).hex()}
+
+
 def bad_ledger_files():
     one = (bytes(32), bytes(range(32)), 20000, b"1 0 1", report("ledger", 0, 7))
     good = Files["ledger_file"]([one])
@@ -273,4 +280,5 @@ def sections():
         "repeated_ids": repeated_ids(),
         "table_files": table_files(), "bad_table_files": bad_table_files(),
         "ledger_files": ledger_files(), "bad_ledger_files": bad_ledger_files(),
+        "loose_ledger_files": loose_ledger_files(),
     }  # fmt: skip

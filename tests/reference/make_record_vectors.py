@@ -275,6 +275,13 @@ def bad_vectors():
     }
 
 
+def repeated_keys():
+    """Records whose JSON text has a key twice: the last one counts, whatever the first one was."""
+    text = canonical(schema(AGE, flag("member")))
+    for record in ('{"age":1,"age":99}', '{"age":1,"\\u0061ge":null}', '{"member":true,"age":5,"member":false}'):
+        yield {"schema": text, "record": record, "point": Reference(text).point(json.loads(record))}
+
+
 def sections():
     bad = ({"name": name, "schema": text, "about": about} for name, (about, text) in bad_vectors().items())
-    return {"good": good_vectors(), "bad": bad}
+    return {"good": good_vectors(), "bad": bad, "repeated_keys": repeated_keys()}

@@ -13,11 +13,14 @@ from pathlib import Path
 Reference = runpy.run_path(str(Path(__file__).with_name("codeword_reference.py")))["Reference"]
 TARGET = Path(__file__).parents[1] / "vectors"
 OTHERS = {  # what each is about, and the sibling whose sections it has
+    "collector": "make_collector_vectors.py",
     "directions": "make_direction_vectors.py",
     "files": "make_file_vectors.py",
     "plan_json": "make_json_vectors.py",
+    "promises": "make_promise_vectors.py",
     "records": "make_record_vectors.py",
     "shuffle": "make_shuffle_vectors.py",
+    "steps": "make_step_vectors.py",
     "studies": "make_study_vectors.py",
 }
 
