@@ -1,4 +1,4 @@
-"""What a collector signs and which batches it takes, straight from docs/wire-format.md; independent of the package.
+"""What a collector signs, straight from docs/wire-format.md; independent of the package.
 
 Ed25519 and SHA-256 are taken from elsewhere.
 """

@@ -1,4 +1,4 @@
-"""Vectors of what a collector signs and takes, for tests/vectors/collector.json; `make_vectors.py` writes them."""
+"""Vectors of what a collector signs and takes, for tests/vectors/collector.json (`make_vectors.py`)."""
 
 import hashlib
 import json
@@ -15,7 +15,8 @@ canonical = Collector["canonical"]
 KEY, OTHER_KEY = bytes(range(32)), bytes(32)
 PLAN = bytes(range(100, 132))
 DOCUMENT = {
-    "format": "coterie-manifest", "version": 2, "plan_id": PLAN.hex(), "table": "ab" * 32, "result": "cd" * 32,
+    "format": "coterie-manifest", "version": 2, "plan_id": PLAN.hex(), "table": "ab" * 32,
+    "result": "cd" * 32,
     "stated": {"centers": [[0.5, -0.25]], "weights": [1], "errors": [0.125]},
     "counts": {"reports": 3000}, "closed": 1798761600,
     "decoding": {"random_state": Collector["decoding_seed"](PLAN), "coterie": "0.1.0"},

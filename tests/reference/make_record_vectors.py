@@ -278,7 +278,9 @@ def bad_vectors():
 def repeated_keys():
     """Records whose JSON text has a key twice: the last one counts, whatever the first one was."""
     text = canonical(schema(AGE, flag("member")))
-    for record in ('{"age":1,"age":99}', '{"age":1,"\\u0061ge":null}', '{"member":true,"age":5,"member":false}'):
+    for record in (
+        '{"age":1,"age":99}', '{"age":1,"\\u0061ge":null}', '{"member":true,"age":5,"member":false}',
+    ):  # fmt: skip
         yield {"schema": text, "record": record, "point": Reference(text).point(json.loads(record))}
 
 

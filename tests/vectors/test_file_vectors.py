@@ -116,6 +116,13 @@ def test_ledger_files(vector, tmp_path):
     assert found == vector["answers"]
 
 
+@pytest.mark.parametrize("vector", VECTORS["loose_ledger_files"], ids=lambda each: each["written"])
+def test_fractions_that_are_not_in_lowest_terms_are_read(vector, tmp_path):
+    (one,) = read_ledger(tmp_path, vector["file"])
+    parts = (one.spending.epsilon, one.spending.delta, one.spending.local_epsilon)
+    assert " ".join("inf" if part is None else str(part) for part in parts) == vector["figures"]
+
+
 def test_a_ledger_is_written_so(tmp_path, monkeypatch):
     """The ledger of one answer is what a device writes that gave it on that day."""
     vector = next(each for each in VECTORS["ledger_files"] if each["name"] == "one answer")

@@ -5,6 +5,7 @@ to add cases, run this file as a script.
 """
 
 import json
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,13 @@ GOLDEN = json.loads(FILE.read_text()) if FILE.exists() else {"good": [], "bad": 
 def test_reports_are_these_bytes(case):
     plan = Plan.from_json(json.dumps(case["plan"]))
     assert truthful_report(plan, case["point"], bytes.fromhex(case["id"])).hex() == case["report"]
+
+
+def test_the_reference_writes_the_same_bytes():
+    reference = runpy.run_path(str(FILE.parents[1] / "reference" / "lsh_tree_reference.py"))["LshTree"]
+    for case in GOLDEN["good"]:
+        text = Plan.from_json(json.dumps(case["plan"])).to_json()
+        assert reference(text).truthful(case["point"], bytes.fromhex(case["id"])).hex() == case["report"]
 
 
 @pytest.mark.parametrize("case", GOLDEN["bad"], ids=lambda case: case["why"])

@@ -4,7 +4,9 @@
 to add cases, run this file as a script.
 """
 
+import hashlib
 import json
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,7 @@ from coterie.geometry.ball import quantize
 from coterie.plan import Plan
 from coterie.protocols.paper.net_tree.encode import NetTreeEncoder
 from coterie.protocols.paper.net_tree.report import pack_reports
+from coterie.randomizers.sphere import normal_table
 
 FILE = Path(__file__).with_name("net_tree.json")
 STUDIES = [
@@ -71,6 +74,20 @@ def test_reports_are_the_golden_ones(study):
     for case in study["cases"]:
         report = truthful_report(plan, case["point"], bytes.fromhex(case["id"]))
         assert report.hex() == case["truthful_report"]
+
+
+def test_the_reference_writes_the_same_bytes():
+    reference = runpy.run_path(str(FILE.parents[1] / "reference" / "net_tree_reference.py"))["NetTree"]
+    for study in VECTORS["studies"]:
+        tree = reference(study["plan"])
+        for case in study["cases"]:
+            report = tree.truthful(case["point"], bytes.fromhex(case["id"]))
+            assert report.hex() == case["truthful_report"]
+
+
+def test_the_table_of_deviates_is_that_of_the_page():
+    page = (FILE.parents[2] / "docs" / "wire-format-trees.md").read_text(encoding="utf-8")
+    assert hashlib.sha256(normal_table().astype(">i2").tobytes()).hexdigest() in page
 
 
 @pytest.mark.parametrize("case", VECTORS["malformed"], ids=lambda case: case["why"])

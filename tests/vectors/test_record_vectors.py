@@ -46,6 +46,11 @@ def test_a_whole_table_becomes_the_same_doubles(vector):
     assert schema.points(table).tolist() == [case["point"] for case in vector["cases"]]
 
 
+@pytest.mark.parametrize("vector", VECTORS["repeated_keys"], ids=lambda each: each["record"])
+def test_of_a_key_that_occurs_twice_the_last_counts(vector):
+    assert Schema.from_json(vector["schema"]).point(json.loads(vector["record"])).tolist() == vector["point"]
+
+
 @pytest.mark.parametrize("vector", VECTORS["bad"], ids=by_name)
 def test_bad_schemas_are_refused(vector):
     with pytest.raises(PlanError, match=rf"\b{vector['about']}\b"):

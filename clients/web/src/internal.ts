@@ -12,5 +12,5 @@ export { quantize } from "./geometry.js";
 export { canonical, readObject } from "./json.js";
 export { mechanismOf } from "./plan.js";
 export { checkPolicy } from "./policy.js";
-export { readSchema, toPoint } from "./schema.js";
+export { circle, log2, project, readSchema, toPoint } from "./schema.js";
 export { hex, sha256 } from "./sha256.js";

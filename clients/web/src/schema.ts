@@ -228,7 +228,7 @@ function place(feature: Feature, value: unknown): number[] {
 }
 
 /** A vector of integers as seen from the first m directions of a public rotation, the same for all plans. */
-function project(q: number[], m: number | null): number[] {
+export function project(q: number[], m: number | null): number[] {
   if (m === null) return q;
   const size = powerFrom(1, q.length);
   const y = rotate(q, size, sha256(`coterie/1/projection/${q.length}`)).subarray(0, m);
@@ -248,7 +248,7 @@ function placeNumber(feature: NumberFeature, value: unknown): number {
 }
 
 /** The logarithm to base 2 of a positive normal double, by forty squarings; a library's differs from machine to machine. */
-function log2(x: number): number {
+export function log2(x: number): number {
   const bits = toBits(x);
   let result = Number(bits >> 52n) - 1023;
   let m = fromBits((bits & ((1n << 52n) - 1n)) | (1023n << 52n)); // from 1 to 2
@@ -267,7 +267,7 @@ type Complex = readonly [cos: number, sin: number];
 let roots: Complex[] | undefined;
 
 /** cos and sin of n/2²⁴ of a full turn, as products of roots of unity found by halving angles. */
-function circle(n: number): Complex {
+export function circle(n: number): Complex {
   if (!roots) {
     roots = [
       [-1, 0],

@@ -1,12 +1,14 @@
 /** Every golden vector, with every step on the way. */
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import * as coterie from "../src/internal.js";
 import {
-  bytes, load, record, source, type PlanVectors, type RecordVectors, type ShuffleVectors, type StudyVectors, type Vectors,
+  bytes, load, record, source, type PlanVectors, type RecordVectors, type ShuffleVectors, type StepVectors, type StudyVectors,
+  type Vectors,
 } from "./vectors.js";
 
 const codeword = load<Vectors>("codeword");
 const records = load<RecordVectors>("records");
+const steps = load<StepVectors>("steps");
 const { studies } = load<StudyVectors>("studies");
 const plans = load<PlanVectors>("plan_json");
 const shuffle = load<ShuffleVectors>("shuffle");
@@ -77,6 +79,29 @@ describe.each(records.good)("records: $name", ({ schema: json, radius, cases }) 
 test.each(records.bad)("refused schema: $name", ({ schema, about }) => {
   expect(() => coterie.readSchema(coterie.readObject(schema))).toThrow(coterie.PlanError);
   expect(() => coterie.readSchema(coterie.readObject(schema))).toThrow(about);
+});
+
+test.each(records.repeated_keys)("the last of two keys counts: $record", ({ schema, record: text, point }) => {
+  expect(coterie.toPoint(coterie.readSchema(coterie.readObject(schema)).schema, JSON.parse(text) as coterie.Person)).toEqual(point);
+});
+
+describe("single steps", () => {
+  test.each(steps.logs)("log of $x", ({ x, log }) => expect(coterie.log2(x)).toBe(log));
+  test.each(steps.circles)("$n of a turn", ({ n, cos, sin }) => expect(coterie.circle(n).map((x) => x + 0)).toEqual([cos, sin]));
+  test.each(steps.projections)("from $q to $projected", ({ q, projected, seen }) => {
+    expect(plain(coterie.project(q, projected))).toEqual(seen);
+  });
+  test.each(steps.draws.filter(({ bits }) => bits === 53))("$bytes below $below", ({ below, bytes: given, draw, refused }) => {
+    const view = new DataView(bytes(given).buffer);
+    let at = 0;
+    const coins = vi.spyOn(crypto, "getRandomValues").mockImplementation((array) => {
+      for (let i = 0; i < (array as Uint32Array).length; i++, at += 4) (array as Uint32Array)[i] = view.getUint32(at, true);
+      return array;
+    });
+    expect(coterie.below(below)).toBe(draw);
+    expect(coins).toHaveBeenCalledTimes(refused + 1);
+    coins.mockRestore();
+  });
 });
 
 describe.each(studies)("study: $name", ({ plan: json, plan_id, radius, draw_below, cases }) => {

@@ -28,6 +28,14 @@ export interface RecordVectors {
     cases: { record: string; doubles?: Record<string, string>; point: number[]; quantized: number[] }[];
   }[];
   bad: { name: string; schema: string; about: string }[];
+  repeated_keys: { schema: string; record: string; point: number[] }[];
+}
+
+export interface StepVectors {
+  logs: { x: number; log: number }[];
+  circles: { n: number; cos: number; sin: number }[];
+  projections: { q: number[]; projected: number; seen: number[] }[];
+  draws: { bits: number; below: number; bytes: string; refused: number; draw: number }[];
 }
 
 export interface StudyVectors {
