@@ -148,8 +148,7 @@ def _ours(points: Points, study: Study, seed: int) -> Figures:
 
 def _diffprivlib(points: Points, study: Study, folder: Path) -> Figures:
     peers = Peers(folder / ENVIRONMENT)
-    if not Path(peers.python).exists():
-        peers.install(["diffprivlib"])
+    peers.install(["diffprivlib"])  # nothing to do where it is there
     path = folder / f"peers-{study.data}.npy"
     np.save(path, points)
     found = peers.step("diffprivlib", points=str(path), clusters=study.clusters)

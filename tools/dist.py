@@ -68,6 +68,14 @@ def need(holds: bool, words: str) -> None:
         sys.exit(words)
 
 
+def is_there(python: str) -> bool:
+    """Return whether a Python of this version runs here; a shim of a version manager may only look so."""
+    found = shutil.which(f"python{python}")
+    if found is None:
+        return False
+    return subprocess.run([found, "-c", ""], capture_output=True, check=False).returncode == 0  # noqa: S603
+
+
 def build(folder: Path) -> list[Path]:
     """Build from a copy of the files that git knows, in a folder of its own."""
     source = folder / "source"
@@ -112,7 +120,7 @@ def look_inside(sdist: Path, wheel: Path) -> None:
 
 def environment(folder: Path, python: str, wheel: Path, extras: str) -> Path:
     """Return the Python of a bare environment with the wheel and extras."""
-    run(UV, "venv", "--quiet", "--python", python, folder)
+    run(UV, "venv", "--quiet", "--no-python-downloads", "--python", python, folder)
     wanted = f"{wheel}[{extras}]" if extras else str(wheel)
     run(
         UV,
@@ -152,7 +160,7 @@ def main() -> None:
         facts = ["--dimension", 2, "--clusters", 2, "--epsilon", 1, "--users", 1000]
         coterie = Path(sys.executable).with_name("coterie")
         run(coterie, "plan", *facts, "--out", room / "plan.json")
-        there = [python for python in PYTHONS if shutil.which(f"python{python}")]
+        there = [python for python in PYTHONS if is_there(python)]
         for python in PYTHONS:
             if python not in there:
                 wanted = "\n".join(each for extra in DOES for each in extras.get(extra, ()))
