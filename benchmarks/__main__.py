@@ -25,6 +25,7 @@ GRIDS = (
     "scaling",
     "statements",
     "waves",
+    "confirm",
     "shuffle",
     "peers",
     "forecast",

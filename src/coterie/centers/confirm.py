@@ -86,7 +86,7 @@ def not_confirming(tables: Sequence[Aggregate]) -> str | None:
 def confirm(plan: Plan, sums: GroupSums, published: NDArray[np.float64]) -> Confirmed:
     """Return what a table says of published centers of the unit ball, (k, d), in the plan's units."""
     number = len(published)
-    single = [_estimates(plan, sums, group, COVERAGE) for group in range(number)]
+    single = [_estimates(plan, sums, group, published[group], COVERAGE) for group in range(number)]
     rate = sidak(COVERAGE, counted(single))
     deviations = np.sqrt(sums.share_variances)
     middle = np.zeros(plan.dimension) if plan.center is None else np.array(plan.center)
@@ -97,7 +97,8 @@ def confirm(plan: Plan, sums: GroupSums, published: NDArray[np.float64]) -> Conf
             share=_share(sums.shares[group], _normal(COVERAGE) * deviations[group]),
             share_together=_share(sums.shares[group], _normal(rate) * deviations[group]),
             estimates=single[group],
-            together=_estimates(plan, sums, group, rate),
+            together=_estimates(plan, sums, group, published[group], rate),
+            mean=_mean(sums, group, published[group]) * plan.radius + middle,
             deviations=_deviations(sums, group) * plan.radius,
             empty=_above(sums.emptiness(group, published[group])),
         )
@@ -112,7 +113,9 @@ def _explains(rows: Sequence[ViewRows]) -> bool:
     return bool(rows) and (rows[0].lift.dimension <= FLAT or any(view.halfspaces for view in rows))
 
 
-def _estimates(plan: Plan, sums: GroupSums, group: int, rate: float) -> tuple[Estimate, ...]:
+def _estimates(
+    plan: Plan, sums: GroupSums, group: int, center: NDArray[np.float64], rate: float
+) -> tuple[Estimate, ...]:
     """Return the figures of a group's mean, each with an interval that holds it at a rate."""
     middle = np.zeros(plan.dimension) if plan.center is None else np.array(plan.center)
     if plan.features is None:
@@ -120,7 +123,7 @@ def _estimates(plan: Plan, sums: GroupSums, group: int, rate: float) -> tuple[Es
         place, reach = place * plan.radius, _normal(rate) * np.sqrt(np.diagonal(covariance)) * plan.radius
         low, high = np.maximum(place - reach, -plan.radius), np.minimum(place + reach, plan.radius)
         low, high = np.minimum(low, plan.radius), np.maximum(high, -plan.radius)
-        value = np.clip(_mean(sums, group) * plan.radius, low, high)
+        value = np.clip(_mean(sums, group, center) * plan.radius, low, high)
         ends = (each + middle for each in (value, low, high))
         return tuple(
             Estimate(f"x{i}", "value", None, *figures)
@@ -136,10 +139,11 @@ def _estimates(plan: Plan, sums: GroupSums, group: int, rate: float) -> tuple[Es
     return tuple(found)
 
 
-def _mean(sums: GroupSums, group: int) -> NDArray[np.float64]:
-    """Return the mean of a group's people, (d,); the middle of the ball where nobody is seen."""
+def _mean(sums: GroupSums, group: int, center: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean of a group's people, (d,); its published center where nobody is seen."""
     share = sums.shares[group]
-    return sums.sums[group] / share if share > 0 else np.zeros(sums.lift.dimension)
+    seen = share > _normal(COVERAGE) * math.sqrt(sums.share_variances[group])
+    return into_ball((sums.sums[group] / share)[None])[0] if seen else center
 
 
 def _reached(

@@ -38,8 +38,10 @@ class ConfirmedGroup:
         Their mean, feature by feature, or by coordinate where none are declared.
     together : tuple of Estimate
         The same, held at once with all other figures.
+    mean : ndarray of float64, shape (d,)
+        Their mean, in the original units; the published center where nobody is seen.
     deviations : ndarray of float64, shape (d,)
-        Of the coordinates of their mean; infinite where the share is not clear of 0.
+        Of its coordinates; infinite where the share is not clear of 0.
     empty : float
         p-value of "nobody is nearest to this center".
     """
@@ -50,6 +52,7 @@ class ConfirmedGroup:
     share_together: Interval
     estimates: tuple[Estimate, ...]
     together: tuple[Estimate, ...]
+    mean: NDArray[np.float64]
     deviations: NDArray[np.float64]
     empty: float
 
@@ -67,6 +70,7 @@ class ConfirmedGroup:
             "share_together": self.share_together._asdict(),
             "estimates": [asdict(each) for each in self.estimates],
             "together": [asdict(each) for each in self.together],
+            "mean": self.mean.tolist(),
             "empty": self.empty,
         }
 

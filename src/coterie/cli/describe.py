@@ -29,10 +29,7 @@ def plan_table(plan: Plan) -> Table:
 def _plan_rows(plan: Plan) -> list[tuple[str, str]]:
     return [
         ("plan", plan.id),
-        (
-            "asks for",
-            f"{counted(plan.clusters, 'center')} of points with {counted(plan.dimension, 'coordinate')}",
-        ),
+        _asked(plan),
         *([("directions", _direction_words(plan))] if plan.directions is not None else []),
         *([("features", _feature_words(plan.features))] if plan.features is not None else []),
         ("of", f"about {plan.expected_users:,} people, one report each"),
@@ -53,6 +50,13 @@ def _direction_words(plan: Plan) -> str:
     return f"reports speak of {plan.coordinates} directions alone, {whence}; the rest is not asked"
 
 
+def _asked(plan: Plan) -> tuple[str, str]:
+    points = f"points with {counted(plan.dimension, 'coordinate')}"
+    if plan.confirms:
+        return "asks about", f"{counted(plan.clusters, 'published group')} of {points}"
+    return "asks for", f"{counted(plan.clusters, 'center')} of {points}"
+
+
 def _feature_words(schema: Schema) -> str:
     words = ", ".join(
         f"{feature.name} ({feature.kind}, weight {feature.weight:g})" for feature in schema.features
@@ -62,6 +66,8 @@ def _feature_words(schema: Schema) -> str:
 
 def expectations(plan: Plan) -> list[Expectation]:
     """Return what to expect of a plan for two kinds of data; nothing where there is no forecast."""
+    if plan.confirms:  # it finds nothing
+        return []
     try:
         return [plan.expected(kind=kind) for kind in ("separated", "real")]
     except PlanError:
@@ -70,6 +76,8 @@ def expectations(plan: Plan) -> list[Expectation]:
 
 def expectation_words(plan: Plan) -> str:
     """Return the same in one line."""
+    if plan.confirms:
+        return plan.confirmation().words
     found = expectations(plan)
     if not found:
         return "no forecast for this protocol; try it on made-up points"
@@ -108,6 +116,7 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "ids": plan.ids,
         "study": plan.study,
         "after": list(plan.after),
+        **({} if plan.published is None else {"published": plan.published.tolist()}),
         "report_bytes": plan.report_width,
         "expected": [{**asdict(found), "hopeless": found.hopeless} for found in expectations(plan)],
         "minimum_batch": plan.minimum_batch,

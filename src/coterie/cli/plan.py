@@ -18,6 +18,9 @@ from coterie.plan import Plan
 from coterie.plan.collection import Collection, read_duration, read_time
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from coterie.aggregate import Aggregate
     from coterie.centers import Population
 
 # Words that the functions behind this command take themselves, and what gives them here.
@@ -25,6 +28,7 @@ _NOT_OF_A_DESIGN = {
     "expected_users": "the number of people is given as --users",
     "study": "the study is that of --after",
     "result": "what the plan follows up is given as --after",
+    "confirm": "whether it confirms is given as --confirm",
     "cls": "there is none of this name",
     "self": "there is none of this name",
     **dict.fromkeys(
@@ -81,13 +85,21 @@ def run(
         str | None, typer.Option(help="Where a report's id comes from: random, or token (local model only).")
     ] = None,
     after: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
             help="Follow up, for other people: the first study's table (with its plan's dimension, clusters, "
             "epsilon and protocol where they are not given), or the population that `coterie decode "
-            "--population` wrote. Gives the ball where none is given."
+            "--population` wrote. Gives the ball where none is given. Of several waves, each table, in order."
         ),
     ] = None,
+    confirm: Annotated[
+        bool,
+        typer.Option(
+            "--confirm",
+            help="With --after TABLE: ask about the groups that were found, published in the plan, instead "
+            "of finding others.",
+        ),
+    ] = False,
     opens: Annotated[
         str | None,
         typer.Option(help="When a collector starts to take reports in: 2027-01-31 or 2027-01-31T18:00Z."),
@@ -112,7 +124,7 @@ def run(
     Choose ball, epsilon and clusters without looking at the data: a plan is public. A follow-up plan is for
     people who answered none of the study's plans before: one message per person.
     """
-    check_output(out, force, [path for path in (after, features) if path is not None])
+    check_output(out, force, [*(after or ()), *([] if features is None else [features])])
     given: dict[str, Any] = {
         "dimension": dimension,
         "features": None if features is None else Schema.load(features),
@@ -136,9 +148,16 @@ def run(
         if name in given or name in ("seed", "after"):
             raise PlanError(f"the option {name} is given as --{name.replace('_', '-')}")
     changes = {**{name: value for name, value in given.items() if value is not None}, **options}
-    first, found = (None, None) if after is None else _found(after, random_state)
-    if first is not None:
-        plan = first.follow_up(found, users, **{"seed": seed, **changes})
+    tables, found = _found(after or ())
+    if confirm and not tables:
+        raise PlanError("--confirm asks about groups that were found: give a first study's table as --after")
+    if tables:
+        from coterie.centers import decode
+
+        with progress("decoding", None):
+            result = decode(tables, random_state=random_state)
+        known = result if confirm else result.population
+        plan = tables[-1].plan.follow_up(known, users, **{"seed": seed, "confirm": confirm, **changes})
     else:
         if found is not None:
             changes = {"dimension": found.points.shape[1], "after": found, **changes}
@@ -160,17 +179,15 @@ def run(
     say(f"\nwrote {out}")
 
 
-def _found(path: Path, random_state: int | None) -> tuple[Plan | None, Population]:
-    """Return what a first study found, and its plan where the file holds it."""
+def _found(paths: Sequence[Path]) -> tuple[list[Aggregate], Population | None]:
+    """Return the tables of earlier waves, or the population that was made of them."""
     from coterie.aggregate import Aggregate
     from coterie.aggregate.aggregate import is_table
-    from coterie.centers import Population, decode
+    from coterie.centers import Population
 
-    if not is_table(path):
-        return None, Population.load(path)
-    table = Aggregate.load(path)
-    with progress("decoding", None):
-        return table.plan, decode(table, random_state=random_state).population
+    if len(paths) == 1 and not is_table(paths[0]):
+        return [], Population.load(paths[0])
+    return [Aggregate.load(path) for path in paths], None
 
 
 def _collection(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from functools import cache
 from typing import Annotated, Any
 
@@ -17,6 +18,8 @@ from coterie.plan.forecast import Expectation, epsilon_needed, kind_of, people_n
 _PEOPLE = (0.1, 0.3, 1, 3, 10)  # of the table, in multiples of what is asked about
 _EPSILONS = (0.25, 0.5, 1, 2, 4)
 _MOST_EPSILON = 16.0
+_FIRST_WAVES = (0.2, 0.35, 0.5, 0.65, 0.8)  # shares of the people
+_NEARLY = 0.95  # of what everybody would find: enough for a first wave
 
 
 def run(
@@ -39,6 +42,12 @@ def run(
     ] = None,
     model: Annotated[str | None, typer.Option(help="local (the default), or shuffle with --delta.")] = None,
     delta: Annotated[float | None, typer.Option(help="Chance that the promise may fail.")] = None,
+    waves: Annotated[
+        bool,
+        typer.Option(
+            "--waves", help="How many to ask first, if the others are to confirm what those have found."
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Forecast a study: the objective, the recovered share, how many people and which epsilon it takes.
@@ -60,6 +69,9 @@ def run(
         # Only other designs than the default one depend on how many people are expected.
         return designed(spent, max(people, clusters) if options else users).expected(people, kind)
 
+    if waves:
+        _tell_waves(designed(epsilon, users), users, at, json=json)
+        return
     here = at(epsilon, users)
     people = people_needed(lambda count: at(epsilon, count), wanted)
     least = epsilon_needed(lambda spent: at(spent, users), wanted)
@@ -91,6 +103,42 @@ def run(
     say(f"{users:,} people, ε = {epsilon:g}, {here.words}")
     say(f"for {words} at ε = {epsilon:g}: {enough}")
     say(f"for {words} from {users:,} people: {spend}")
+
+
+def _tell_waves(plan: Plan, users: int, at: Callable[[float, int], Expectation], *, json: bool) -> None:
+    """Say what first waves of several sizes would find and the others confirm, and which to take."""
+    asking = plan.parameters.asking_about([[0] * plan.dimension] * plan.clusters)
+    confirming = replace(plan, parameters=asking)
+    whole = at(plan.epsilon, users).recovered
+    parts = [(share, max(int(users * share), plan.clusters)) for share in _FIRST_WAVES]
+    rows = [
+        (share, at(plan.epsilon, first), confirming.confirmation(max(users - first, 1)))
+        for share, first in parts
+    ]
+    enough = [share for share, found, _ in rows if found.recovered >= _NEARLY * whole]
+    best = enough[0] if enough else _FIRST_WAVES[-1]
+    if json:
+        print_json(
+            {
+                "first": best,
+                "waves": [
+                    {"first": share, "found": facts(found), "confirmed": asdict(told)}
+                    for share, found, told in rows
+                ],
+            }
+        )
+        return
+    table = Table(title="a first wave finds, the others confirm", title_justify="left", box=None)
+    for column in ("first", "people", "recovered", "others", "shares within", "means within"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for share, found, told in rows:
+        figures = (f"{found.people:,}", f"{found.recovered:.0%}", f"{told.people:,}")
+        table.add_row(f"{share:.0%}", *figures, f"±{told.share:.1%}", f"±{told.mean:.2g} radii")
+    screen.print(table)
+    say(
+        f"ask {best:.0%} first: the fewest who find nearly what all {users:,} would ({whole:.0%} recovered); "
+        "intervals at 90%, of groups of equal shares"
+    )
 
 
 def facts(found: Expectation) -> dict[str, Any]:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from coterie.aggregate import Aggregate
-from coterie.centers import Result, decode
+from coterie.centers import decode
+from coterie.centers.decode import AUTO
 from coterie.coins import Coins
 from coterie.errors import PlanError
 from coterie.estimators.base import Features, PlayedKMeans, seed_of
@@ -62,6 +63,10 @@ class LocalKMeans(PlayedKMeans):
         are read together. Sequential interaction with the population, one message per person: each row is
         asked once, and its epsilon stays the same. For data that is small compared with its ball or off its
         middle; protocol "codeword" only.
+    confirm : bool, default=False
+        With several waves, whether the last one confirms: its rows are asked about the groups that the others
+        found, and `result_.confirmed` states share and mean of the people nearest to each, with intervals
+        that need no model (docs/waves.md), as `waves=(0.5, 0.5), confirm=True`.
     engine : str, default="inline"
         How the collection is played; see `coterie.engines`. "inline" is this process.
     random_state : int, RandomState instance or None, default=None
@@ -124,6 +129,7 @@ class LocalKMeans(PlayedKMeans):
         **PlayedKMeans._parameter_constraints,
         "protocol": [str],  # what is registered when the plan is designed, one's own included
         "waves": [tuple, list, None],
+        "confirm": ["boolean"],
     }
 
     def __init__(
@@ -140,6 +146,7 @@ class LocalKMeans(PlayedKMeans):
         radius: float | None = None,
         center: ArrayLike | None = None,
         waves: Sequence[float] | None = None,
+        confirm: bool = False,
         engine: str = "inline",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -150,6 +157,7 @@ class LocalKMeans(PlayedKMeans):
         )  # fmt: skip
         self.protocol = protocol
         self.waves = waves
+        self.confirm = confirm
 
     def _design(self, points: NDArray[Any], ball: dict[str, Any], seed: int) -> Plan:
         return Plan.design(
@@ -175,13 +183,17 @@ class LocalKMeans(PlayedKMeans):
         asked: dict[str, Any],
     ) -> list[Aggregate]:
         """Return the table of each wave; its plan follows from what the earlier ones said."""
+        if self.confirm and len(self.waves or ()) < 2:
+            raise PlanError("confirm asks the last of several waves: give waves, such as (0.5, 0.5)")
         if self.waves is None:
             return super()._tables(points, design, coins, asked)
         tables: list[Aggregate] = []
-        for part in self._parts(self.waves, len(points)):
+        parts = self._parts(self.waves, len(points))
+        for number, part in enumerate(parts, start=1):
             rows, plan = points[part], None
             if tables:
-                plan = self._follow_up(tables[-1].plan, decode(tables, **asked), len(rows))
+                last = self.confirm and number == len(parts)
+                plan = self._follow_up(tables, asked, len(rows), confirm=last)
             tables.append(self._collect(plan or design(rows), rows, coins))
         return tables
 
@@ -201,9 +213,16 @@ class LocalKMeans(PlayedKMeans):
         order = np.random.default_rng(seed).permutation(people)
         return [np.sort(part) for part in np.split(order, ends[:-1])]
 
-    def _follow_up(self, plan: Plan, found: Result, people: int) -> Plan:
+    def _follow_up(
+        self, tables: Sequence[Aggregate], asked: dict[str, Any], people: int, *, confirm: bool
+    ) -> Plan:
         """Follow up; with the same ball where the earlier people's reports tell nobody apart."""
-        seen, options = found.population, self._plan_options()
+        plan, options = tables[-1].plan, self._plan_options()
+        if confirm:
+            found = decode(tables, clusters=AUTO if self.n_clusters == AUTO else None, **asked)
+            return plan.follow_up(found, people, confirm=True, **options)
+        found = decode(tables, **asked)
+        seen = found.population
         if len(seen.points) > 1 or seen.scatter > 0:
             return plan.follow_up(found, people, **options)
         return plan.follow_up(found, people, center=plan.center, radius=plan.radius, **options)

@@ -44,6 +44,7 @@ from coterie.protocols.base import Facts, Parameters
 SLACK: Final = 1.5  # by which the noise may be better or worse than the formula: the band
 HOPELESS: Final = 0.25  # recovered at the lucky end of the band, below which a study is not worth asking for
 POOR: Final = 0.5  # recovered, below which a study gives directions rather than centers
+HELD: Final = 1.645  # deviations that hold 90 %
 DECAY: Final = 0.27  # of the objective of digits: one_center·k^-0.27
 
 
@@ -143,13 +144,14 @@ class Channel:
     rows: int  # M halfspaces; 0 where there are only cells
     dimension: int  # d
     lifted: int  # D
+    count: float = 0.0  # b
 
     @classmethod
     def of(cls, variance: float, count_weight: int, facts: Facts, people: int, rows: int = 0) -> Self:
         """Return the channel of a table whose sums over everybody have this variance ν a coordinate."""
         dimension, point = facts.dimension, 1 - (count_weight / SCALE) ** 2  # d, a²
         noise = facts.clusters**2 * dimension * variance / (point * people**2)
-        return cls(noise, rows, dimension, dimension + EXTRA_COORDINATES)
+        return cls(noise, rows, dimension, dimension + EXTRA_COORDINATES, count_weight / SCALE)
 
 
 def channel_of(protocol: str, parameters: Parameters, facts: Facts, people: int) -> Channel:
@@ -171,6 +173,41 @@ def channel_of(protocol: str, parameters: Parameters, facts: Facts, people: int)
             "of the same facts, or try the plan on made-up points (`coterie.datasets.gaussian_mixture`)"
         )
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """What a wave that confirms will say, for groups of equal shares.
+
+    Attributes
+    ----------
+    people : int
+        n.
+    share : float
+        Half the width of a share's interval.
+    mean : float
+        Half the width of the interval of a mean's coordinate, of people around the middle of the ball, in its
+        radii.
+    """
+
+    people: int
+    share: float
+    mean: float
+
+    @classmethod
+    def of(cls, table: Channel, people: int, clusters: int) -> Self:
+        """Return it from the noise of a table whose cells are the groups (docs/theory/confirming.md)."""
+        mean = HELD * math.sqrt(table.noise / table.dimension)
+        own = math.sqrt((1 - 1 / clusters) * (1 - table.count**2)) / (clusters * table.count)
+        return cls(people, mean * own, mean)
+
+    @property
+    def words(self) -> str:
+        """The same in one line."""
+        return (
+            f"shares within {self.share:.1%}, means within {self.mean:.2g} radii a coordinate, of groups of "
+            "equal shares, in 90% of studies"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.plain.checks import MOST_PEOPLE, checked_integer
 from coterie.privacy import Guarantee, Spending
@@ -29,7 +30,7 @@ from coterie.protocols.base import TOKEN_BYTES, Facts, Parameters
 
 if TYPE_CHECKING:
     from coterie.features import Schema
-    from coterie.plan.forecast import Expectation, Kind
+    from coterie.plan.forecast import Confirmation, Expectation, Kind
     from coterie.protocols.paper.approximation import Approximation
 
 
@@ -133,6 +134,29 @@ class Questions:
         people = facts.expected_users if n is None else checked_integer("n", n, 1, MOST_PEOPLE)
         table = channel_of(self.protocol, self.parameters, facts, people)
         return expect(table, people, facts.clusters, kind)
+
+    def confirmation(self, n: int | None = None) -> Confirmation:
+        """Return how surely a plan that confirms will state its figures, for groups of equal shares.
+
+        Parameters
+        ----------
+        n : int, optional
+            People who answer; `expected_users` if None.
+
+        Raises
+        ------
+        PlanError
+            If the plan asks about no published groups.
+        """
+        from coterie.plan.forecast import Confirmation, channel_of
+
+        if not self.confirms:
+            raise PlanError("this plan finds groups and confirms none; `expected` says what to expect of it")
+        facts = self.facts
+        people = facts.expected_users if n is None else checked_integer("n", n, 1, MOST_PEOPLE)
+        return Confirmation.of(
+            channel_of(self.protocol, self.parameters, facts, people), people, facts.clusters
+        )
 
     def approximation(
         self,

@@ -278,6 +278,27 @@ def test_a_study_goes_on_with_other_people(table):
     assert found["study_id"] == first.id
 
 
+@pytest.mark.slow
+def test_other_people_confirm_what_was_found(table):
+    about = ("plan", "--after", "table", "--confirm", "--users", 900, "--random-state", 0)
+    facts = table.json(*about, "--out", "confirm.json")
+    first, plan = Plan.load("plan.json"), Plan.load("confirm.json")
+    assert plan.confirms
+    assert (plan.study_id, plan.after, plan.clusters) == (first.id, (first.id,), 2)
+    assert facts["published"] == plan.published.tolist()
+    assert "2 published groups" in table.run("inspect", "confirm.json").stdout
+    np.save(table.folder / "others.npy", np.load(table.folder / "points.npy")[:900])
+    table.run("encode", "--plan", "confirm.json", "others.npy", "--out", "r3.coterie")
+    table.run("aggregate", "--plan", "confirm.json", "r3.coterie", "--out", "table3")
+    found = table.json("decode", "table", "table3", "--random-state", 0)
+    assert (found["count"], found["confirmed"]["people"]) == (5900, 900)
+    assert "900 other people were asked about 2 published centers" in table.run("decode", "table3").stdout
+    table.run("decode", "table", "--population", "seen.npz")
+    for wrong in ((), ("--after", "seen.npz")):
+        lacks = table.fails("plan", *wrong, "--confirm", "--users", 900, "--out", "o.json")
+        assert "give a first study's table as --after" in lacks
+
+
 def test_a_plan_says_what_it_lacks(study):
     done = study.run("plan", "--dimension", 3, "--users", 900, "--out", "other.json", code=2)
     assert "--clusters and --epsilon" in done.stderr

@@ -23,6 +23,20 @@ def test_power_prints_a_table_and_both_inverse_answers():
     assert "50,000 people, ε = 1, round groups, r = 8: objective" in done.stderr
 
 
+def test_power_says_how_many_to_ask_in_which_wave():
+    about = ("power", "--dimension", 20, "--clusters", 4, "--users", 200_000, "--waves")
+    assert "ask 20% first: the fewest who find nearly what all 200,000 would" in run(*about).stderr
+    told = json.loads(run(*about, "--json").stdout)
+    assert told["first"] == 0.2
+    recovered = [wave["found"]["recovered"] for wave in told["waves"]]
+    widths = [wave["confirmed"]["mean"] for wave in told["waves"]]
+    assert recovered == sorted(recovered)
+    assert widths == sorted(widths)
+    assert all(wave["found"]["people"] + wave["confirmed"]["people"] == 200_000 for wave in told["waves"])
+    scarce = ("power", "--dimension", 100, "--clusters", 8, "--users", 100_000, "--waves", "--json")
+    assert json.loads(run(*scarce).stdout)["first"] == 0.8  # nobody can be spared from finding
+
+
 @pytest.mark.parametrize("kind", ["tight", "broad", "real"])
 def test_power_for_programs(kind):
     done = run("power", "--dimension", 20, "--clusters", 4, "--users", 1_000_000, "--kind", kind, "--json")

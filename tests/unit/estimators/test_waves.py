@@ -76,3 +76,35 @@ def test_waves_need_people_and_the_protocol():
         LocalKMeans(3, radius=100.0, waves=(0.5, 0.5), protocol="net-tree").fit(X[:100])
     with pytest.raises(ValueError, match="waves"):
         LocalKMeans(3, radius=100.0, waves=0.5).fit(X[:100])
+
+
+@pytest.fixture(scope="module")
+def confirming():
+    """Three waves: two that find, the second in a better ball, and one that confirms."""
+    model = LocalKMeans(3, epsilon=4.0, radius=100.0, waves=(0.3, 0.4, 0.3), confirm=True, random_state=0)
+    return model.fit(X)
+
+
+@pytest.mark.slow
+def test_the_last_wave_confirms_what_the_others_found(confirming):
+    *others, last = confirming.plans_
+    assert [plan.confirms for plan in confirming.plans_] == [False, False, True]
+    assert (last.center, last.radius) == (others[-1].center, others[-1].radius)  # the same people
+    assert [table.count for table in confirming.tables_] == [9000, 12_000, 9000]
+    told = confirming.result_.confirmed
+    assert (told.people, told.plan_id) == (9000, last.id)
+    assert confirming.result_.count == len(X)
+    assert worst(confirming) < 4
+    # The people nearest to each published center, here all rows: those of the last wave are drawn from them.
+    labels = np.linalg.norm(X[:, None] - told.centers[None], axis=2).argmin(axis=1)
+    for group in told.groups:
+        true = X[labels == group.number].mean(axis=0)
+        assert group.share_together.low <= (labels == group.number).mean() <= group.share_together.high
+        assert all(one.low <= at <= one.high for one, at in zip(group.together, true, strict=True))
+    assert told.perhaps_empty == told.perhaps_one == ()
+
+
+def test_one_wave_cannot_confirm_itself():
+    for waves in (None, (1.0,)):
+        with pytest.raises(PlanError, match="confirm asks the last of several waves"):
+            LocalKMeans(2, radius=100.0, waves=waves, confirm=True).fit(X[:100])

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from coterie import decode, simulate
 from coterie.errors import PlanError
 from coterie.features import Flag, Number
 from coterie.features.schema import as_schema
@@ -98,3 +99,20 @@ def test_what_cannot_be_confirmed_is_refused():
         Plan.design(after=found(np.array([[np.nan, 0.0]])), **settings)
     with pytest.raises(PlanError, match="at most 262144 coordinates"):
         Plan.design(after=found(np.zeros((65, 3000)), middle=None), **settings)
+
+
+def test_what_will_be_said_is_known_beforehand():
+    rng = np.random.default_rng(0)
+    points = rng.choice([-0.5, 0.5], (4000, 2)) + 0.02 * rng.standard_normal((4000, 2))
+    first = Plan.design(2, 4, 1.0, 50_000)
+    centers = np.array([[x, y] for x in (-0.5, 0.5) for y in (-0.5, 0.5)])
+    plan = first.follow_up(found(centers, first), 50_000, confirm=True)
+    forecast = plan.confirmation()
+    told = decode(simulate(plan, points, 50_000, random_state=0)).confirmed
+    half = np.mean([(group.share.high - group.share.low) / 2 for group in told.groups])
+    assert half == pytest.approx(forecast.share, rel=0.1)
+    assert plan.confirmation(200_000).share == pytest.approx(forecast.share / 2)
+    widths = [(one.high - one.low) / 2 for group in told.groups for one in group.estimates]
+    assert forecast.mean < np.mean(widths) < 2 * forecast.mean  # these lie off the middle of the ball
+    with pytest.raises(PlanError, match="finds groups and confirms none"):
+        first.confirmation()
