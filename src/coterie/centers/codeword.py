@@ -22,15 +22,28 @@ from coterie.wire.rows import Rows
 
 if TYPE_CHECKING:
     from coterie.centers.directions import InDirections
+    from coterie.plan import Plan
 
 
 def decode_population(
     tables: Sequence[Aggregate], clusters: int, rng: np.random.Generator, *, choose: bool = False
 ) -> Solution:
     """Find centers from the rows of one table, or of several answered by different people."""
+    return decoded(tables, explained(tables, clusters, rng, choose=choose))
+
+
+def explained(
+    tables: Sequence[Aggregate],
+    clusters: int,
+    rng: np.random.Generator,
+    *,
+    choose: bool = False,
+    repeats: int | None = None,
+) -> Solution:
+    """Return what explains the rows of tables, in the unit ball of the last plan; see `explain`."""
     seen = seen_in(tables)
-    found = explain(rows_of_all(tables), clusters, rng, choose=choose)
-    return decoded(tables, found if seen is None else seen.outward(found))
+    found = explain(rows_of_all(tables), clusters, rng, choose=choose, repeats=repeats)
+    return found if seen is None else seen.outward(found)
 
 
 def decoded(tables: Sequence[Aggregate], solution: Solution) -> Solution:
@@ -57,16 +70,26 @@ def rows_of_all(aggregates: Sequence[Aggregate]) -> list[ViewRows]:
 
 def seen_in(aggregates: Sequence[Aggregate]) -> InDirections | None:
     """Return what the last plan's directions see of all tables, if it has any."""
-    *earlier, last = (codeword_table(each) for each in aggregates)
-    if any(table.plan.directions is not None for table in earlier):
-        raise DecodeError(
-            "only the last of several plans may have directions; decode the others by themselves"
-        )
-    if last.plan.directions is None:
+    tables = [codeword_table(each) for each in aggregates]
+    last = tables[-1].plan
+    alike = [table for table in tables if _question(table.plan) == _question(last)]
+    whole = [table for table in tables if table.plan.directions is None]
+    if last.directions is None:
+        if len(whole) < len(tables):
+            raise DecodeError(
+                "a plan of whole points is decoded before plans with directions, not after them"
+            )
         return None
+    if len(alike) + len(whole) < len(tables):
+        raise DecodeError("tables decoded together must have the same directions, or none: decode them apart")
     from coterie.centers.directions import InDirections  # few plans need it
 
-    return InDirections(last.plan, rows_of(last), [rows_of(table, last.plan) for table in earlier])
+    own = [view for table in alike for view in rows_of(table)]
+    return InDirections(last, own, [rows_of(table, last) for table in whole])
+
+
+def _question(plan: Plan) -> tuple[object, ...]:
+    return plan.directions, plan.center, plan.radius
 
 
 def served(table: CodewordTable, kind: type | UnionType) -> bool:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Final
 
@@ -22,11 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
-from coterie.centers.codeword import codeword_table, decoded
+from coterie.centers.codeword import codeword_table, decoded, explained, not_explained
 from coterie.centers.confirmed import Confirmed, ConfirmedGroup, Pair, counted, sidak
 from coterie.centers.doubts import families, may_be_fewer
-from coterie.centers.explain import explain
-from coterie.centers.population import FLAT
 from coterie.centers.repeats import COVERAGE
 from coterie.centers.solution import Interval, Solution, into_ball
 from coterie.errors import DecodeError
@@ -35,7 +34,7 @@ from coterie.features.reading import Block
 from coterie.geometry.ball import SCALE
 from coterie.plan import Plan
 from coterie.protocols.codeword.oracles.group_sums import GroupSums
-from coterie.protocols.codeword.oracles.rows import ViewRows, everybody, rows_of
+from coterie.protocols.codeword.oracles.rows import ball_in, everybody, rows_of
 
 _SURE_SHARE: Final = 4.0  # deviations above 0 from which on the error of a gap is nearly linear
 _ANYWHERE: Final = 4.0  # radii: an error that says nothing of a place in the ball
@@ -55,10 +54,9 @@ def decode_confirmed(tables: Sequence[Aggregate], clusters: int, rng: np.random.
     centers, errors = _together(sums, published)
     shares = np.clip(sums.shares, 0.0, None)
     shares /= shares.sum()
-    rows = [view for each in tables for view in rows_of(codeword_table(each), plan)]
-    mean, mean_error = everybody(rows)
-    earlier = [view for each in tables[:-1] for view in rows_of(codeword_table(each), plan)]
-    first = explain(earlier, clusters, rng, repeats=0) if _explains(earlier) else None
+    whole = [each for each in tables if each.plan.directions is None]
+    mean, mean_error = everybody([view for each in whole for view in rows_of(codeword_table(each), plan)])
+    first = _population(tables[:-1], clusters, rng, plan)
     level = confirmed.level / len(published)
     solution = Solution(
         centers=centers,
@@ -108,9 +106,16 @@ def confirm(plan: Plan, sums: GroupSums, published: NDArray[np.float64]) -> Conf
     return Confirmed(plan.id, sums.people, COVERAGE, groups, pairs)
 
 
-def _explains(rows: Sequence[ViewRows]) -> bool:
-    """Return whether a population can be found from rows."""
-    return bool(rows) and (rows[0].lift.dimension <= FLAT or any(view.halfspaces for view in rows))
+def _population(
+    tables: Sequence[Aggregate], clusters: int, rng: np.random.Generator, plan: Plan
+) -> Solution | None:
+    """Return what explains earlier tables, in the unit ball of a plan; None if nothing can."""
+    if not tables or not_explained(tables) is not None:
+        return None
+    found, ball = explained(tables, clusters, rng, repeats=0), ball_in(tables[-1].plan, plan)
+    return replace(
+        found, points=found.points * ball.scale + ball.shift, scatter=found.scatter * ball.scale**2
+    )
 
 
 def _estimates(

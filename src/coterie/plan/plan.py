@@ -14,8 +14,10 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Self
+
+import numpy as np
 
 from coterie.errors import PlanError
 from coterie.plain.canonical import MAX_BYTES, canonical_bytes, parse_object, shown
@@ -303,8 +305,8 @@ class Plan(Questions):
             When reports are taken in, from how many people on they are decoded and how long they are kept.
         directions : array_like of shape (m, d), "auto" or None
             What reports speak of, where that is not the whole point: a public sample's leading directions or
-            an analyst's own. "auto" takes those that the study in `after` found, if they pay and neither
-            center nor radius is given. What lies outside them nobody reports.
+            an analyst's own, which become orthonormal. "auto" takes those that the study in `after` found, if
+            they pay and neither center nor radius is given. What lies outside them nobody reports.
         **options
             What the protocol's design takes besides; see its function in `coterie.protocols`.
 
@@ -438,13 +440,17 @@ class Plan(Questions):
         if changes.get("confirm"):
             kept.remove("clusters")  # as many as were found
         settings = {**{name: getattr(self, name) for name in sorted(kept)}, **changes}
-        if not {"center", "radius", "confirm"} & changes.keys():
-            question = next_question(population, self.radius, self.center)
+        keeps = None
+        if not changes.get("confirm") and not {"center", "radius", "directions"} & changes.keys():
+            keeps = self.directions  # once others were asked about these, there is nothing better to ask
+            question = "same" if keeps else next_question(population, self.radius, self.center)
             if question == "same":
-                settings.update(center=self.center, radius=self.radius)
+                same = None if keeps is None else np.array(keeps, dtype=np.float64)
+                settings.update(center=self.center, radius=self.radius, directions=same)
             elif question == "ball":
-                settings.setdefault("directions", None)
-        return type(self).design(**settings, expected_users=expected_users, after=result)
+                settings["directions"] = None
+        made = type(self).design(**settings, expected_users=expected_users, after=result)
+        return made if keeps is None else replace(made, directions=keeps)
 
     @property
     def id(self) -> str:

@@ -92,9 +92,30 @@ def test_rows_of_whole_points_are_seen_through_the_directions(first, second):
         assert view.predicted(inner, weights).shape == view.vectors.shape
 
 
-def test_only_the_last_plan_may_have_directions(first, second):
-    with pytest.raises(DecodeError, match="only the last of several plans may have directions"):
+def test_tables_of_the_same_directions_are_one_body_of_rows(first, second):
+    third = replace(second.plan, seed=1)
+    more = simulate(third, people(), PEOPLE, random_state=2)
+    seen = codeword.seen_in([first, second, more])
+    assert [view.own_ball for view in seen.views] == [True] * 4 + [False] * 2
+
+
+def test_what_cannot_be_read_together_is_refused(first, second):
+    with pytest.raises(DecodeError, match="decoded before plans with directions"):
         codeword.rows_of_all([second, first])
+    others = replace(second.plan, directions=second.plan.directions[::-1])
+    with pytest.raises(DecodeError, match="the same directions, or none"):
+        codeword.rows_of_all([simulate(others, people(), 1000, random_state=3), second])
+
+
+def test_groups_found_in_directions_are_confirmed_in_the_whole_space(first, second):
+    found = decode([first, second], random_state=0)
+    plan = second.plan.follow_up(found, PEOPLE, confirm=True)
+    assert (plan.version, plan.confirms) == (1, True)
+    result = decode([first, second, simulate(plan, people(), PEOPLE, random_state=4)], random_state=0)
+    assert worst(result) < 0.12
+    np.testing.assert_allclose(result.confirmed.groups[0].center, found.centers[0], atol=1e-4)
+    spread = result.population.points.std(axis=0)
+    np.testing.assert_allclose(spread[:2], 0.5, atol=0.15)  # in the original units
 
 
 def test_directions_of_different_lengths_are_not_decoded(second):

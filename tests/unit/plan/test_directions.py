@@ -90,6 +90,15 @@ def test_the_same_ball_is_asked_again_where_no_directions_pay():
     assert (wave.version, wave.center, wave.radius) == (1, PLAN.center, PLAN.radius)
 
 
+def test_a_third_wave_is_asked_about_the_same_directions():
+    wave = PLAN.follow_up(found(), 20_000)
+    seen = found(directions=False)
+    seen.plan_ids = (PLAN.id, wave.id)
+    third = wave.follow_up(seen, 30_000)
+    assert (third.directions, third.center, third.radius) == (wave.directions, wave.center, wave.radius)
+    assert third.id != wave.id
+
+
 @pytest.mark.parametrize("changes", [{"directions": None}, {"center": None, "radius": 1.0}])
 def test_whole_points_are_asked_for_if_told(changes):
     assert PLAN.follow_up(found(), 20_000, **changes).version == 1

@@ -226,9 +226,14 @@ def seen_through(view: ViewRows, frame: Through) -> ViewRows:
 
 
 def frame_of(plan: Plan, frame: Plan) -> Frame:
-    """Return a plan's ball as seen from the unit ball of another plan."""
-    if plan.directions is not None and plan.id == frame.id:
+    """Return the ball that a plan's reports speak of, as another plan's sees it; directions see their own."""
+    if plan.directions is not None:
         return Frame(np.zeros(plan.coordinates), 1.0)
+    return ball_in(plan, frame)
+
+
+def ball_in(plan: Plan, frame: Plan) -> Frame:
+    """Return a plan's ball of whole points as seen from the unit ball of another plan."""
     zero = np.zeros(plan.dimension)
     own, other = (zero if one.center is None else np.array(one.center) for one in (plan, frame))
     return Frame((own - other) / frame.radius, plan.radius / frame.radius)
