@@ -3,7 +3,8 @@
 A benchmark is a grid of studies and a function that plays one of them with one seed and returns its figures.
 `play_grid` does the rest: it runs what the output file does not hold yet, writes the file after every run
 (whole or not at all), goes on when a run fails, and writes the tables beside it as Markdown. A study whose
-settings have changed since is run again; its bars may change freely.
+settings have changed since is run again; its bars may change freely. Where a benchmark says by which design a
+study is played (`Benchmark.design`), runs carry that key, and those with another are played again.
 
 The file is JSON, or CSV with one row per run (`study, seed, figures…`) where figures are plain numbers, a
 study's name says all of its settings, and the tables have files of their own. Ctrl-C ends all processes at
@@ -105,6 +106,13 @@ class Benchmark:
     out: Path
     seeds: int  # of each study
     first_seed: int = FIRST_SEED
+    design: Callable[[Study], str] | None = None  # a key of plan and code; a run of another key is stale
+
+    def is_fresh(self, study: Study, run: Figures | None) -> bool:
+        """Return whether there is a run, of the present design; one without a key is older than all keys."""
+        if run is None or self.design is None:
+            return run is not None
+        return bool(run.get("design")) and run["design"] == self.design(study)
 
 
 def parser_of(benchmark: Benchmark, description: str | None) -> argparse.ArgumentParser:
@@ -144,14 +152,15 @@ def play_grid(benchmark: Benchmark, options: argparse.Namespace) -> int:
         (study, seed)
         for seed in range(benchmark.first_seed, benchmark.first_seed + options.seeds)
         for study in grid
-        if (study.name, seed) not in known["runs"]
+        if not benchmark.is_fresh(study, known["runs"].get((study.name, seed)))
     ]
     failed = 0
     for study, seed, figures in _outcomes(benchmark.play, jobs, options):
         if figures is None:
             failed += 1
             continue
-        known["runs"][study.name, seed] = {"study": study.name, "seed": seed, **figures}
+        key = {"design": benchmark.design(study)} if benchmark.design else {}
+        known["runs"][study.name, seed] = {"study": study.name, "seed": seed, **figures, **key}
         _write(out, known)
     text = benchmark.tables(grid, {study.name: _runs_of(known, study.name) for study in grid})
     everything = [study for study in benchmark.grid if known["settings"].get(study.name) == study.settings()]
@@ -277,7 +286,8 @@ def _write(path: Path, known: dict[str, Any]) -> None:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(runs[0]) if runs else ["study", "seed"], lineterminator="\n")
+    columns = dict.fromkeys(["study", "seed", *(name for run in runs for name in run)])
+    writer = csv.DictWriter(text, list(columns), lineterminator="\n")
     writer.writeheader()
     writer.writerows(runs)
     with replacing(path) as file:

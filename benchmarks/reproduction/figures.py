@@ -15,6 +15,7 @@ from coterie.errors import MissingExtraError
 LABELS: Final = {
     "lsh-tree": "lsh-tree (our implementation of the paper)",
     "codeword": "codeword (ours)",
+    "codeword-tight": 'codeword (ours, shape="tight")',
     "known-partition": "known partition (linear bound)",
     "non-private": "k-means in the open",
     "one-center": "one center",
@@ -43,10 +44,11 @@ STEPS: Final = dict(
         strict=True,
     )
 )
-_STRONG: Final = ("lsh-tree", "codeword")
+_STRONG: Final = ("lsh-tree", "codeword", "codeword-tight")
 _COLORS: Final = {
     "lsh-tree": "#c0392b",
     "codeword": "#1f5fa8",
+    "codeword-tight": "#17a2b8",
     "known-partition": "#1f5fa8",
     "non-private": "#222222",
     "one-center": "#888888",
@@ -88,6 +90,13 @@ def draw_sweep(folder: Path, sweep: Sweep, pages: Path) -> list[Path]:
             linewidth=2.2 if strong else 1.3,
             capsize=3 if strong else 1.5,
         )
+        former = [point for point in found if point.is_former]
+        if former:  # hollow: the line beneath goes through them all the same
+            axes.plot(
+                [float(point.value) for point in former],
+                [max(point.mean, 1e-5) for point in former],
+                "o", markerfacecolor="white", markeredgecolor=_COLORS.get(method), markersize=6, zorder=5,
+            )  # fmt: skip
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_ylim(5e-5, 5)
@@ -119,9 +128,11 @@ def bars_of(points: Iterable[Point]) -> str:
     >>> bars_of([Point("1", "codeword", 0.1, 0.01, 10), Point("1", "lsh-tree", 0.4, 0.1, 10)])
     'mean of 10 runs a point; bars: one standard deviation of a run'
     """
+    points = list(points)
     runs = sorted({point.runs for point in points})
     count = f"{runs[0]}" if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
-    return f"mean of {count} runs a point; bars: one standard deviation of a run"
+    former = "; hollow: runs of a former design" if any(point.is_former for point in points) else ""
+    return f"mean of {count} runs a point; bars: one standard deviation of a run{former}"
 
 
 def draw_ablation(folder: Path, base: Setting, pages: Path) -> list[Path]:
@@ -144,6 +155,8 @@ def draw_ablation(folder: Path, base: Setting, pages: Path) -> list[Path]:
             label=setting.replace("eps", "ε"),
             color=("#1f5fa8", "#7fb3e6", "#d68910")[number % 3],
             error_kw={"linewidth": 0.8},
+            hatch=["///" if here[ABLATION[place]].is_former else "" for place in places],
+            edgecolor="white",
         )
     axes.set_yticks(
         [place + 0.4 - height / 2 for place in range(len(ABLATION))], list(STEPS.values()), fontsize=8
@@ -152,7 +165,7 @@ def draw_ablation(folder: Path, base: Setting, pages: Path) -> list[Path]:
     axes.set_xlabel("normalized k-means objective")
     facts = f"n = {base.users:,}, d = {base.dimension}, k = {base.clusters}"
     axes.set_title(f"From the paper's algorithm to ours, one step at a time\n{facts}", fontsize=10)
-    figure.supxlabel(bars_of(points), fontsize=7, color="#555555")
+    figure.supxlabel(bars_of(points).replace("hollow", "hatched"), fontsize=7, color="#555555")
     axes.legend(fontsize=8, frameon=False)
     return [save_figure(plot, figure, pages / "figure-ablation.svg")]
 

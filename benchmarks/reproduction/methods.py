@@ -3,10 +3,15 @@
 `lsh-tree` and `codeword`, and all steps of the ablation, are played with real reports: every person through
 the encoder, the bytes through the table, the table through the decoder. Baselines are simulations of their
 own (`benchmarks.baselines`).
+
+A run is kept with the key of its design (`design_of`): the plan that the method asks people under in this
+setting, and what the code makes of a few fixed people. A run with another key was played by another design or
+other code, and is stale.
 """
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.baselines import central, in_the_open, interactive, noisy_points, sums
+from benchmarks.harness import Study
 from benchmarks.reproduction.simple_decoder import Shrinkage, decode_simply
 from benchmarks.reproduction.studies import PEERS, Setting
 from coterie.aggregate import Aggregate
@@ -26,6 +32,7 @@ from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
 from coterie.engines import play
 from coterie.errors import CoterieError, PlanError
+from coterie.metrics import normalized_objective
 from coterie.plain.checks import read_value
 from coterie.plan import Plan, design_options, protocols
 from coterie.plan.views import CrossPolytope
@@ -51,11 +58,6 @@ class Played:
         return points, labels
 
     @cached_property
-    def codeword_table(self) -> Aggregate:
-        """Everybody's codeword reports."""
-        return self.reports("codeword")
-
-    @cached_property
     def cells_table(self) -> Aggregate:
         """Everybody's codeword reports for two views of cells and no halfspaces: the ablation's."""
         s = self.setting
@@ -63,8 +65,7 @@ class Played:
         parameters = cast("CodewordParameters", plan.parameters)
         coarse = power_of_two_at_least(max(256, 2 * s.dimension))  # cells; twice as many in the other view
         views = (CrossPolytope(coarse // 2), CrossPolytope(coarse))
-        plan = replace(plan, parameters=replace(parameters, views=views))
-        return play(plan, self.data[0], SimulationCoins([self.seed, 0]))
+        return self.asked(replace(plan, parameters=replace(parameters, views=views)))
 
     def reports(self, protocol: str, **options: Any) -> Aggregate:
         """Play everybody through a protocol."""
@@ -72,6 +73,10 @@ class Played:
         plan = Plan.design(
             s.dimension, s.clusters, s.epsilon, s.users, protocol=protocol, seed=self.seed, **options
         )
+        return self.asked(plan)
+
+    def asked(self, plan: Plan) -> Aggregate:
+        """Play everybody through a plan."""
         return play(plan, self.data[0], SimulationCoins([self.seed, 0]))
 
     def generator(self, salt: int) -> np.random.Generator:
@@ -88,8 +93,8 @@ def _lsh(**options: Any) -> Method:
     return lambda played: decode(played.reports("lsh-tree", **options), random_state=played.seed).centers
 
 
-def _codeword(played: Played) -> NDArray[np.float64]:
-    return decode(played.codeword_table, random_state=played.seed).centers
+def _codeword(**options: Any) -> Method:
+    return lambda played: decode(played.reports("codeword", **options), random_state=played.seed).centers
 
 
 def _cells(played: Played) -> NDArray[np.float64]:
@@ -114,7 +119,8 @@ _OURS: Final = {"randomizer": "privunit", "split": "deepest"}
 
 METHODS: Final[dict[str, Method]] = {
     "lsh-tree": _lsh(),
-    "codeword": _codeword,
+    "codeword": _codeword(),
+    "codeword-tight": _codeword(shape="tight"),
     "known-partition": lambda played: sums.known_partition(
         *played.data, played.setting.clusters, played.setting.epsilon, played.generator(1)
     ),
@@ -166,6 +172,56 @@ def method_of(name: str) -> Method:
     read = {key: options[key] for key in decoder_options(protocol) if key in options}
     asked = {key: value for key, value in options.items() if key in planned or key not in read}
     return lambda played: decode(played.reports(protocol, **asked), random_state=played.seed, **read).centers
+
+
+FEW: Final = Setting(4000, 3, 2, 4.0, 20.0)  # the people on whom code is compared with code
+_DIGITS: Final = 3  # of their objective: other processors differ in later ones
+
+
+class _Planned(Exception):  # noqa: N818  # no error: it carries the plan out of a method
+    def __init__(self, plan: Plan | None) -> None:
+        super().__init__("a method has come to its plan, or to the points themselves")
+        self.plan = plan
+
+
+class _Planning(Played):
+    """A study of which only the plan is wanted: nobody is drawn and nobody answers."""
+
+    @property
+    def data(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        raise _Planned(None)
+
+    def asked(self, plan: Plan) -> Aggregate:
+        raise _Planned(plan)
+
+
+def plan_of(method: str, setting: Setting) -> Plan | None:
+    """Return the plan that a method asks people under, with seed 0; None if it looks at their points.
+
+    Examples
+    --------
+    >>> plan_of("lsh-tree", FEW).protocol, plan_of("one-center", FEW)
+    ('lsh-tree', None)
+    """
+    try:
+        method_of(method)(_Planning(setting, seed=0))
+    except _Planned as found:
+        return found.plan
+    raise AssertionError(f"{method} found centers without any people")
+
+
+@lru_cache
+def sample_of(method: str) -> str:
+    """Return what the code makes of a few fixed people, in few digits."""
+    played = Played(FEW, seed=0)
+    return f"{normalized_objective(played.data[0], method_of(method)(played)):.{_DIGITS}g}"
+
+
+def design_of(study: Study) -> str:
+    """Return the key of what a run of this study depends on: method, plan in this setting, code."""
+    plan = plan_of(study.method, Setting.of(study))
+    parts = (study.method, plan.to_json() if plan else "", sample_of(study.method))
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
 
 
 def available_methods() -> frozenset[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.reproduction.claims import Claim, check_claims, ratios
 from benchmarks.reproduction.figures import STEPS, draw_ablation, draw_sweep, label_of
 from benchmarks.reproduction.studies import ABLATION, Setting, Sweep
-from benchmarks.reproduction.tables import Point, read_table
+from benchmarks.reproduction.tables import MARK, Point, read_table
 from tools.markdown import reflowed
 
 _STYLE = (
@@ -20,7 +20,6 @@ _STYLE = (
     "td:first-child,th:first-child{text-align:left}svg{width:100%;height:auto}"
     "code{background:#f3f3f3;padding:.1rem .3rem}"
 )
-NOTE = "note.txt"  # beside the tables: what a reader must know of the stored runs, if there is anything
 _MARK = {True: "✓", False: "✗", None: "–"}
 
 
@@ -66,11 +65,21 @@ def draw_all(
     ]
     if steps:
         grids.append(("figure-ablation", "From the paper's algorithm to ours", ablation_grid(steps)))
-    note = folder / NOTE
-    words = note.read_text(encoding="utf-8").strip() if note.exists() else ""
+    words = former_words([*(point for points in tables.values() for point in points), *steps])
     paths[-2].write_text(_html(pages, claims, grids, command, words), encoding="utf-8")
     paths[-1].write_text(_markdown(claims, grids, command, words), encoding="utf-8")
     return claims, paths
+
+
+def former_words(points: Sequence[Point]) -> str:
+    """Return what a reader must know where some runs are of a former design; else nothing."""
+    methods = dict.fromkeys(point.method for point in points if point.is_former)
+    if not methods:
+        return ""
+    return (
+        f"Figures with {MARK} are of runs that were played by a former design or by former code: "
+        f"{', '.join(f'`{name}`' for name in methods)}. The command plays them again."
+    )
 
 
 def sweep_grid(sweep: Sweep, points: list[Point]) -> list[list[str]]:
@@ -97,7 +106,9 @@ def ablation_grid(points: list[Point]) -> list[list[str]]:
 
 
 def _figures(point: Point | None) -> str:
-    return "–" if point is None else f"{point.mean:.4f} ± {point.deviation:.4f}"
+    if point is None:
+        return "–"
+    return f"{point.mean:.4f} ± {point.deviation:.4f}{f' {MARK}' if point.is_former else ''}"
 
 
 def _write_claims(folder: Path, claims: Iterable[Claim]) -> Path:

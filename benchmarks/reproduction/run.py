@@ -5,9 +5,11 @@
     python -m benchmarks reproduction --grid FILE [--import MODULE …] --out FOLDER/runs.csv
 
 A protocol of one's own (docs/write-a-protocol.md) is a method of a grid once a module that registers it is
-imported. Runs are kept in runs.csv as they come: an interrupted command goes on where it stopped. Tables,
-figures and page go beside it; those of the stored runs (benchmarks/results/reproduction) go into
-docs/reproduction. The full grid takes about an hour and a half on two cores, the quick one three minutes.
+imported. Runs are kept in runs.csv as they come: an interrupted command goes on where it stopped. A run is
+kept with the key of its design (`methods.design_of`); one of another design or other code is played again,
+and until then its figures are marked. `--mark` marks them and plays nothing. Tables, figures and page go
+beside the runs; those of the stored ones (benchmarks/results/reproduction) go into docs/reproduction. The
+full grid takes about an hour and a half on two cores, the quick one three minutes.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Self
@@ -23,7 +25,7 @@ from typing import Self
 from benchmarks import harness
 from benchmarks.harness import Benchmark, Figures, Runs, Study
 from benchmarks.reproduction.claims import Claim
-from benchmarks.reproduction.methods import METHODS, available_methods, method_of, played_once
+from benchmarks.reproduction.methods import METHODS, available_methods, design_of, method_of, played_once
 from benchmarks.reproduction.page import draw_all
 from benchmarks.reproduction.studies import (
     ABLATION_NAME,
@@ -113,7 +115,7 @@ class Reproduction:
         """Return what the harness plays, and what it does with the runs."""
 
         def tables(grid: Sequence[Study], runs: Runs) -> str:
-            written = write_tables(folder, self.sweeps, self.base, runs)
+            written = write_tables(folder, self.sweeps, self.base, runs, known_design)
             try:
                 claims = self.draw(folder) if draw else []
             except MissingExtraError as error:
@@ -121,7 +123,9 @@ class Reproduction:
             lines = [f"{claim.verdict}  {claim.name}: {claim.figures}" for claim in claims]
             return "\n".join([*lines, f"{len(written)} tables in {folder}"])
 
-        return Benchmark(studies, partial(play, imports=self.imports), tables, OUT, self.runs, FIRST_SEED)
+        known_design = lru_cache(maxsize=None)(design_of)
+        play_one = partial(play, imports=self.imports)
+        return Benchmark(studies, play_one, tables, OUT, self.runs, FIRST_SEED, known_design)
 
 
 def _check_known(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
@@ -142,6 +146,7 @@ def main() -> None:
     parser.add_argument("--method", nargs="+", default=[], help="only these; with --grid: these, too")
     parser.add_argument("--compute-only", action="store_true", help="write the CSV files and draw nothing")
     parser.add_argument("--draw-only", action="store_true", help="redraw from the CSV files that are there")
+    parser.add_argument("--mark", action="store_true", help="play nothing; mark runs of a former design")
     options = parser.parse_args()
     if (options.quick or options.grid) and not options.out:
         parser.error("another grid than the stored one: name another file by --out")
@@ -162,6 +167,8 @@ def main() -> None:
             return
         if options.seeds == full.runs:  # nobody said
             options.seeds = chosen.runs
+        if options.mark:
+            options.seeds = 0
         studies = chosen.chosen(options.sweep, options.method)
         benchmark = chosen.benchmark(studies, folder, draw=not options.compute_only)
         raise SystemExit(harness.play_grid(benchmark, options) > 0)

@@ -20,6 +20,7 @@ RUNS: Final = 10
 CORE: Final = (
     "lsh-tree",
     "codeword",
+    "codeword-tight",
     "known-partition",
     "non-private",
     "one-center",

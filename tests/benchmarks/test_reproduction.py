@@ -6,15 +6,16 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from benchmarks import harness
-from benchmarks.reproduction import run
+from benchmarks.reproduction import methods, run
 from benchmarks.reproduction.claims import check_claims, ratios
-from benchmarks.reproduction.methods import METHODS, Played, available_methods
+from benchmarks.reproduction.methods import METHODS, Played, available_methods, design_of, plan_of
 from benchmarks.reproduction.run import Reproduction, play
 from benchmarks.reproduction.studies import (
     ABLATION,
@@ -31,7 +32,7 @@ from benchmarks.reproduction.studies import (
     ablation_settings,
     grid_of,
 )
-from benchmarks.reproduction.tables import Point, points_of, read_table, write_tables
+from benchmarks.reproduction.tables import FORMER, PRESENT, Point, points_of, read_table, write_tables
 from coterie.centers import decode
 from coterie.errors import PlanError
 
@@ -72,8 +73,51 @@ def test_the_stored_runs_are_of_this_grid():
     stored = {name for name, _ in harness._read(run.OUT)["runs"]}
     every = {study.name for study in grid_of(FULL, BASE, METHODS)}
     assert stored <= every
-    assert {name.rpartition(" ")[2] for name in every - stored} <= set(PEERS)
+    assert {name.rpartition(" ")[2] for name in every - stored} <= {*PEERS, "codeword-tight"}
     assert RUNS == 10
+
+
+def test_stored_figures_of_another_design_or_other_code_are_marked(tmp_path):
+    """When this fails, plans or code have changed: `make reproduce` replays, or at least mark the figures."""
+    runs = {}
+    for (name, _), found in sorted(harness._read(run.OUT)["runs"].items()):
+        runs.setdefault(name, []).append(found)
+    for path in write_tables(tmp_path, FULL, BASE, runs, lru_cache(maxsize=None)(design_of)):
+        stored = (run.OUT.parent / path.name).read_text(encoding="utf-8")
+        assert path.read_text(encoding="utf-8") == stored, (
+            "stored runs are of another design: python -m benchmarks reproduction --mark"
+        )
+
+
+def test_a_design_is_its_plan_and_its_code(monkeypatch):
+    few = replace(BASE, users=50_000)
+    plain, tight = (plan_of(method, few).to_json() for method in ("codeword", "codeword-tight"))
+    assert plain != tight
+    assert plan_of("central-tree", BASE) is None
+    study, other = TINY.study("lsh-tree"), replace(TINY, epsilon=2.0).study("lsh-tree")
+    key = design_of(study)
+    assert len({key, design_of(other), design_of(TINY.study("step-1-randomizer"))}) == 3
+    monkeypatch.setattr(methods, "sample_of", lambda method: "other code")
+    assert design_of(study) != key
+
+
+def test_runs_of_another_design_are_played_again_and_marked_until_then(tmp_path, monkeypatch):
+    out = tmp_path / "runs.csv"
+    words = ["--quick", "--method", "one-center", "--sweep", "epsilon", "--seeds", 1, "--out", out]
+    assert command(monkeypatch, *words, "--compute-only") == 0
+    first = out.read_text(encoding="utf-8")
+    played = []
+    monkeypatch.setattr(run, "play", lambda *given, **_: played.append(given) or {"objective": 2.0})
+    assert command(monkeypatch, *words, "--compute-only") == 0
+    assert not played  # nothing is stale
+    monkeypatch.setattr(run, "design_of", lambda study: "another")
+    assert command(monkeypatch, *words, "--compute-only", "--mark") == 0
+    assert not played
+    assert {point.design for point in read_table(tmp_path / "sweep-epsilon.csv")} == {FORMER}
+    assert out.read_text(encoding="utf-8") == first
+    assert command(monkeypatch, *words, "--compute-only") == 0
+    assert len(played) == 2
+    assert {(p.mean, p.design) for p in read_table(tmp_path / "sweep-epsilon.csv")} == {(2.0, PRESENT)}
 
 
 @pytest.mark.parametrize("method", sorted(set(METHODS) - set(PEERS)))
@@ -100,11 +144,12 @@ def test_a_run_repeats_exactly(tmp_path):
 def test_computing_and_drawing_are_two_halves(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
     out = tmp_path / "out" / "runs.csv"
+    monkeypatch.setattr(run, "design_of", lambda study: "any")  # what a design is, others ask
     assert command(monkeypatch, "--quick", "--seeds", 1, "--out", out, "--compute-only") == 0
     assert not list(out.parent.glob("*.html"))
     out.unlink()  # the tables alone will do
-    note = out.parent / "note.txt"
-    note.write_text("These runs are old.\n")
+    table = out.parent / "sweep-users.csv"
+    table.write_text(table.read_text().replace("present", "former"))
     assert command(monkeypatch, "--quick", "--out", out, "--draw-only") == 0
     first = {path: path.read_bytes() for path in out.parent.iterdir()}
     page, index = (first[out.parent / name].decode() for name in ("report.html", "index.md"))
@@ -114,14 +159,13 @@ def test_computing_and_drawing_are_two_halves(tmp_path, monkeypatch, capsys):
     assert all(claim.name in page and claim.name in told for claim in check_claims({}))
     names = {path.name for path in first}
     assert names >= {"claims.csv", "index.md", "ablation.csv", "figure-users.svg", "figure-ablation.svg"}
-    assert "\n\nThese runs are old.\n\n" in index
-    assert "<p>These runs are old.</p>" in page
-    note.unlink()
-    replace(SMALL, options=" --quick").draw(out.parent)  # the same bytes again, but for the note
-    again = {path: path.read_bytes() for path in first if path != note}
-    assert again.pop(out.parent / "index.md").decode() == index.replace("\nThese runs are old.\n", "")
-    assert again.pop(out.parent / "report.html").decode() == page.replace("<p>These runs are old.</p>", "")
-    assert again.items() <= first.items()
+    assert "Figures with † are of runs" in index
+    assert " †" in index.split("## Objective against people")[1].split("## Objective")[0]
+    assert " †" not in index.split("## Objective against ε")[1]
+    assert "<p>Figures with † are of runs" in page
+    assert "hollow: runs of a former design" in first[out.parent / "figure-users.svg"].decode()
+    replace(SMALL, options=" --quick").draw(out.parent)
+    assert {path: path.read_bytes() for path in first} == first  # the same bytes again
 
 
 def test_another_grid_does_not_overwrite_the_stored_one(monkeypatch, capsys):
