@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from coterie.centers.explain import hidden_outside
 from coterie.centers.population import shrunk_mean
-from coterie.centers.repeats import WIDER
+from coterie.centers.repeats import NORMAL, WIDER
 from coterie.centers.solution import Interval, Solution
 from coterie.centers.spectrum import spectrum
 from coterie.errors import DecodeError
@@ -39,6 +39,7 @@ from coterie.protocols.codeword.oracles.rows import (
 )
 
 _BETWEEN: Final = 0.1  # of people's spread outside the directions: between groups; digits have 0.11
+_SPREAD: Final = 0.1  # relative deviation of a population's spread, measured on five real sets
 _EQUAL: Final = (
     1e-3  # of their squared length: by how much directions may differ from orthogonal ones of one length
 )
@@ -78,7 +79,7 @@ class InDirections:
             return np.zeros(dimension), 0.0
         mean = shrunk_mean(self._whole)
         middle = mean - self._basis @ (self._basis.T @ mean)
-        return middle, max(_spread(self._whole) - _spread(self._own) / self._stretch**2, 0.0)
+        return middle, max(_spread(self._whole)[0] - _spread(self._own)[0] / self._stretch**2, 0.0)
 
     def _seen(self, view: ViewRows) -> ViewRows:
         """Return a view of whole points as the directions see it."""
@@ -95,8 +96,7 @@ class InDirections:
         """Return a solution of the directions' unit ball as one of the plan's."""
         basis, stretch = self._basis, self._stretch
         dimension, size = basis.shape
-        inside = _spread(self._own) / stretch**2
-        part = inside / max(inside + self._outside, 1e-12)  # of the spread
+        part = self._part(found)
         hidden = WIDER**2 * self._hidden(len(found.centers))
         radii = found.errors / stretch
         errors = np.minimum(np.hypot(radii, math.sqrt(hidden)), 1.0)
@@ -118,6 +118,19 @@ class InDirections:
             mean_error=wrong,
             notes=found.notes if self._whole else (*found.notes, _NOWHERE),
         )
+
+    def _part(self, found: Solution) -> tuple[float, float]:
+        """Return which part of people's spread lies inside the directions, and its deviation.
+
+        Inside, the population tells it better than lengths: those are read off few rows.
+        """
+        if not self._whole:
+            return 1.0, 0.0  # nothing else was asked about
+        shares = found.weights / found.weights.sum()
+        inside = float(shares @ ((found.points - shares @ found.points) ** 2).sum(axis=1)) / self._stretch**2
+        whole, wrong = _spread(self._whole)
+        part = min(inside / max(whole, 1e-12), 1.0)
+        return part, part * math.hypot(_SPREAD, wrong / max(whole, 1e-12))
 
     def _out(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         out: NDArray[np.float64] = points @ self._basis.T / self._stretch + self._middle
@@ -144,7 +157,7 @@ class InDirections:
         if not halves:
             return 0.0
         mean = shrunk_mean(self._whole)
-        square = _spread(self._whole) + float(mean @ mean)
+        square = _spread(self._whole)[0] + float(mean @ mean)
         seen = spectrum(max(halves, key=lambda view: view.people), mean, square)
         hidden = hidden_outside(seen.edge, clusters, seen.basis.shape[1])
         return min(max(hidden, _BETWEEN * self._outside), self._outside)
@@ -156,14 +169,20 @@ _NOWHERE: Final = (
 )
 
 
-def _spread(views: Sequence[ViewRows]) -> float:
-    """Return E|x - mean|² in the frame, by the views of the ball that most people answered for."""
+def _spread(views: Sequence[ViewRows]) -> tuple[float, float]:
+    """Return E|x - mean|² in the frame and its deviation, by the ball that most people answered for."""
     ball = max(views, key=lambda view: view.people).frame
     local = Frame(np.zeros_like(ball.shift), 1.0)
-    own = [replace(view, frame=local) for view in views if view.frame is ball]
-    mean = shrunk_mean(own)
-    return ball.scale**2 * max(1 - mean_rest(own) ** 2 - float(mean @ mean), 0.0)
+    own = [replace(view, frame=local) for view in views if view.frame is ball or view.own_ball]
+    mean, rest = shrunk_mean(own), mean_rest(own)
+    trust = sum(view.lift.point**2 / variance for view in own if np.isfinite(variance := view.mean()[1]))
+    square = max(1 - rest**2 - float(mean @ mean), 0.0)
+    return ball.scale**2 * square, ball.scale**2 * 2 * rest / math.sqrt(max(trust, 1.0))
 
 
-def _times(told: Interval, part: float) -> Interval:
-    return Interval(told.value * part, told.low * part, told.high * part)
+def _times(told: Interval, part: tuple[float, float]) -> Interval:
+    """Return a share of a part that is known within a deviation."""
+    value, relative = told.value * part[0], part[1] / max(part[0], 1e-12)
+    low = value - math.hypot((told.value - told.low) * part[0], NORMAL * value * relative)
+    high = value + math.hypot((told.high - told.value) * part[0], NORMAL * value * relative)
+    return Interval(value, max(low, 0.0), min(high, 1.0))

@@ -13,7 +13,7 @@ Otherwise the ball of a follow-up plan is where a first study found people, and 
 
 In many dimensions the first study also finds the directions in which people differ most (`directions`), and
 other people may report in those alone: the noise of a report is then that of a dozen coordinates. What is
-reported is stretched until nine in ten people lie within the ball of the directions.
+reported is stretched until 97 % of the people lie within the ball of the directions.
 
 A ball that is too wide costs more than one that clips some people: noise grows with its square.
 
@@ -37,11 +37,10 @@ from coterie.plain.canonical import shown
 
 FEW: Final = 12  # dimensions up to which a population tells its tail
 HELD: Final = 0.97  # share of the people whom the ball holds there
-HELD_INSIDE: Final = 0.9  # of the directions' ball; 0.75 to 1 did alike
 MARGIN: Final = 1.1  # times the root mean square distance, above
 _FAR_SMALLER: Final = 0.8  # of the radius: noise falls with its square, and half the rows do not pool
 _FAR_OFF: Final = 0.25  # of the radius: people's mean so far from the center moves the ball first
-AROUND: Final = 1.25  # times such a radius: draws hardly anybody back, where directions are reported
+AROUND: Final = 2.0  # times such a radius: draws hardly anybody back, where directions are reported
 
 
 class Population(Protocol):
@@ -254,7 +253,7 @@ def directions_after(
     seen = seen + hidden * np.random.default_rng(0).standard_normal(seen.shape)
     lengths = np.linalg.norm(seen, axis=1)
     order = np.argsort(lengths, kind="stable")
-    last = np.searchsorted(np.cumsum(weights[order]), HELD_INSIDE * weights.sum())
+    last = np.searchsorted(np.cumsum(weights[order]), HELD * weights.sum())
     around = AROUND * radius
     stretch = min(around / float(lengths[order[min(int(last), len(order) - 1)]]), MAX_STRETCH * (1 - 1e-5))
     return around, _steps(stretch * directions)

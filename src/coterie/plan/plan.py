@@ -441,6 +441,9 @@ class Plan(Questions):
             kept.remove("clusters")  # as many as were found
         settings = {**{name: getattr(self, name) for name in sorted(kept)}, **changes}
         keeps = None
+        if changes.get("confirm") and self.directions is not None and "center" not in changes:
+            middle, suits = ball_after(population, surely_reached(result))  # the plan's own is far wider
+            settings.update(center=middle, radius=changes.get("radius", suits))
         if not changes.get("confirm") and not {"center", "radius", "directions"} & changes.keys():
             keeps = self.directions  # once others were asked about these, there is nothing better to ask
             question = "same" if keeps else next_question(population, self.radius, self.center)
