@@ -448,5 +448,6 @@ def test_a_folder_that_is_not_there(tmp_path):
 
 def test_a_system_without_locks(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.setitem(sys.modules, "filelock", None)
     with pytest.raises(LedgerError, match="needs POSIX file locks"):
         Ledger(path).answer(PLAN, unused)
