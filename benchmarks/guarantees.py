@@ -3,7 +3,7 @@
     python -m benchmarks guarantees [--only theorems|rotation|pairs] [--seeds 2] [--out FILE.json]
 
 *theorems*: ratio and t of `plan.approximation` for each protocol of the paper at `constants="theory"`, k = 4,
-ε = 1, by formula: for the decoder's own solver (κ = 163) and for a perfect one, and the n from which t is
+ε = 1, by formula: for the decoder's own solver (κ = 26.7) and for a perfect one, and the n from which t is
 below n, what one center in the middle may cost. *rotation*: how far the mean of a codeword is from what it
 stands for under one public rotation, exactly: the law of a score Σ y_j·v_j has the characteristic function
 Π cos(y_j·t), and E[v_j; chosen] is one integral of it. *pairs*: four pairs of tight groups in ten

@@ -1,10 +1,25 @@
 """Local search for weighted k-means: a solver 𝒜 with a constant approximation ratio κ.
 
 Centers are points of the set. Exchange one center for another point as long as that lowers the cost by more
-than 1/(1000·k) of it; then Lloyd's steps, which only lower it further. A set that no exchange improves costs
-at most 81 times the best set of k of its points (Gupta and Tangwongsan 2008, single exchanges, any metric:
-√ratio = x with x² ≤ 8x + 9; stopping early: 0.999·x² ≤ 8x + 9, so 81.2), and the best k points at most
-twice the best k places: κ ≤ 163. Scikit-learn's `KMeans` usually finds less, and guarantees no constant.
+than θ/k of it, θ = 1/1000; then Lloyd's steps, which only lower it further. Scikit-learn's `KMeans` usually
+finds less, and guarantees no constant.
+
+*κ ≤ 26.7 against the best k places* (after Kanungo, Mount, Netanyahu, Piatko, Silverman and Wu 2004, who
+exchange among centroids and have 25). Let O be the best places, o the centroid of its people Q_o, S the
+centers at the end, C(·) costs, s(p) the center nearest to a place p, all sums weighted.
+
+1. Some point c_o of Q_o has C(Q_o, c_o) ≤ 2·C(Q_o, o): that is the mean over its points. It may enter.
+2. A center *captures* o if it is s(o). Pair every o with a center that captures no other: its own where that
+   captures o alone, else one that captures none, each of these twice at most (there are enough). Exchange the
+   pair's center s for c_o: Q_o goes to c_o, and whoever else had s goes to s(o') of their own place o', which
+   is not s. No such exchange gains θ/k, so, over all k pairs and with R = Σ ‖q - s(o_q)‖²,
+
+       -θ·C(S) ≤ 2·C(O) - C(S) + 2·(R - C(S))
+
+3. o is a centroid: Σ_{Q_o} ‖q - s(o)‖² = C(Q_o, o) + |Q_o|·‖o - s(o)‖², and ‖o - s(o)‖ ≤ ‖o - s(q)‖ for every
+   q, hence R ≤ C(O) + Σ (‖o_q - q‖ + ‖q - s(q)‖)² ≤ 2·C(O) + 2·√(C(O)·C(S)) + C(S).
+4. With x² = C(S)/C(O): (1-θ)·x² ≤ 6 + 4x, so x ≤ 5.167 and x² ≤ 26.7. ∎ (Candidates that hold every centroid
+   nearly would have 5 for 6, and 25: docs/decisions/0054-local-search.md.)
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 CONSTANTS: Final = ("practical", "theory")
 ALPHA: Final = 0.5  # α of the theory
-SEARCH_RATIO: Final = 163.0  # κ of `coterie.centers.LocalSearch`, which decodes with constants="theory"
+SEARCH_RATIO: Final = 26.7  # κ of `coterie.centers.LocalSearch`, which decodes with constants="theory"
 MAX_EXPANSION: Final = 1 << 40  # a; larger than every tree, so "expand all"
 MAX_ROUNDS: Final = 64  # Γ
 MAX_SCALE: Final = 1e6  # Λ
@@ -161,7 +161,7 @@ class TreeDecoding:
         >>> TreeDecoding.of(plan.parameters, plan.facts, {})
         TreeDecoding(expansion=1, rounds=18, strays=0.5, solver_ratio=inf)
         >>> TreeDecoding.of(plan.parameters, plan.facts, {"constants": "theory"})
-        TreeDecoding(expansion=71736, rounds=18, strays=0.0, solver_ratio=163.0)
+        TreeDecoding(expansion=71736, rounds=18, strays=0.0, solver_ratio=26.7)
         """
         checked_options("the decoder of a net tree", DECODER_OPTIONS, options)
         known: dict[str, Any] = {**dict.fromkeys(DECODER_OPTIONS), **options}
