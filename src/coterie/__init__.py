@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from coterie import errors
     from coterie.aggregate import Aggregate
     from coterie.centers import Population, Result, decode
-    from coterie.encode import Client
+    from coterie.encode import Client, RecordKeysWarning
     from coterie.engines import simulate
     from coterie.errors import CoterieError
     from coterie.estimators import (
@@ -47,6 +47,7 @@ __all__ = [
     "Plan",
     "Policy",
     "Population",
+    "RecordKeysWarning",
     "RemoteCollector",
     "Result",
     "SeededFitWarning",
@@ -71,6 +72,7 @@ _ROOM_OF = {
     "Plan": "coterie.plan",
     "Policy": "coterie.privacy",
     "Population": "coterie.centers",
+    "RecordKeysWarning": "coterie.encode",
     "RemoteCollector": "coterie.remote",
     "Result": "coterie.centers",
     "SeededFitWarning": "coterie.estimators",

@@ -34,6 +34,7 @@ PUBLIC = [
     "Plan",
     "Policy",
     "Population",
+    "RecordKeysWarning",
     "RemoteCollector",
     "Result",
     "SeededFitWarning",

@@ -4,6 +4,6 @@ This room is a leaf. It sees the plan, the wire and the randomizers, and nothing
 server room sees it.
 """
 
-from coterie.encode.client import Client
+from coterie.encode.client import Client, RecordKeysWarning
 
-__all__ = ["Client"]
+__all__ = ["Client", "RecordKeysWarning"]

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,11 +21,18 @@ from coterie.encode.ledger import Ledger
 from coterie.errors import LedgerError, PlanError, PointError, PolicyError, ReportError
 from coterie.features.columns import holds_records
 from coterie.geometry.ball import refuse_masked
+from coterie.plain.canonical import shown
 from coterie.plan import Plan
 from coterie.privacy import Guarantee, Policy
 from coterie.protocols import encoder_of
 from coterie.wire.layout import ID_BYTES
 from coterie.wire.tokens import checked_token, token_id
+
+MOST_NAMED: Final = 12  # of each kind, in a warning
+
+
+class RecordKeysWarning(UserWarning):
+    """Keys of a record are not the names of the plan's features; names alone are told, never a value."""
 
 
 class Client:
@@ -126,7 +134,7 @@ class Client:
         ----------
         x : mapping, or array_like of shape (d,)
             One person's record, where the plan declares features: values by name, none of which is ever
-            refused. Or one person's point: finite real numbers.
+            refused; give None where somebody did not answer. Or one person's point: finite real numbers.
         token : bytes, optional
             For plans with `ids="token"`: the 16 bytes that the collector issued to this person.
 
@@ -143,6 +151,21 @@ class Client:
             If the shape, type or contents are wrong. The message never quotes the point.
         LedgerError
             If the ledger cannot be used; then no report was made.
+
+        Warns
+        -----
+        RecordKeysWarning
+            Before anything is drawn, if a feature is not a key of the record (it counts as not given) or a
+            key is no feature's name (it is not looked at). What is said depends on keys, never on values.
+
+        Examples
+        --------
+        >>> from coterie.features import Number
+        >>> plan = Plan.design(features=[Number("age", 0, 100)], clusters=1, epsilon=1.0, expected_users=9)
+        >>> with warnings.catch_warnings(record=True) as told:
+        ...     report = Client(plan).encode({"agee": 3})
+        >>> print(told[0].message)
+        a record has no 'age', which counts as not given (None says so); 'agee' is no feature's name
         """
         self._policy.check(self.plan.model, self.plan.spending, self.plan.minimum_batch, self.plan.size)
         if self._ledger is None:
@@ -176,6 +199,9 @@ class Client:
                 "a ledger holds one person's answer, and encode_many encodes many people's points; "
                 "use a Client without a ledger for simulations, or encode on each device"
             )
+        if isinstance(X, list | tuple) and holds_records(X):
+            keys = dict.fromkeys(key for record in X if isinstance(record, Mapping) for key in record)
+            self._compare_keys(keys, stacklevel=3)
         return self._reports(self._places(X), None).tobytes()
 
     def _places(self, records: Any) -> Any:
@@ -186,7 +212,23 @@ class Client:
             raise PointError("this plan declares no features: it takes points, not records")
         return self.plan.features.points(records)
 
+    def _compare_keys(self, keys: Mapping[Any, Any], stacklevel: int) -> None:
+        """Warn, by name, of features that are no key, and of keys that are no feature's name."""
+        if self.plan.features is None:
+            return
+        names = [feature.name for feature in self.plan.features.features]
+        absent = _listed([name for name in names if name not in keys])
+        strange = _listed([key for key in keys if key not in names])
+        told = [
+            *([f"a record has no {absent}, which counts as not given (None says so)"] if absent else []),
+            *([f"{strange} is no feature's name"] if strange else []),
+        ]
+        if told:
+            warnings.warn("; ".join(told), RecordKeysWarning, stacklevel=stacklevel)
+
     def _fresh_upload(self, x: ArrayLike | Mapping[str, Any], token: bytes | None) -> bytes:
+        if isinstance(x, Mapping):
+            self._compare_keys(x, stacklevel=4)
         if self.plan.ids != "token":
             if token is not None:
                 raise ReportError("this plan's ids are drawn on the device: it takes no token")
@@ -212,3 +254,9 @@ class Client:
         reports, clipped = self._encoder.encode_counting(points, ids, self._coins)
         self.clipped += clipped
         return reports
+
+
+def _listed(names: list[Any]) -> str:
+    """Return the first few names as a message shows them; nothing where there is none."""
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(map(shown, names[:MOST_NAMED])) + more

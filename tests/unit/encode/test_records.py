@@ -6,7 +6,7 @@ import numpy as np
 import pandas
 import pytest
 
-from coterie.encode import Client
+from coterie.encode import Client, RecordKeysWarning
 from coterie.errors import PointError
 from coterie.features import Category, Cycle, Flag, Number, Schema
 from coterie.plan import Plan
@@ -45,6 +45,7 @@ def seen(monkeypatch):
     return points
 
 
+@pytest.mark.filterwarnings("ignore::coterie.RecordKeysWarning")
 @pytest.mark.parametrize("record", RECORDS)
 def test_every_record_has_a_report(record, seen):
     assert len(Client(PLAN).encode(record)) == PLAN.report_width
@@ -87,3 +88,25 @@ def test_records_without_features_are_refused_and_not_quoted():
         with pytest.raises(PointError, match="declares no features") as caught:
             call()
         assert "4711" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "call", [lambda x: x.encode, lambda x: lambda record: x.encode_many([record, record])]
+)
+def test_keys_that_do_not_fit_are_named_before_anything_is_drawn(call, monkeypatch):
+    """The same words whatever the values; none of them in the words; where all keys are there, none."""
+    told = set()
+    for value in (4711, None, "4711", float("nan")):
+        with pytest.warns(RecordKeysWarning) as caught:
+            call(Client(PLAN))({"agee": value, "plan": value, "member": value, "hour": value})
+        told |= {str(one.message) for one in caught}
+    (words,) = told
+    assert "'age'" in words
+    assert "'agee'" in words
+    assert not any(each in words for each in ("4711", "nan", "plan", "member", "hour"))
+    call(Client(PLAN))(dict.fromkeys(("age", "plan", "member", "hour")))  # warnings are errors here
+
+    client = Client(PLAN)
+    monkeypatch.setattr(client, "_coins", None)  # whoever draws now fails otherwise
+    with pytest.raises(RecordKeysWarning):
+        call(client)({"agee": 3})
