@@ -7,7 +7,7 @@ WORKERS ?= 2
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 SPARK := $(VENV)/.spark
-EXTRAS := analyst,fast,frames,parquet,service,plot,docs,dev
+EXTRAS := analyst,fast,frames,parquet,service,plot,qr,docs,dev
 WEB := clients/web
 NPM := npm --prefix $(WEB) --no-fund --no-audit
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal  # the tests share the cores

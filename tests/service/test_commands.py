@@ -1,5 +1,6 @@
 """`coterie send`, `invite`, `withdraw`, `verify` and `serve` as a user types them."""
 
+import io
 import json
 import os
 import signal
@@ -8,9 +9,10 @@ import sys
 
 import numpy as np
 import pytest
+import segno
 from typer.testing import CliRunner
 
-from coterie import Aggregate, Plan, write_reports
+from coterie import Aggregate, Client, Plan, write_reports
 from coterie.cli.app import app
 from coterie.remote import Receipt, RemoteCollector
 from coterie.service.decoder import result_document
@@ -97,10 +99,28 @@ def test_inviting_and_withdrawing(running, tmp_path):
     out = tmp_path / "tokens.txt"
     options = ("--count", 7, "--url", running.url, "--out", out)
     assert "give --token-file" in run("invite", plan.id, *options, code=1, COTERIE_OPERATOR_TOKEN="").stderr
-    run("invite", plan.id, *options, COTERIE_OPERATOR_TOKEN=TOKEN)
-    tokens = [bytes.fromhex(line) for line in out.read_text().split()]
-    assert len(set(tokens)) == 7
-    assert out.stat().st_mode & 0o777 == 0o600
+    run("invite", plan.id, *options, "--qr", tmp_path / "codes", COTERIE_OPERATOR_TOKEN=TOKEN)
+    links = out.read_text().split()
+    tokens = {
+        bytes.fromhex(link.removeprefix(f"{running.url}/plans/{plan.id}/participate#")) for link in links
+    }
+    assert {len(token) for token in tokens} == {16}
+    assert len(tokens) == 7
+    codes = sorted((tmp_path / "codes").iterdir())
+    for file in (out, *codes):
+        assert file.stat().st_mode & 0o777 == 0o600
+    assert [file.name for file in codes] == [f"invitation-{number:05d}.svg" for number in range(1, 8)]
+    drawn = io.BytesIO()
+    segno.make(links[2], error="m", micro=False).save(drawn, kind="svg", scale=4, light="white")
+    assert codes[2].read_bytes() == drawn.getvalue()
+    told = run("invite", plan.id, *options, "--force", "--bare", COTERIE_OPERATOR_TOKEN=TOKEN)
+    bare = out.read_text().split()
+    assert {len(bytes.fromhex(line)) for line in bare} == {16}
+    assert not any(line in told.stderr + told.stdout for line in bare)
+    running.store.compact(plan.id)
+    some = [Client(plan).encode([0.1, 0.2, 0.3], token=token) for token in tokens]
+    with RemoteCollector(running.url) as collector:
+        assert collector.send(plan, some).taken == 7
     plain = small_plan()
     running.store.put_plan(plain)
     row = reports_of(plain, 1)

@@ -1,49 +1,93 @@
-"""`coterie invite`: one-time tokens for the people of a study."""
+"""`coterie invite`: links, and QR codes of them, for the people of a study; each is good for one report."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from coterie.cli.screen import Force, Json, check_output, print_json, say
-from coterie.errors import SettingError
+from coterie.errors import MissingExtraError, SettingError
 from coterie.plain.files import read_bounded, replacing
 from coterie.remote.collector import RemoteCollector
 from coterie.service.keys import TOKEN_VARIABLE
 
 PIECE = 50_000  # tokens in one request
+MOST_CODES = 10_000  # files in one folder
 
 
 def run(
     plan_id: Annotated[str, typer.Argument(help="The plan's id, 64 hex digits.")],
     count: Annotated[int, typer.Option(min=1, help="How many people to invite.")],
     url: Annotated[str, typer.Option(help="The collector's address.")],
-    out: Annotated[Path, typer.Option(help="Where to write the tokens, one per line, in hex.")],
+    out: Annotated[Path, typer.Option(help="Where to write the invitations, one link per line.")],
+    public_url: Annotated[
+        str | None, typer.Option(help="The collector's address as people reach it, if that is another.")
+    ] = None,
+    qr: Annotated[
+        Path | None, typer.Option(help="Also write a QR code (SVG) of each link into this new folder.")
+    ] = None,
+    bare: Annotated[
+        bool, typer.Option("--bare", help="Write tokens alone, 32 hex digits, for an app of your own.")
+    ] = False,
     token_file: Annotated[
         Path | None, typer.Option(help=f"File with the operator's token. Default: {TOKEN_VARIABLE}.")
     ] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Issue one-time tokens: one invitation is one report, and nobody can choose its id.
+    """Invite people: a link is one report, and nobody can choose its id.
 
-    The collector keeps marks of them, not the tokens. Hand each to one person: whoever knows who got which
-    token can tell whose report it is.
+    The token in a link stands behind #, which browsers send to no server. The collector keeps marks of the
+    tokens, not the tokens. Hand each link to one person: whoever knows who got which can tell whose report
+    it is.
     """
     check_output(out, force)
+    segno = None if qr is None else _segno()
+    if qr is not None:
+        if bare or count > MOST_CODES:
+            raise SettingError(f"--qr draws links, not --bare tokens, and at most {MOST_CODES:,} at a time")
+        qr.mkdir(mode=0o700)
     with RemoteCollector(url, token=operator_token_of(token_file)) as collector:
         tokens: list[bytes] = []
         while len(tokens) < count:
             tokens += collector.invite(plan_id, min(PIECE, count - len(tokens)))
+    page = RemoteCollector(public_url or url).url
+    lines = [token.hex() if bare else invitation_link(page, plan_id, token) for token in tokens]
     with replacing(out, 0o600, overwrite=force) as file:
-        file.writelines(token.hex().encode() + b"\n" for token in tokens)
+        file.writelines(line.encode() + b"\n" for line in lines)
+    if qr is not None:
+        for number, link in enumerate(lines, 1):  # by number: a file's name ends up in lists
+            with replacing(qr / f"invitation-{number:05d}.svg", 0o600, overwrite=False) as file:
+                segno.make(link, error="m", micro=False).save(file, kind="svg", scale=4, light="white")
     if json:
-        print_json({"out": str(out), "plan_id": plan_id, "tokens": count})
+        codes = {} if qr is None else {"qr": str(qr)}
+        print_json({"out": str(out), "plan_id": plan_id, "tokens": count, **codes})
         return
-    say(f"issued {count:,} tokens\nwrote {out}")
+    say(
+        f"issued {count:,} invitations\nwrote {out}" + ("" if qr is None else f" and {count:,} codes in {qr}")
+    )
+
+
+def invitation_link(url: str, plan_id: str, token: bytes) -> str:
+    """Return where somebody takes part with a token; it stands behind #, so no server ever sees it.
+
+    Examples
+    --------
+    >>> invitation_link("https://collector.example", "0" * 64, bytes(16))[-43:]
+    'participate#00000000000000000000000000000000'
+    """
+    return f"{url}/plans/{plan_id}/participate#{token.hex()}"
+
+
+def _segno() -> Any:
+    try:
+        import segno
+    except ImportError:
+        raise MissingExtraError("segno", "qr") from None
+    return segno
 
 
 def operator_token_of(path: Path | None) -> str:
