@@ -21,6 +21,7 @@
     ├── CollectorError                     a collector refused, or could not be reached
     ├── RequestError                       a request to a service; `service.problems.Problem` is its answer
     ├── ManifestError                      a manifest is not whole, not signed, or does not fit
+    ├── SheetError         (ValueError)    a study's sheet is not whole, not signed, or does not fit its plan
     ├── BrokenLawError                     an encoder does not draw or write what its plan says
     └── MissingExtraError  (ImportError)   an optional dependency is not installed
 
@@ -157,6 +158,10 @@ class RequestError(CoterieError):
 
 class ManifestError(CoterieError):
     """A manifest is not whole, not signed, or does not fit its table or its result."""
+
+
+class SheetError(CoterieError, ValueError):
+    """A study's sheet is not whole, not signed, or does not fit its plan."""
 
 
 class BrokenLawError(CoterieError):

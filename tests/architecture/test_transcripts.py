@@ -36,6 +36,7 @@ NUMBERS = {
     16: "sixteen",
     17: "seventeen",
     18: "eighteen",
+    19: "nineteen",
 }
 SERVED = "http://127.0.0.1:8787"  # a collector, on the page
 ATOMS, REPEATS = population.ATOMS, repeats.REPEATS  # as they are; the tests' own are smaller

@@ -18,7 +18,9 @@ from coterie.protocols import encoder_of
 from coterie.remote import Receipt, RemoteCollector
 from coterie.service.pages.assets import assets
 from coterie.service.pages.routes import PAGES
+from coterie.sheet import draft_sheet
 from coterie.show.results import result_page
+from tests.browser.conftest import WEB
 from tests.browser.test_reports import RECORD_COINS, draw_of
 from tests.service.conftest import TOKEN, Clock, post, reports_of, serving
 from tests.service.test_pages import EVIL, ODD, evil_schema
@@ -40,6 +42,23 @@ SCHEMA = Schema(
 )
 
 FAULTS = (Path(__file__).parent / "faults.js").read_text(encoding="utf-8").partition("*/")[2].strip()
+
+
+AXE_RUN = """async () => (await axe.run({runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}))
+  .violations.flatMap(({id, nodes}) => nodes.map((node) => `${id}: ${node.html.slice(0, 80)}`))"""
+
+
+@pytest.fixture(scope="session")
+def axe(needs):
+    """Return what axe-core finds wrong with a page by WCAG 2.2, levels A and AA."""
+    source = WEB / "node_modules" / "axe-core" / "axe.min.js"
+    needs("axe-core", source.is_file())
+
+    def run(page):
+        page.evaluate(source.read_text(encoding="utf-8"))
+        return page.evaluate(AXE_RUN)
+
+    return run
 
 
 def design(features=SCHEMA, epsilon=2.0, **public):
@@ -107,6 +126,13 @@ def tab_to(page, label):
     raise AssertionError(f"the keyboard does not reach {label}")
 
 
+def draw(page):
+    """Go on to all answers in view, and let the one report be drawn from them."""
+    page.get_by_role("button", name="Check my answers").click()
+    page.click("#draw")
+    page.wait_for_selector("#report")
+
+
 # ---------------------------------------------------------------- taking part
 
 
@@ -141,6 +167,13 @@ def test_somebody_takes_part_by_keyboard(collector, visit, python):
     record = fill_by_keyboard(page)
     assert page.evaluate("() => window.coins") == []
     page.keyboard.press("Enter")
+    page.wait_for_selector("#review")
+    assert page.evaluate("() => document.activeElement.textContent") == "Are these your answers?"
+    shown = page.locator(".review dd").all_inner_texts()
+    assert shown == ["07:45", "Tuesday", "12.5 min", "3", "town 7", "Yes", "L", "270 °"]
+    assert page.evaluate("() => window.coins") == []  # all in view, and nothing drawn
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
     page.wait_for_selector("#report")
     assert page.evaluate("() => document.activeElement.textContent") == "This is all that leaves your device"
     assert collector.kept(plan) == []  # nothing was sent yet
@@ -153,7 +186,7 @@ def test_somebody_takes_part_by_keyboard(collector, visit, python):
     page.keyboard.press("Tab")
     assert page.evaluate("() => document.activeElement.id") == "send"
     page.keyboard.press("Enter")
-    page.wait_for_selector("#done")
+    page.wait_for_selector("#sent")
     assert collector.kept(plan) == [report]
     receipt = Receipt.read(page.locator("#receipt").inner_text())
     assert receipt == Receipt.of(plan, report)
@@ -177,8 +210,7 @@ def test_what_is_shown_of_the_chances_is_exact(collector, visit, inside):
     }}"""
     page = visit(collector.put(plan) + "/participate", before=given)
     page.get_by_role("group", name="Size").get_by_label("M", exact=True).check()
-    page.get_by_role("button", name="Make my report").click()
-    page.wait_for_selector("#report")
+    draw(page)
     factor = f"{randomizer.odds / 2**24:.3g}"
     assert float(factor) <= round(math.e, 2)
     assert page.locator("#least").inner_text() == (f"1/{factor}" if inside else "1")
@@ -192,29 +224,60 @@ def test_what_is_shown_of_the_chances_is_exact(collector, visit, inside):
     assert ("less often" if inside else "more often") in words
 
 
-def test_a_second_visit_sends_the_same_report(collector, visit):
+def test_the_one_chance_is_protected(collector, visit):
+    """A number out of range draws nothing, by Enter or by click; answers can be changed until the draw."""
+    plan = design([Number("age", 17, 90, unit="years"), Flag("member"), Cycle("hour", 24, unit="h")])
+    page = visit(collector.put(plan) + "/participate", before=RECORD_COINS)
+    age, wrong = page.get_by_label("Age", exact=True), page.locator("#question-0-wrong")
+    age.press_sequentially("3")
+    assert wrong.inner_text() == ""  # it may become 30
+    age.press_sequentially("00")
+    assert "from 17 to 90" in wrong.inner_text()  # while typing
+    for act in (lambda: age.press("Enter"), page.get_by_role("button", name="Check my answers").click):
+        act()
+        assert page.evaluate("() => [document.activeElement.id, window.coins.length]") == ["question-0", 0]
+        assert page.locator("#review").count() == 0
+    age.fill("3")
+    age.press("Tab")
+    assert "from 17 to 90" in wrong.inner_text()
+    age.fill("30")
+    assert wrong.inner_text() == ""
+    page.get_by_role("button", name="Check my answers").click()
+    assert page.locator(".review dd").all_inner_texts() == ["30 years", "no answer", "no answer"]
+    assert "left out 2 of 3" in page.locator("#review").inner_text()
+    page.get_by_role("button", name="Change my answers").click()
+    assert age.input_value() == "30"
+    page.get_by_label("Yes").check()
+    page.get_by_role("button", name="Check my answers").click()
+    assert page.locator(".review dd").all_inner_texts() == ["30 years", "Yes", "no answer"]
+    assert page.evaluate("() => window.coins.length") == 0
+    page.click("#draw")
+    page.wait_for_selector("#report")
+    assert page.evaluate("() => window.coins.length") >= 2
+
+
+def test_what_became_of_a_report_is_known_after_every_reload(collector, visit):
+    """Drawn, sent, withdrawn, each as it is; sent by a tab that slept, a withdrawn report stays withdrawn."""
     plan = design()
     address = collector.put(plan) + "/participate"
     page = visit(address)
-    page.get_by_role("button", name="Make my report").click()
-    page.wait_for_selector("#report")
+    page.context.set_offline(True)  # all that is needed was loaded
+    draw(page)
     report = shown_bytes(page)
+    page.context.set_offline(False)
     page.close()  # before anything was sent
-    page = visit(address, ready="#again")
+    page, asleep = visit(address, ready="#drawn"), visit(address, ready="#drawn")
+    assert "not sent yet" in page.locator("h2").first.inner_text()
     assert shown_bytes(page) == report
-    for _ in range(2):
-        page.get_by_role("button", name="Send it again").click()
-        page.wait_for_selector("#done")
-        page.reload()
-        page.wait_for_selector("#again")
+    page.get_by_role("button", name="Send my report").click()
+    for again in range(2):
+        page.wait_for_selector("#sent")
+        assert "was sent, and counts" in page.locator("h2").first.inner_text()
+        if again:
+            page.get_by_role("button", name="Send it again").click()
+        else:
+            page.reload()
     assert collector.kept(plan) == [report]
-
-
-def test_a_report_is_withdrawn_on_the_page(collector, visit):
-    plan = design()
-    page = visit(collector.put(plan) + "/participate")
-    page.get_by_role("button", name="Make my report").click()
-    page.get_by_role("button", name="Send these 13 bytes").click()
     page.get_by_role("button", name="Withdraw my report").click()
     assert page.evaluate("() => document.activeElement.id") == "withdraw-sure"
     assert "never counts again" in page.locator("#state").inner_text()
@@ -222,7 +285,13 @@ def test_a_report_is_withdrawn_on_the_page(collector, visit):
     assert len(collector.kept(plan)) == 1
     page.get_by_role("button", name="Withdraw my report").click()
     page.get_by_role("button", name="Yes, withdraw it for good").click()
-    page.get_by_role("heading", name="Your report is withdrawn").wait_for()
+    page.wait_for_selector("#withdrawn")
+    asleep.click("#send")
+    for each in (page, asleep):
+        each.wait_for_selector("#withdrawn")
+        each.reload()
+        each.wait_for_selector("#withdrawn")
+        assert each.locator("#flow button").count() == 0
     assert collector.kept(plan) == []
 
 
@@ -275,15 +344,16 @@ def test_an_invitation_comes_in_the_fragment(collector, visit):
     text = token if isinstance(token, str) else token.hex()
     page = visit(f"{address}#{text}")
     assert page.url == address  # it is as good as a key, and does not stay in the bar
+    assert "29 bytes" in page.locator(".lead").inner_text()
     assert page.get_by_label("Your invitation").input_value() == text
     page.get_by_label("Your invitation").fill("no invitation")
-    page.get_by_role("button", name="Make my report").click()
+    page.get_by_role("button", name="Check my answers").click()
     assert page.evaluate("() => document.activeElement.id") == "token"
-    assert "32 letters" in page.locator("#state").inner_text()
-    page.get_by_label("Your invitation").fill(text)
-    page.get_by_role("button", name="Make my report").click()
+    assert "32 letters" in page.locator("#token-wrong").inner_text()
+    page.get_by_label("Your invitation").fill(f"{address}#{text}")  # the whole link will do
+    draw(page)
     page.get_by_role("button", name="Send these 29 bytes").click()
-    page.wait_for_selector("#done")
+    page.wait_for_selector("#sent")
     assert len(collector.kept(plan)) == 1
 
 
@@ -298,12 +368,73 @@ def test_a_window_is_kept(collector, visit, clock):
     assert "not open yet" in visit(address).locator("#flow").inner_text()
     clock.now = opens + 1
     page = visit(address)
-    page.get_by_role("button", name="Make my report").click()
-    page.wait_for_selector("#report")
+    draw(page)
     clock.now = opens + day
     page.click("#send")
-    page.get_by_text("the report came too late").wait_for()
+    for _ in range(2):
+        page.wait_for_selector("#refused")
+        assert "the report came too late" in page.locator("#refused").inner_text()
+        assert page.locator("#flow button").count() == 0
+        page.reload()
     assert collector.kept(plan) == []
+
+
+SHEET = """
+pages = [["member", "size"], ["device", "hour", "weekday", "minutes", "town", "angle"]]
+[languages.en]
+title = "<script>pwned=1</script> Listening"
+purpose = "To plan the night."
+who = "Radio Example"
+contact = "study@radio.example"
+consent = "Taking part is voluntary.\\n\\n<img src=x onerror=pwned=1>"
+questions.member.ask = "Do you pay for it?"
+[languages.de]
+title = "Radio hören"
+purpose = "Für das Nachtprogramm."
+who = "Radio Beispiel"
+contact = "studie@radio.example"
+consent = "Freiwillig."
+skip = "Keine Angabe"
+questions.member.ask = "Zahlen Sie dafür?"
+"""
+
+
+def test_a_sheet_says_who_asks_in_the_browsers_language(collector, chromium, visit, tmp_path, axe):
+    plan = design(ids="token")
+    address = collector.put(plan) + "/participate"
+    (tmp_path / "sheet.toml").write_text(SHEET, encoding="utf-8")
+    collector.operator.put_sheet(plan, draft_sheet(tmp_path / "sheet.toml", plan))
+    (token,) = collector.operator.invite(plan.id, 1)
+    with chromium.new_context(locale="de-AT") as german:
+        page = german.new_page()
+        page.goto(address + "#" + token.hex())
+        assert page.locator("h1").inner_text() == "Radio hören"
+        group = page.get_by_role("group", name="Zahlen Sie dafür?")
+        group.wait_for()
+        assert group.get_by_label("Keine Angabe").is_checked()
+        assert group.locator("legend bdi").get_attribute("lang") == "de"
+        page.get_by_role("link", name="English").click()
+        page.get_by_role("group", name="Do you pay for it?").wait_for()
+        assert page.get_by_label("Your invitation").input_value() == token.hex()  # it came along
+        assert token.hex() not in page.url
+    page = visit(address + "#" + token.hex())
+    assert page.locator("h1").inner_text() == "<script>pwned=1</script> Listening"
+    assert "<img src=x onerror=pwned=1>" in page.locator(".about").inner_text()
+    assert axe(page) == []
+    page.get_by_role("group", name="Do you pay for it?").get_by_label("Yes").check()
+    assert not page.get_by_label("Town").is_visible()
+    page.get_by_role("button", name="Next").click()
+    page.get_by_role("button", name="Check my answers").click()
+    assert page.locator(".review dt").first.inner_text() == "Do you pay for it?"
+    page.click("#draw")
+    assert "agree to take part" in page.locator("#state").inner_text()  # nothing is drawn before
+    assert page.evaluate("async () => (await indexedDB.databases()).length") <= 1
+    page.check("#agree")
+    page.click("#draw")
+    page.get_by_role("button", name="Send these 29 bytes").click()
+    page.wait_for_selector("#sent")
+    assert page.evaluate("() => [window.pwned, document.scripts.length]") == [None, 1]
+    assert len(collector.kept(plan)) == 1
 
 
 @pytest.mark.parametrize(
@@ -329,9 +460,9 @@ def test_embeddings_are_left_out_with_a_word(collector, visit):
     page = visit(collector.put(plan) + "/participate")
     assert "Not asked here: text" in page.locator(".note").inner_text()
     page.get_by_label("Yes").check()
-    page.get_by_role("button", name="Make my report").click()
+    draw(page)
     page.click("#send")
-    page.wait_for_selector("#done")
+    page.wait_for_selector("#sent")
     assert len(collector.kept(plan)) == 1
 
 
@@ -339,8 +470,7 @@ def test_a_server_that_is_away_loses_nothing(collector, context):
     plan = design()
     page = context.new_page()
     page.goto(collector.put(plan) + "/participate")
-    page.get_by_role("button", name="Make my report").click()
-    page.wait_for_selector("#report")
+    draw(page)
     page.route("**/reports", lambda route: route.abort())
     page.click("#send")
     page.get_by_text("The server could not be reached").wait_for()
@@ -350,7 +480,7 @@ def test_a_server_that_is_away_loses_nothing(collector, context):
     page.get_by_text("The server is busy").wait_for()
     page.unroute("**/reports")
     page.click("#send")
-    page.wait_for_selector("#done")
+    page.wait_for_selector("#sent")
     assert len(collector.kept(plan)) == 1
 
 
@@ -381,9 +511,9 @@ def test_text_of_a_plan_never_becomes_markup(collector, visit):
     assert ODD.split()[-1] in text
     page.get_by_role("group", name="__proto__").get_by_label("Yes").check()
     page.get_by_role("group", name="Constructor").get_by_label("]]>").check()
-    page.get_by_role("button", name="Make my report").click()
+    draw(page)
     page.click("#send")
-    page.wait_for_selector("#done")
+    page.wait_for_selector("#sent")
     assert page.evaluate("() => [window.pwned, ({}).polluted, document.scripts.length]") == [None, None, 1]
     assert len(collector.kept(plan)) == 1
     study = visit(address + "/study", ready="h1")
@@ -510,24 +640,35 @@ def reports_of_features(plan, people):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
-def test_every_state_can_be_read_and_used(collector, chromium, scheme, width):
+def test_every_state_can_be_read_and_used(collector, chromium, axe, scheme, width):
     plan = design(collection=Collection(minimum=1))
     address = collector.put(plan)
     size = {"width": width, "height": 800}
     with chromium.new_context(color_scheme=scheme, viewport=size, reduced_motion="reduce") as context:
         page = context.new_page()
+
+        def check():
+            assert page.evaluate(FAULTS) == []
+            if (scheme == "dark") == (width == 360):  # colors and widths are each seen once
+                assert axe(page) == []
+
         page.goto(address + "/participate")
         page.wait_for_selector("form")
-        assert page.evaluate(FAULTS) == []
-        page.get_by_role("button", name="Make my report").click()
+        page.get_by_label("Minutes").fill("4000")
+        check()
+        page.get_by_label("Minutes").fill("4")
+        page.get_by_role("button", name="Check my answers").click()
+        page.wait_for_selector("#review")
+        check()
+        page.click("#draw")
         page.wait_for_selector("#report")
-        assert page.evaluate(FAULTS) == []
+        check()
         page.click("#send")
-        page.wait_for_selector("#done")
+        page.wait_for_selector("#sent")
         page.click("#withdraw")
-        assert page.evaluate(FAULTS) == []
+        check()
         page.goto(address + "/study")
-        assert page.evaluate(FAULTS) == []
+        check()
         page.emulate_media(media="print")
         assert not page.locator(".skip").is_visible()
         ink, scheme_there = page.evaluate(
@@ -579,7 +720,7 @@ def test_the_focus_can_be_seen(collector, visit):
     assert "3px" in chosen
 
 
-def test_the_checks_of_this_page_see_what_is_wrong(collector, visit):
+def test_the_checks_of_this_page_see_what_is_wrong(collector, visit, axe):
     page = visit(collector.put(design()) + "/participate")
     for harm, fault in [
         ("document.querySelector('.lead').style.color = '#bbb'", "contrast"),
@@ -594,6 +735,8 @@ def test_the_checks_of_this_page_see_what_is_wrong(collector, visit):
         page.wait_for_selector("form")
         page.evaluate(f"() => {{ {harm} }}")
         assert any(fault in one for one in page.evaluate(FAULTS)), fault
+    page.evaluate("() => document.querySelector('label[for=question-2]').remove()")
+    assert any(one.startswith("label: ") for one in axe(page))
 
 
 def test_reports_of_points_have_no_page_but_a_collector(collector, visit):

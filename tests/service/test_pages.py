@@ -17,15 +17,28 @@ from coterie.features import Category, Cycle, Embedding, Flag, Number, Ordinal, 
 from coterie.plan import Plan
 from coterie.plan.collection import Collection
 from coterie.protocols import encoder_of
-from coterie.remote import RemoteCollector
+from coterie.remote import CollectorError, RemoteCollector
 from coterie.service.decoder import result_document
 from coterie.service.pages.assets import assets
 from coterie.service.pages.routes import PAGES
 from coterie.service.pages.views import participate_page, study_page
 from coterie.service.status import status_document
 from coterie.service.studies import REASONS, Known
+from coterie.sheet import draft_sheet
 from coterie.store import Counts, Study, StudyState
-from tests.service.conftest import TOKEN, AtOnce, ask, post, problem, reports_of, serving, small_plan
+from coterie.wire.signing import public_key
+from tests.service.conftest import (
+    KEY,
+    OPERATOR,
+    TOKEN,
+    AtOnce,
+    ask,
+    post,
+    problem,
+    reports_of,
+    serving,
+    small_plan,
+)
 
 EVIL = '"><script>window.pwned=1</script><img src=x onerror=pwned=1>'
 ODD = "\u202eevil\u202c \u0000".replace("\u0000", "") + "\u200d\ufeff‮z̷͓̈́̀ Ünïcode"
@@ -394,3 +407,29 @@ def test_where_reports_are_mixed_no_page_promises_more_than_that():
     assert "Take part" not in told.text
     local = Reader(participate_page(Plan.design(3, 2, 1.0, 20_000)))
     assert "holds against everybody" in local.text
+
+
+def test_a_sheet_is_published_signed_once_and_shown_as_text(pages, plan, tmp_path):
+    said = {"title": EVIL, "purpose": EVIL, "who": EVIL, "contact": ODD, "consent": EVIL}
+    (tmp_path / "sheet.json").write_text(
+        json.dumps({"languages": {"en": said, "ar": said}}), encoding="utf-8"
+    )
+    sheet = draft_sheet(tmp_path / "sheet.json", plan)
+    path = f"/plans/{plan.id}/sheet"
+    problem(ask(pages.url, "GET", path), 404, "not-found")
+    problem(ask(pages.url, "PUT", path, json.dumps(sheet)), 401, "not-authorized")
+    problem(ask(pages.url, "PUT", path, b'{"format": 1}', OPERATOR), 400, "malformed-request")
+    signed = pages.operator.put_sheet(plan, sheet)
+    assert pages.operator.put_sheet(plan, sheet) == signed  # again is once
+    assert pages.operator.sheet(plan, public_key(KEY).hex())["languages"] == sheet["languages"]
+    other = {**sheet, "languages": {"en": sheet["languages"]["en"]}}
+    with pytest.raises(CollectorError, match="never replaced"):
+        pages.operator.put_sheet(plan, other)
+    assert ask(pages.url, "GET", path)[2] == signed
+    for wanted, language in (("ar-EG,en;q=0.5", "ar"), ("fr", "en")):
+        headers = {"accept-language": wanted}
+        text = ask(pages.url, "GET", f"/plans/{plan.id}/participate", headers=headers)[2].decode()
+        assert f'<h1 lang="{language}" dir="auto">' in text
+        assert EVIL in Reader(text.replace("?language", "../x")).text
+        assert "<script>window" not in text
+        assert "<img" not in text

@@ -17,7 +17,7 @@ import { checkPolicy, type Policy } from "./policy.js";
 
 export type { Answer } from "./codeword.js";
 export { CoterieError, LedgerError, PlanError, PointError, PolicyError, ReportError } from "./errors.js";
-export { Ledger, type Entry } from "./ledger.js";
+export { Ledger, type Entry, type Fate } from "./ledger.js";
 export { readPlan, type Collection, type Plan } from "./plan.js";
 export { DEFAULT_POLICY, type Figures, type Policy } from "./policy.js";
 export type * from "./schema.js";

@@ -13,6 +13,9 @@ import { sumUp } from "./exact.js";
 import type { Plan } from "./plan.js";
 import { checkPolicy, figuresOf, type Figures, type Policy } from "./policy.js";
 
+/** What became of an answer, as far as this device knows. It only moves on: what was taken in is not refused later, and what was withdrawn stays so. */
+export type Fate = "drawn" | "refused" | "sent" | "withdrawn";
+
 /** One answered plan. */
 export interface Entry extends Figures {
   /** The plan's id. */
@@ -23,8 +26,13 @@ export interface Entry extends Figures {
   readonly day: number;
   /** What was sent: the report, after the token if there is one. */
   readonly answer: Uint8Array;
+  /** What became of it; an earlier version kept none. */
+  readonly fate?: Fate;
+  /** Why a collector did not take it in, in its word; empty otherwise. */
+  readonly reason?: string;
 }
 
+const FATES: readonly Fate[] = ["drawn", "refused", "sent", "withdrawn"]; // in the order in which they can follow
 const STORE = "answers";
 const HEX = /^[0-9a-f]{64}$/;
 
@@ -73,6 +81,23 @@ export class Ledger {
       };
       store.add(made); // an entry that is there would stop the transaction
       return made.answer;
+    });
+  }
+
+  /**
+   * Keeps what became of the answer to a plan, unless more is known already.
+   *
+   * @returns The entry as it is kept now.
+   * @throws LedgerError if the plan was not answered here, or it could not be kept.
+   */
+  async settle(plan: Plan, fate: Fate, reason = ""): Promise<Entry> {
+    return this.#locked("readwrite", (store, entries) => {
+      const known = entries.find((entry) => entry.plan === plan.id);
+      if (!known) throw new LedgerError(`plan ${plan.id}: expected one that was answered here`);
+      if (FATES.indexOf(fate) < FATES.indexOf(known.fate ?? "drawn")) return known;
+      const entry = { ...known, fate, reason };
+      store.put(entry);
+      return entry;
     });
   }
 
@@ -133,9 +158,9 @@ function settled<T>(request: IDBRequest<T>): Promise<T> {
 
 /** Entries as they must be; anything else is an error. */
 function checked(entries: Entry[]): Entry[] {
-  for (const { plan, study, day, answer, epsilon, delta, localEpsilon } of entries) {
+  for (const { plan, study, day, answer, epsilon, delta, localEpsilon, fate = "drawn", reason = "" } of entries) {
     const numbers = [day, epsilon, delta, localEpsilon];
-    if (!HEX.test(plan) || !HEX.test(study) || !(answer instanceof Uint8Array) || !numbers.every((x) => x >= 0 && Number.isFinite(x))) {
+    if (!HEX.test(plan) || !HEX.test(study) || !(answer instanceof Uint8Array) || !numbers.every((x) => x >= 0 && Number.isFinite(x)) || !FATES.includes(fate) || typeof reason !== "string") {
       throw damaged();
     }
   }

@@ -24,6 +24,7 @@ from coterie.cli import (
     release,
     send,
     serve,
+    sheet,
     shuffle,
     simulate,
     store,
@@ -59,7 +60,7 @@ app = typer.Typer(
 )
 for _module in (
     *(demo, power, plan, encode, shuffle, aggregate, decode, simulate, inspect, ledger, audit),
-    *(serve, invite, send, withdraw, release, verify, store),
+    *(serve, sheet, invite, send, withdraw, release, verify, store),
 ):
     app.command(name=_module.__name__.rpartition(".")[2])(_module.run)
 

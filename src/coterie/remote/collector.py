@@ -25,9 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import CollectorError, PlanError, ReportError
-from coterie.plain.canonical import shown
+from coterie.plain.canonical import canonical_bytes, shown
 from coterie.plan import Plan
 from coterie.remote.receipt import Receipt
+from coterie.sheet import checked_sheet, read_sheet
 from coterie.wire.admission import ADMISSION_BYTES
 from coterie.wire.layout import Reports, as_rows
 from coterie.wire.mixing import check_mixing
@@ -217,11 +218,26 @@ class RemoteCollector:
         """Return the signed manifest of a decoded study, as `coterie verify` reads it."""
         return self._ask("GET", f"/plans/{_part(plan_id)}/manifest")[1]
 
+    def sheet(self, plan: Plan, key: str | None = None) -> dict[str, Any]:
+        """Return who asks, and why: the sheet of a study, checked, signed by the public key if one is given.
+
+        Raises
+        ------
+        SheetError
+            If it is no sheet of this plan, or not signed by that key.
+        """
+        return read_sheet(self._ask("GET", f"/plans/{plan.id}/sheet")[1], plan, key)
+
     # ------------------------------------------------------------ for the operator
 
     def put_plan(self, plan: Plan) -> bool:
         """Open a study; return False if it was there already."""
         return self._ask("PUT", f"/plans/{plan.id}", plan.to_json().encode(), "application/json")[0] == 201
+
+    def put_sheet(self, plan: Plan, sheet: Mapping[str, Any]) -> bytes:
+        """Publish the sheet of a study (`coterie.sheet.draft_sheet`), once; return it as it was signed."""
+        data = canonical_bytes(checked_sheet(sheet, plan))
+        return self._ask("PUT", f"/plans/{plan.id}/sheet", data, "application/json")[1]
 
     def close(self, plan_id: str) -> int:
         """Close a study for good; return when that was, in rounded seconds since 1970."""

@@ -5,15 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
+from coterie.errors import PlanError, SheetError
+from coterie.plain.canonical import parse_object
 from coterie.plan import Plan
 from coterie.service.batches import Batches
 from coterie.service.documents import Documents
 from coterie.service.problems import Problem
 from coterie.service.results import Results
 from coterie.service.taking import Taking
+from coterie.sheet import checked_sheet, sign_sheet
 from coterie.store import Store, Study
+
+SHEET: Final = "sheet"  # a document of the store
 
 
 class Collector(Taking):
@@ -46,6 +51,7 @@ class Collector(Taking):
         clock: Callable[[], float] = time.time,
         **options: Any,
     ) -> None:
+        self._key = key
         self.results = Results(store, key, timeout=decode_seconds, clock=clock)
         self.documents = Documents(store, most_readers)
         self.shufflers = tuple(shufflers)
@@ -58,6 +64,26 @@ class Collector(Taking):
             raise Problem("unfit-plan", "this collector knows no shuffler: give it the public key of one")
         if plan.curated:
             raise Problem("unfit-plan", f"this service takes no plans of the {plan.model} model")
+
+    def publish_sheet(self, plan: Plan, data: bytes) -> tuple[bytes, bool]:
+        """Check a sheet, sign and keep it; return the one that is kept, and whether it is new. Blocks.
+
+        People agree to what they read, so a sheet that is there is not replaced.
+        """
+        try:
+            sheet = checked_sheet(parse_object(data, "a sheet"), plan)
+        except (PlanError, SheetError) as error:
+            raise Problem("malformed-request", str(error)) from None
+        signed, before = sign_sheet(sheet, self._key), self.store.document(plan.id, SHEET)
+        kept = self.store.put_document(plan.id, SHEET, signed) if before is None else before
+        if kept != signed:
+            raise Problem("another-sheet", "people agree to what they read: a sheet is never replaced")
+        return kept, before is None
+
+    def sheet(self, plan_id: str) -> bytes | None:
+        """Return the signed sheet of a study, or None. Blocks."""
+        found = self.documents.find(plan_id, SHEET)
+        return None if found is None else b"".join(found.pieces())
 
     def study(self, plan_id: str) -> Study:
         """Return where a study stands; in the shuffle model people came in batches."""

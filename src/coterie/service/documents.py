@@ -40,6 +40,10 @@ class Document:
         """Return the piece that starts there."""
         return os.pread(self._handle, PIECE, start)
 
+    def pieces(self) -> Iterator[bytes]:
+        """Yield all of it."""
+        return (self.piece(start) for start in range(0, self.size, PIECE))
+
 
 class Documents:
     """The documents of a store, and who reads them.
@@ -92,9 +96,8 @@ class _Answer(StreamingResponse):
     def __init__(
         self, documents: Documents, document: Document, media_type: str, headers: dict[str, str]
     ) -> None:
-        pieces = (document.piece(start) for start in range(0, document.size, PIECE))
         size = {"content-length": str(document.size)}
-        super().__init__(pieces, headers={**headers, **size}, media_type=media_type)
+        super().__init__(document.pieces(), headers={**headers, **size}, media_type=media_type)
         self._documents = documents
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

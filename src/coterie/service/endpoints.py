@@ -31,6 +31,7 @@ from coterie.service.results import MANIFEST, RESULT, TABLE
 from coterie.service.status import status_document
 from coterie.service.studies import Known
 from coterie.service.taking import Taking
+from coterie.sheet import MOST_BYTES as MOST_SHEET
 from coterie.wire.layout import TOKEN_BYTES
 from coterie.wire.shuffled_file import MEDIA_TYPE as BATCH_TYPE
 from coterie.wire.shuffled_file import is_put_by
@@ -190,6 +191,24 @@ def handing_out(name: str, media_type: str) -> Endpoint:
     return endpoint
 
 
+async def get_sheet(request: Request) -> Response:
+    """Return who asks, and why."""
+    collector, known = collector_of(request), await of(request).known(request)
+    found = await collector.ask(collector.sheet, known.plan.id)
+    if found is None:
+        raise Problem("not-found", "this study has no sheet")
+    return Response(found, headers=NO_STORE, media_type="application/json")
+
+
+@operator
+async def put_sheet(request: Request) -> Response:
+    """Publish the sheet of a study, signed, once."""
+    collector, known = collector_of(request), await of(request).known(request)
+    data = await collector.body(request, MOST_SHEET)
+    kept, made = await collector.ask(collector.publish_sheet, known.plan, data)
+    return Response(kept, 201 if made else 200, NO_STORE, "application/json")
+
+
 @operator
 async def delete_reports(request: Request) -> Response:
     """Delete the reports of a closed study before its retention ends."""
@@ -257,6 +276,8 @@ ROUTES: Final[tuple[BaseRoute, ...]] = (
     Route("/plans/{plan_id}/result", handing_out(RESULT, "application/json")),
     Route("/plans/{plan_id}/table", handing_out(TABLE, "application/octet-stream")),
     Route("/plans/{plan_id}/manifest", handing_out(MANIFEST, "application/json")),
+    Route("/plans/{plan_id}/sheet", get_sheet, methods=["GET"]),
+    Route("/plans/{plan_id}/sheet", put_sheet, methods=["PUT"]),
     Route("/plans/{plan_id}/batches/{digest}", put_batch, methods=["PUT"]),
     Route("/plans/{plan_id}/invitations", invite, methods=["POST"]),
 )

@@ -34,6 +34,7 @@ KINDS: Final[dict[str, tuple[int, str]]] = {
     "too-few": (409, "Too few people answered"),
     "undelivered": (409, "A batch waits for its collector"),
     "another-plan": (409, "The plan does not have this id"),
+    "another-sheet": (409, "The study has another sheet"),
     "too-large": (413, "The request is too large"),
     "wrong-type": (415, "The body is of another type"),
     "unfit-plan": (422, "This service does not take such plans"),

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from coterie.service.endpoints import of, study_status
+from coterie.service.endpoints import collector_of, of, study_status
 from coterie.service.pages import views
 from coterie.service.pages.assets import assets
 from coterie.service.pages.headers import ASSET, PAGE
@@ -27,8 +27,10 @@ def _html(text: str) -> Response:
 
 async def participate_page(request: Request) -> Response:
     """Return the page on which somebody takes part."""
-    known = await of(request).known(request)
-    return _html(views.participate_page(known.plan))
+    collector, known = collector_of(request), await of(request).known(request)
+    sheet = await collector.ask(collector.sheet, known.plan.id)
+    wanted = request.query_params.get("language") or request.headers.get("accept-language", "")
+    return _html(views.participate_page(known.plan, sheet, wanted))
 
 
 async def study_page(request: Request) -> Response:

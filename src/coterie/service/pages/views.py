@@ -9,6 +9,7 @@ from typing import Any, Final
 from coterie.plan import Plan
 from coterie.plan.collection import Collection
 from coterie.service.pages.assets import BUNDLE, assets
+from coterie.sheet import chosen_language
 from coterie.show.pages import render
 from coterie.show.results import Shown
 from coterie.show.told import Told
@@ -29,13 +30,27 @@ STATES: Final = {
 _KINDS: Final = ("if people form clear groups", "if they do not, as most real data")
 
 
-def participate_page(plan: Plan) -> str:
+def participate_page(plan: Plan, sheet: bytes | None = None, wanted: str = "") -> str:
     """Return the page on which somebody takes part. Form and report are the script's.
 
     The script reads the plan itself and checks that its hash is the id in the address, so the form follows
     from the plan and not from this page.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan.
+    sheet : bytes, optional
+        The study's sheet, as it was signed: who asks, and why.
+    wanted : str
+        The languages that the browser asks for, as Accept-Language has them.
     """
-    return render("participate.html", served=assets(), plan=plan, bundle=BUNDLE)
+    given: dict[str, Any] = {"sheet": None, "language": "", "words": None}
+    if sheet is not None:
+        read = json.loads(sheet)  # checked when it was kept
+        language = chosen_language(read, wanted)
+        given = {"sheet": read, "language": language, "words": read["languages"][language]}
+    return render("participate.html", served=assets(), plan=plan, bundle=BUNDLE, **given)
 
 
 def study_page(
@@ -55,6 +70,11 @@ def study_page(
         The document of the result.
     """
     found, earlier = (None, None) if result is None else _found(plan.to_json(), result)
+    if result is not None:
+        status = {
+            **status,
+            "reports": json.loads(result)["count"],
+        }  # published exactly, so not told coarsely beside it
     now, planned = status["expected"]["now"] or [None, None], status["expected"]["planned"]
     return render(
         "study.html",

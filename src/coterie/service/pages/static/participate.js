@@ -1,8 +1,9 @@
 /**
- * Takes part in a study: reads the plan, asks, makes the report here, shows what leaves, sends it, keeps the receipt.
+ * Takes part in a study: reads the plan and its sheet, asks, asks once more with all answers in view, makes the report here, shows
+ * what leaves, sends it, keeps the receipt and what became of it.
  *
- * Text of a plan is only ever set as text. Answers are read from the form when the report is made and kept nowhere; the ledger keeps
- * the report. What is drawn is drawn once: going back to change an answer would spend the promise twice.
+ * Text of a plan or a sheet is only ever set as text. Answers are read from the form when the report is made and kept nowhere; the
+ * ledger keeps the report and its fate. What is drawn is drawn once: going back to change an answer would spend the promise twice.
  */
 import { chance, CoterieError, DEFAULT_POLICY, Ledger, readPlan } from "./coterie.js";
 
@@ -22,6 +23,8 @@ const REASONS = {
   token: "The invitation is not known, or was used with another report.",
 };
 
+const AGAIN = ["early", "full"]; // reasons that may pass
+
 const flow = document.getElementById("flow");
 const state = document.getElementById("state");
 const ledger = new Ledger();
@@ -39,6 +42,18 @@ function make(name, attributes = {}, ...children) {
 
 /** Text of a plan: isolated, so that its direction stays its own. */
 const foreign = (text) => make("bdi", {}, text);
+
+const language = flow.dataset.language; // of the sheet, as the server chose it by what the browser asks for; none without a sheet
+let words = { questions: {}, skip: "", other: "" }; // of the sheet in that language
+
+/** Text of the sheet: isolated, and in its language. */
+const said = (text) => make("bdi", { lang: language }, text);
+
+/** How the sheet words a feature; nothing where it does not. */
+const wordingOf = (feature) => (Object.hasOwn(words.questions, feature.name) ? words.questions[feature.name] : { ask: "", help: "", answers: {} });
+
+/** A number as people read it: three digits after the point at most, and never 1.999999998323138. */
+const plain = (value) => value.toLocaleString("en", { maximumFractionDigits: 3 });
 
 function say(words) {
   state.textContent = words;
@@ -72,100 +87,167 @@ function isClock(feature) {
   return feature.kind === "cycle" && feature.period === 24 && ["h", "hour", "hours"].includes(feature.unit);
 }
 
-/** The choices of a feature as [words, value]; null where it is asked for in another way. */
+/** The choices of a feature as [element, value]; null where it is asked for in another way. */
 function choicesOf(feature) {
+  const { answers } = wordingOf(feature);
+  const choice = (text, value) => (Object.hasOwn(answers, String(value)) ? [said(answers[String(value)]), value] : [foreign(text), value]);
   switch (feature.kind) {
     case "flag":
-      return [["Yes", true], ["No", false]];
+      return [choice("Yes", true), choice("No", false)];
     case "category":
-      return [...feature.values.map((value) => [String(value), value]), ...(feature.unknown === "own" ? [["Something else", SOMETHING_ELSE]] : [])];
+      return [...feature.values.map((value) => choice(String(value), value)), ...(feature.unknown === "own" ? [[words.other ? said(words.other) : foreign("Something else"), SOMETHING_ELSE]] : [])];
     case "ordinal":
-      return feature.levels.map((level) => [String(level), level]);
-    case "cycle":
-      return namesOf(feature)?.map((name, place) => [name, place]) ?? null;
+      return feature.levels.map((level) => choice(String(level), level));
+    case "cycle": {
+      const names = namesOf(feature) ?? (Object.keys(answers).length ? Array.from({ length: feature.period }, (_, place) => String(place)) : null);
+      return names?.map((name, place) => choice(name, place)) ?? null;
+    }
     default:
       return null;
   }
 }
 
-/** A question: its element, and a function that reads the answer; undefined where there is none. */
+const skipping = () => (words.skip ? said(words.skip) : foreign("Prefer not to say"));
+
+/** Which of a feature's bounds a number breaks, in words; nothing while it may still become one that does not. */
+function outside(control, low, high, { typing }) {
+  if (control.validity.badInput) return "This is not a number.";
+  const value = control.valueAsNumber;
+  if (Number.isNaN(value) || (value >= low && value <= high) || (typing && value < low && value >= 0)) return "";
+  return `This must be from ${plain(low)} to ${plain(high)}. If yours lies beyond, give the nearer of the two, or leave it empty.`;
+}
+
+/** Shows what is wrong with a control beside it, while somebody types and once they go on. */
+function checking(control, hint, check) {
+  const told = make("span", { class: "wrong", id: `${control.id}-wrong`, role: "alert" });
+  const look = (typing) => {
+    const fault = check({ typing });
+    if (told.textContent !== fault) told.textContent = fault;
+    control.setAttribute("aria-invalid", String(Boolean(fault)));
+    return !fault;
+  };
+  control.addEventListener("input", () => look(true));
+  control.addEventListener("change", () => look(false));
+  control.setAttribute("aria-describedby", [...(hint.textContent ? [hint.id] : []), told.id].join(" "));
+  return { told, isRight: () => look(false) };
+}
+
+/**
+ * A question: its element, its title, a function that reads the answer (undefined where there is none), one that says it in words,
+ * and one that says whether it may be used as it stands.
+ */
 function question(feature, number) {
   const id = `question-${number}`;
+  const wording = wordingOf(feature);
+  const title = () => (wording.ask ? said(wording.ask) : foreign(capital(feature.name)));
   const choices = choicesOf(feature);
   const description = feature.kind === "cycle" && choices ? feature.description.replace(/[;,.]?\s*\b0 is \w+/, "") : feature.description; // names say it
-  const hint = make("span", { class: "hint", id: `${id}-hint` }, description ? foreign(description) : null);
+  const help = wording.help ? said(wording.help) : !wording.ask && description ? foreign(description) : null;
+  const hint = make("span", { class: "hint", id: `${id}-hint` }, help);
   if (choices && choices.length <= MOST_RADIOS) {
-    const radios = [...choices, ["Prefer not to say", undefined]].map(([words, value], place) => {
+    const radios = [...choices, [skipping(), undefined]].map(([text, value], place) => {
       const radio = make("input", { type: "radio", name: id, id: `${id}-${place}`, checked: value === undefined });
-      return { radio, value, label: make("label", { for: `${id}-${place}`, class: "choice" }, radio, foreign(words)) };
+      return { radio, value, text, label: make("label", { for: `${id}-${place}`, class: "choice" }, radio, text) };
     });
+    const chosen = () => radios.find(({ radio }) => radio.checked);
     return {
+      feature,
+      title,
       element: make(
         "fieldset",
-        { class: "question", "aria-describedby": description ? hint.id : undefined },
-        make("legend", {}, foreign(capital(feature.name))),
+        { class: "question", "aria-describedby": help ? hint.id : undefined },
+        make("legend", {}, title()),
         hint,
         make("div", { class: "choices" }, ...radios.map(({ label }) => label)),
       ),
-      read: () => radios.find(({ radio }) => radio.checked)?.value,
+      read: () => chosen()?.value,
+      tell: () => chosen().text.cloneNode(true),
+      isRight: () => true,
     };
   }
   let control;
   let read;
+  let tell = () => foreign(control.value);
+  let check = null;
   let unit = "";
   if (choices) {
-    control = make("select", { id }, make("option", { value: "" }, "Prefer not to say"), ...choices.map(([words], place) => make("option", { value: place }, words)));
+    const option = (text, value) => make("option", { value, lang: text.getAttribute("lang") ?? undefined }, text.textContent);
+    control = make("select", { id }, option(skipping(), ""), ...choices.map(([text], place) => option(text, place)));
     read = () => (control.value === "" ? undefined : choices[Number(control.value)][1]);
+    tell = () => choices[Number(control.value)][0].cloneNode(true);
   } else if (isClock(feature)) {
     control = make("input", { type: "time", id });
     read = () => {
       const [hours, minutes] = control.value.split(":").map(Number);
       return control.value ? hours + minutes / 60 : undefined;
     };
+    check = ({ typing }) => (control.validity.badInput && !typing ? "Give hours and minutes, or clear both." : "");
   } else {
     const [low, high] = feature.kind === "cycle" ? [0, feature.period] : [feature.low, feature.high];
     control = make("input", { type: "number", id, step: "any", inputmode: "decimal", min: low, max: high });
     read = () => (Number.isNaN(control.valueAsNumber) ? undefined : control.valueAsNumber);
-    const range = `from ${low.toLocaleString("en")} to ${high.toLocaleString("en")}`;
-    hint.append(...(description ? ["; "] : []), range);
+    check = (when) => outside(control, low, high, when);
+    hint.append(...(help ? [" "] : []), make("span", { class: "range" }, `From ${plain(low)} to ${plain(high)}.`));
     unit = feature.unit;
+    tell = () => make("span", {}, foreign(control.value), ...(unit ? [" ", foreign(unit)] : []));
   }
   control.setAttribute("autocomplete", "off");
   if (hint.textContent) control.setAttribute("aria-describedby", hint.id);
+  const checked = check && checking(control, hint, check);
   return {
+    feature,
+    title,
     element: make(
       "div",
       { class: "question" },
-      make("label", { for: id }, foreign(capital(feature.name))),
+      make("label", { for: id }, title()),
       hint,
       make("span", { class: "with-unit" }, control, unit ? foreign(unit) : null),
+      checked?.told,
     ),
     read,
+    tell,
+    isRight: checked?.isRight ?? (() => true),
   };
 }
 
+/** The invitation: 32 hex digits, or a link that ends with them. */
 function tokenQuestion(given) {
-  const control = make("input", {
-    id: "token", type: "text", autocomplete: "off", spellcheck: "false", required: true, pattern: "[0-9a-fA-F]{32}", maxlength: 32, value: given, "aria-describedby": "token-hint",
-  });
+  const control = make("input", { id: "token", type: "text", autocomplete: "off", spellcheck: "false", maxlength: 600, value: given });
+  const hint = make("span", { class: "hint", id: "token-hint" }, "The link that you were sent, or the 32 letters and digits at its end; it counts once");
+  const digits = () => /(?:^|#)([0-9a-fA-F]{32})$/.exec(control.value.trim())?.[1] ?? "";
+  const checked = checking(control, hint, ({ typing }) => (digits() || typing ? "" : "The invitation has 32 letters (a to f) and digits."));
   return {
-    element: make(
-      "div",
-      { class: "question" },
-      make("label", { for: "token" }, "Your invitation"),
-      make("span", { class: "hint", id: "token-hint" }, "32 letters and digits that you were sent; it counts once"),
-      control,
-    ),
-    read: () => Uint8Array.from(control.value.match(/../g) ?? [], (pair) => parseInt(pair, 16)),
+    element: make("div", { class: "question" }, make("label", { for: "token" }, "Your invitation"), hint, control, checked.told),
+    read: () => Uint8Array.from(digits().match(/../g) ?? [], (pair) => parseInt(pair, 16)),
+    isRight: checked.isRight,
   };
 }
 
-function askFor(plan, invitation) {
+/** The questions in the order and on the pages of the sheet; all on one page where it does not say. */
+function pagesOf(questions, sheet) {
+  if (!sheet) return [{ title: null, questions }];
+  return sheet.pages.map((names, place) => ({
+    title: words.pages[place] ? said(words.pages[place]) : null,
+    questions: names.flatMap((name) => questions.filter(({ feature }) => feature.name === name)),
+  }));
+}
+
+function askFor(plan, sheet, invitation) {
   const asked = plan.features.features.filter((feature) => feature.kind !== "embedding");
   const left = plan.features.features.filter((feature) => feature.kind === "embedding");
   const questions = asked.map(question);
   const token = plan.ids === "token" ? tokenQuestion(invitation) : null;
-  const button = make("button", { type: "submit" }, "Make my report");
+  const pages = pagesOf(questions, sheet);
+  const ordered = pages.flatMap((page) => page.questions);
+  const parts = pages.map((page, place) => {
+    const own = [...(token && place === 0 ? [token] : []), ...page.questions];
+    const title = make("h3", { tabindex: "-1" }, page.title ?? "Questions", pages.length > 1 ? ` (page ${place + 1} of ${pages.length})` : "");
+    const element = make("div", { class: "page", hidden: place > 0 }, pages.length > 1 ? title : null, make("div", { class: "questions" }, ...own.map((each) => each.element)));
+    return { own, element, title };
+  });
+  const next = make("button", { type: "submit" });
+  const back = make("button", { type: "button", class: "quiet", id: "back" }, "Back");
   const form = make(
     "form",
     { autocomplete: "off", novalidate: true },
@@ -178,39 +260,82 @@ function askFor(plan, invitation) {
           make("p", {}, "Not asked here: ", ...left.flatMap((feature, i) => [i ? ", " : "", foreign(feature.name)]), ". An app computes such a list of numbers from a text or a picture, which a form cannot. It counts as not given."),
         )
       : null,
-    make("div", { class: "questions" }, ...(token ? [token.element] : []), ...questions.map(({ element }) => element)),
-    make(
-      "div",
-      { class: "actions" },
-      button,
-      make("p", { class: "small" }, "Nothing is sent yet. The report is drawn once and for good: a second draw would give more away. Check your answers first."),
-    ),
+    ...parts.map(({ element }) => element),
+    make("div", { class: "actions" }, make("div", { class: "row" }, back, next), make("p", { class: "small" }, "Nothing is drawn or sent yet. You will see all your answers once more first.")),
   );
-  form.addEventListener("submit", async (event) => {
+  const section = make("section", { class: "card box" }, form);
+  let at = 0;
+  const turn = (to, { focus = true } = {}) => {
+    at = to;
+    parts.forEach(({ element }, place) => { element.hidden = place !== to; });
+    back.hidden = to === 0;
+    next.textContent = to === parts.length - 1 ? "Check my answers" : "Next";
+    if (focus && parts.length > 1) parts[to].title.focus();
+  };
+  back.addEventListener("click", () => turn(at - 1));
+  form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const wrong = form.querySelector("#token:invalid");
-    if (wrong) {
-      wrong.setAttribute("aria-invalid", "true");
-      wrong.focus();
-      say("The invitation has 32 letters (a to f) and digits.");
+    const wrong = parts[at].own.filter((each) => !each.isRight());
+    if (wrong.length) {
+      wrong[0].element.querySelector("[aria-invalid=true]").focus();
+      say(wrong.length === 1 ? "One answer cannot be used as it is." : `${wrong.length} answers cannot be used as they are.`);
       return;
     }
     say("");
-    const record = {};
-    asked.forEach((feature, i) => {
-      const value = questions[i].read();
-      if (value !== undefined) Object.defineProperty(record, feature.name, { value, enumerable: true });
-    });
-    button.disabled = true;
+    if (at < parts.length - 1) turn(at + 1);
+    else show(review(plan, sheet, ordered, token, section));
+  });
+  turn(0, { focus: false });
+  return section;
+}
+
+/** All answers once more, as they will be used; then the one draw. */
+function review(plan, sheet, questions, token, form) {
+  const record = {};
+  let given = 0;
+  const rows = questions.map((each) => {
+    const value = each.read();
+    if (value !== undefined) {
+      given += 1;
+      Object.defineProperty(record, each.feature.name, { value, enumerable: true });
+    }
+    return make("div", {}, make("dt", {}, each.title()), make("dd", { class: value === undefined ? "none" : undefined }, value === undefined ? "no answer" : each.tell()));
+  });
+  const missing = questions.length - given;
+  const draw = make("button", { type: "button", id: "draw" }, "Make my report");
+  const change = make("button", { type: "button", class: "quiet", id: "change" }, "Change my answers");
+  const agree = sheet ? make("input", { type: "checkbox", id: "agree" }) : null;
+  change.addEventListener("click", () => {
+    say("");
+    show(form);
+  });
+  draw.addEventListener("click", () => busy(draw, async () => {
+    if (agree && !agree.checked) {
+      agree.focus();
+      say("Please say first that you agree to take part.");
+      return;
+    }
+    say("");
     try {
+      const earlier = await entryOf(plan);
+      if (earlier) return showFate(plan, earlier); // another tab was first
       const bytes = await ledger.answer(plan, record, token ? { token: token.read() } : {});
+      await ledger.settle(plan, "drawn");
       showReport(plan, bytes, record);
     } catch (error) {
-      button.disabled = false;
       refuse(error);
     }
-  });
-  return make("section", { class: "card box" }, form);
+  }));
+  return make(
+    "section",
+    { class: "card box", id: "review" },
+    heading("Are these your answers?"),
+    make("p", {}, "One report is drawn from them, once and for good: it cannot be drawn again, because a second draw would give more away."),
+    missing ? make("div", { class: "note" }, make("p", {}, given ? `You left out ${missing} of ${questions.length} questions. That is fine, and counts as not given.` : "You answered nothing. A report of that says nothing of you, and is no help to the study; it uses up your one chance.")) : null,
+    make("dl", { class: "review" }, ...rows),
+    agree ? make("label", { for: "agree", class: "choice" }, agree, "I have read what the study says about itself and agree to take part.") : null,
+    make("div", { class: "actions" }, make("div", { class: "row" }, draw, change), make("p", { class: "small" }, "Nothing is sent yet: what leaves is shown first.")),
+  );
 }
 
 // ---------------------------------------------------------------- the report
@@ -286,7 +411,7 @@ function doubt(plan, report, record) {
     { class: "doubt" },
     make("h3", {}, "What it gives away"),
     make("p", {}, `With your answers, chance makes this very byte once in ${times(1 / own)} times. Somebody with any other answers makes it with between `,
-      make("b", { id: "least" }, least), " and ", make("b", { id: "most" }, most), " times that chance; never more than ", make("b", {}, times(Math.ceil(limit * 100) / 100)), ` times, which is the promise (e to the power of ε = ${plan.epsilon}).`),
+      make("b", { id: "least" }, least), " and ", make("b", { id: "most" }, most), " times that chance; never more than ", make("b", {}, times(Math.ceil(limit * 100) / 100)), ` times, which is the promise (e to the power of ε = ${plain(plan.epsilon)}).`),
     crowd(same / MADE_UP, words),
     make("p", { class: "small", id: "crowd-words" }, words, " Whoever reads it may bet on who made it, at odds that the promise bounds, and never know. This was computed here and stays here."),
   );
@@ -332,16 +457,16 @@ async function post(where, bytes) {
 }
 
 async function sendReport(plan, bytes) {
+  const before = await entryOf(plan);
+  if (before?.fate === "withdrawn") return showFate(plan, before); // in another tab: it would be taken and not count
   say("Sending…");
   const reason = await post("reports", bytes);
   if (reason === null) return;
-  if (reason) {
-    say(REASONS[reason] ?? "The report was not taken in.");
-    return;
-  }
   say("");
-  showReceipt(plan, bytes);
+  showFate(plan, await ledger.settle(plan, reason ? "refused" : "sent", reason), { fresh: true });
 }
+
+const entryOf = async (plan) => (await ledger.entries()).find((one) => one.plan === plan.id);
 
 // ---------------------------------------------------------------- afterwards
 
@@ -388,50 +513,43 @@ function withdrawal(plan, bytes) {
         return;
       }
       say("");
-      show(note("Your report is withdrawn", "It does not count, and never will, even if it is sent again. Thank you for telling us."));
+      showFate(plan, await ledger.settle(plan, "withdrawn"), { fresh: true });
     }),
   );
   return box;
 }
 
-function showReceipt(plan, bytes) {
+/** Until when a report can be taken back, and how. */
+function takingBack(plan, bytes) {
   const closes = plan.collection?.closes;
   const until = closes ? ` (${new Date(1000 * closes).toLocaleString("en", { dateStyle: "long", timeStyle: "short", timeZone: "UTC" })} UTC)` : "";
-  show(
-    make(
-      "section",
-      { class: "card box", id: "done" },
-      heading("Thank you: your report counts"),
-      make("p", {}, "It is stored durably, once, however often it is sent. This is your receipt. Keep it if you may want to take the report back."),
-      ...receiptParts(plan, bytes),
-      make("h3", {}, "To withdraw"),
-      make("p", {}, `Until the study closes${until}, the receipt withdraws the report, without a reason: here, from this browser, or from anywhere with `, make("code", {}, "coterie withdraw"), ". Whoever has the receipt can do it, so keep it to yourself."),
-      withdrawal(plan, bytes),
-      make("p", { class: "after" }, make("a", { href: "study" }, "See how the study is going")),
-    ),
-  );
+  return [
+    make("h3", {}, "Your receipt"),
+    make("p", {}, "Keep it if you may want to take the report back."),
+    ...receiptParts(plan, bytes),
+    make("h3", {}, "To withdraw"),
+    make("p", {}, `Until the study closes${until}, the receipt withdraws the report, without a reason: here, from this browser, or from anywhere with `, make("code", {}, "coterie withdraw"), ". Whoever has the receipt can do it, so keep it to yourself."),
+    withdrawal(plan, bytes),
+  ];
 }
 
-/** A second visit: the same report, to be sent again or withdrawn. */
-function welcomeBack(plan, entry) {
+/** What became of the one report, as far as this browser knows: the same words now and after any reload. */
+function showFate(plan, entry, { fresh = false, closed = false } = {}) {
+  const { answer, fate = "drawn", reason = "" } = entry;
   const day = new Date(864e5 * entry.day).toLocaleDateString("en", { dateStyle: "long", timeZone: "UTC" });
-  const send = make("button", { type: "button", id: "send" }, "Send it again");
-  send.addEventListener("click", () => busy(send, () => sendReport(plan, entry.answer)));
-  show(
-    make(
-      "section",
-      { class: "card box", id: "again" },
-      heading("You have answered this study"),
-      make("p", {}, `This browser made your report on ${day}. It makes one per study, ever: a second would give more away. If it did not arrive, send the same one again; if it did, that changes nothing.`),
-      bytesOf(plan, entry.answer),
-      make("div", { class: "row" }, send),
-      make("h3", {}, "Your receipt"),
-      ...receiptParts(plan, entry.answer),
-      make("h3", {}, "To withdraw"),
-      withdrawal(plan, entry.answer),
-    ),
-    { focus: false },
-  );
+  const made = `This browser made your report on ${day}. It makes one per study, ever: a second would give more away. `;
+  const send = make("button", { type: "button", id: "send", class: fate === "sent" ? "quiet" : undefined }, fate === "sent" ? "Send it again" : "Send my report");
+  send.addEventListener("click", () => busy(send, () => sendReport(plan, answer)));
+  const sending = make("div", { class: "row" }, send);
+  const found = {
+    drawn: closed
+      ? ["Your report was drawn, and the study is closed", [make("p", {}, made, "Nothing came back that says that it arrived, and the study takes no more reports.")]]
+      : ["Your report is drawn, and not sent yet", [make("p", {}, made, "Nothing came back that says that it arrived. Send it: the same bytes count once, however often they are sent."), bytesOf(plan, answer), sending, ...takingBack(plan, answer)]],
+    sent: ["Thank you: your report was sent, and counts", [make("p", {}, made, "The study has it, stored durably, and counts it once, however often it is sent; unless you take it back."), bytesOf(plan, answer), ...takingBack(plan, answer), make("p", { class: "after small" }, "If the study tells you that it lost reports, the same one can be sent again: "), sending, make("p", { class: "after" }, make("a", { href: "study" }, "See how the study is going"))]],
+    withdrawn: ["Your report is withdrawn", [make("p", {}, "It does not count, and never will, even if it is sent again. This browser makes no other for this study. Thank you for telling us.")]],
+    refused: ["The study did not take your report", [make("p", {}, REASONS[reason] ?? "The report was not taken in."), make("p", {}, made, "It does not count."), ...(AGAIN.includes(reason) && !closed ? [bytesOf(plan, answer), sending] : [])]],
+  }[fate];
+  show(make("section", { class: "card box", id: fate }, heading(found[0]), ...found[1]), { focus: fresh });
 }
 
 // ---------------------------------------------------------------- what cannot be
@@ -451,17 +569,30 @@ function closedWords(phase) {
   return ["The study is closed", "It takes no more reports. Thank you for coming."];
 }
 
+/** The sheet, which the server checked and signed: how the study words its questions. */
+async function readSheet(id) {
+  const sheet = await (await fetch("sheet", { credentials: "omit" })).json();
+  if (sheet.format !== "coterie-sheet" || sheet.plan_id !== id) throw new Error("another sheet");
+  words = sheet.languages[language];
+  return sheet;
+}
+
 async function start() {
   const id = /\/plans\/([0-9a-f]{64})\//.exec(location.pathname)?.[1];
   const invitation = /^#([0-9a-fA-F]{32})$/.exec(location.hash)?.[1] ?? "";
-  if (invitation) history.replaceState(null, "", location.pathname); // it is as good as a key
-  const [text, status] = await Promise.all([
+  if (invitation) {
+    history.replaceState(null, "", location.pathname + location.search); // it is as good as a key
+    for (const link of document.querySelectorAll("a[hreflang]")) link.hash = invitation; // the page in another language
+  }
+  for (const one of document.querySelectorAll(".languages > *")) one.textContent = new Intl.DisplayNames([one.lang], { type: "language" }).of(one.lang);
+  const [text, status, sheet] = await Promise.all([
     fetch(`../${id}`, { credentials: "omit" }).then((answer) => answer.text()),
     fetch("status", { credentials: "omit", cache: "no-store" }).then((answer) => answer.json()),
+    language ? readSheet(id) : null,
   ]);
   const plan = readPlan(text, id);
-  const entry = (await ledger.entries()).find((one) => one.plan === plan.id);
-  if (entry) return welcomeBack(plan, entry);
+  const entry = await entryOf(plan);
+  if (entry) return showFate(plan, entry, { closed: ["closed", "deleted"].includes(status.state) });
   if (status.state !== "open") return show(note(...closedWords(status.state)), { focus: false });
   if (!plan.features) {
     return show(note("This study has no form", "Its plan asks for a point, a list of numbers that an app computes, and not for answers that a person can type. Take part with the app that the study names; nothing can be sent from here."), { focus: false });
@@ -474,12 +605,12 @@ async function start() {
     return show(
       note(
         "Your browser declines",
-        `This plan may learn ε = ${plan.epsilon} about you. This browser gives at most ${DEFAULT_POLICY.maxEpsilon} to one plan and ${DEFAULT_POLICY.totalEpsilon} to all together, of which ${spent} are spent. Nothing was drawn and nothing was sent.`,
+        `This plan may learn ε = ${plain(plan.epsilon)} about you. This browser gives at most ${DEFAULT_POLICY.maxEpsilon} to one plan and ${DEFAULT_POLICY.totalEpsilon} to all together, of which ${plain(spent)} are spent. Nothing was drawn and nothing was sent.`,
       ),
       { focus: false },
     );
   }
-  return show(askFor(plan, invitation), { focus: false });
+  return show(askFor(plan, sheet, invitation), { focus: false });
 }
 
 start().catch(refuse);

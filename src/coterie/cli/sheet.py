@@ -1,0 +1,70 @@
+"""`coterie sheet`: who asks, and why, in people's words; checked, published and signed beside a plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coterie.cli.invite import operator_token_of
+from coterie.cli.screen import Force, Json, check_output, counted, print_json, say
+from coterie.errors import SettingError
+from coterie.plain.files import read_bounded, replacing
+from coterie.plan import Plan
+from coterie.remote.collector import RemoteCollector
+from coterie.service.keys import TOKEN_VARIABLE
+from coterie.sheet import MOST_BYTES, draft_sheet, read_sheet
+
+
+def run(
+    draft: Annotated[Path, typer.Argument(help="The draft (TOML or JSON), or with --key a signed sheet.")],
+    plan: Annotated[Path, typer.Option(help="The plan that it is about.")],
+    url: Annotated[str | None, typer.Option(help="Publish it: the collector's address.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to write the sheet as it was signed.")] = None,
+    key: Annotated[
+        str | None, typer.Option(help="Check a signed sheet: the public key, 64 hex digits.")
+    ] = None,
+    token_file: Annotated[
+        Path | None, typer.Option(help=f"File with the operator's token. Default: {TOKEN_VARIABLE}.")
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Check a study's sheet; with --url publish it, once: people agree to what they read.
+
+    The sheet has title, purpose, who runs the study, contact, consent text, and how questions and answers are
+    worded, in any number of languages. It names the plan's features and cannot add one. The collector signs
+    it with the key of its manifests, and the page for participants shows it in the browser's language.
+    """
+    check_output(out, force, (draft, plan))
+    contract = Plan.load(plan)
+    if key is not None and url is None:
+        sheet = read_sheet(read_bounded(draft, MOST_BYTES, "a sheet"), contract, key)
+    else:
+        sheet = draft_sheet(draft, contract)
+    if out is not None and url is None:
+        raise SettingError("--out writes what a collector signed: give its --url")
+    if url is not None:
+        with RemoteCollector(url, token=operator_token_of(token_file)) as collector:
+            signed = collector.put_sheet(contract, sheet)
+        sheet = read_sheet(signed, contract, key)
+        if out is not None:
+            with replacing(out, overwrite=force) as file:
+                file.write(signed)
+    signer = sheet.get("public_key")
+    languages = sorted(sheet["languages"])
+    if json:
+        print_json(
+            {"plan_id": contract.id, "languages": languages, "public_key": signer, "out": out and str(out)}
+        )
+        return
+    first = sheet["languages"][sheet["language"]]
+    pages, questions = len(sheet["pages"]), sum(map(len, sheet["pages"]))
+    say(first["title"])
+    say(f"{counted(questions, 'question')} on {counted(pages, 'page')}; {', '.join(languages)}")
+    if signer is not None:
+        say(f"signed by {signer}")
+    say("this is a sheet of the plan" if url is None else f"published at {url}/plans/{contract.id}/sheet")
+    if out is not None:
+        say(f"wrote {out}")
