@@ -48,6 +48,7 @@ DOES = {
     "parquet": "import pyarrow.parquet",
     "plot": f"{LOAD}from coterie.plots import ForecastDisplay; import matplotlib; matplotlib.use('Agg'); "
     "ForecastDisplay.from_plan(plan).figure_.savefig('forecast.png')",
+    "qr": "from coterie.cli.invite import _segno; _segno().make('https://a.example/#0').svg_inline()",
     "service": "from coterie.service.server import serve",
 }
 

@@ -29,7 +29,7 @@ from coterie.errors import PlanError, SheetError
 from coterie.features import Category, Cycle, Embedding, Feature, Flag, Ordinal
 from coterie.features.feature import checked_text
 from coterie.plain.canonical import canonical_bytes, parse_object, shown
-from coterie.plain.checks import checked_fields, checked_integer, checked_list, checked_match
+from coterie.plain.checks import checked_choice, checked_fields, checked_integer, checked_list, checked_match
 from coterie.plain.files import read_bounded
 from coterie.plan import Plan
 from coterie.wire.signing import is_signed, public_key, sign
@@ -88,8 +88,7 @@ def _checked(data: object, plan: Plan) -> dict[str, Any]:
         checked_match("languages", tag, _LANGUAGE): _wording(f"languages.{tag}", each, asked, len(pages))
         for tag, each in languages.items()
     }
-    if fields["language"] not in words:
-        raise PlanError(f"language must be one of languages, got {shown(fields['language'])}")
+    checked_choice("language", fields["language"], words)
     if len({str(_outline(each)) for each in words.values()}) > 1:
         raise PlanError("what one language words all must: the same pages, questions, helps and answers")
     return {**fields, "pages": pages, "languages": words}
@@ -292,7 +291,7 @@ def chosen_language(sheet: Mapping[str, Any], wanted: str) -> str:
         tag, _, weight = part.strip().partition(";")
         found = re.fullmatch(r"\s*q=([01](?:\.\d{0,3})?)\s*", weight)
         ranges.append((-(float(found[1]) if found else 1.0), place, tag.strip().lower()))
-    known = {tag.lower(): tag for tag in sheet["languages"]}
+    known: dict[str, str] = {tag.lower(): tag for tag in sheet["languages"]}
     for quality, _, tag in sorted(ranges):
         if not tag or not quality:
             continue

@@ -41,7 +41,8 @@
   const ids = [...document.querySelectorAll("[id]")].map((element) => element.id);
   if (new Set(ids).size < ids.length) faults.push("an id twice");
   for (const element of document.querySelectorAll("[aria-describedby]")) {
-    if (!document.getElementById(element.getAttribute("aria-describedby"))) faults.push("described by nothing");
+    const ids = element.getAttribute("aria-describedby").split(" ");
+    if (!ids.every((id) => document.getElementById(id))) faults.push("described by nothing");
   }
   const levels = [...document.querySelectorAll("h1, h2, h3, h4")].map((heading) => Number(heading.tagName[1]));
   if (levels[0] !== 1 || levels.filter((level) => level === 1).length !== 1) faults.push("headings");

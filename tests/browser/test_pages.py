@@ -126,7 +126,7 @@ def tab_to(page, label):
     raise AssertionError(f"the keyboard does not reach {label}")
 
 
-def draw(page):
+def make_report(page):
     """Go on to all answers in view, and let the one report be drawn from them."""
     page.get_by_role("button", name="Check my answers").click()
     page.click("#draw")
@@ -210,7 +210,7 @@ def test_what_is_shown_of_the_chances_is_exact(collector, visit, inside):
     }}"""
     page = visit(collector.put(plan) + "/participate", before=given)
     page.get_by_role("group", name="Size").get_by_label("M", exact=True).check()
-    draw(page)
+    make_report(page)
     factor = f"{randomizer.odds / 2**24:.3g}"
     assert float(factor) <= round(math.e, 2)
     assert page.locator("#least").inner_text() == (f"1/{factor}" if inside else "1")
@@ -262,7 +262,7 @@ def test_what_became_of_a_report_is_known_after_every_reload(collector, visit):
     address = collector.put(plan) + "/participate"
     page = visit(address)
     page.context.set_offline(True)  # all that is needed was loaded
-    draw(page)
+    make_report(page)
     report = shown_bytes(page)
     page.context.set_offline(False)
     page.close()  # before anything was sent
@@ -351,7 +351,7 @@ def test_an_invitation_comes_in_the_fragment(collector, visit):
     assert page.evaluate("() => document.activeElement.id") == "token"
     assert "32 letters" in page.locator("#token-wrong").inner_text()
     page.get_by_label("Your invitation").fill(f"{address}#{text}")  # the whole link will do
-    draw(page)
+    make_report(page)
     page.get_by_role("button", name="Send these 29 bytes").click()
     page.wait_for_selector("#sent")
     assert len(collector.kept(plan)) == 1
@@ -368,7 +368,7 @@ def test_a_window_is_kept(collector, visit, clock):
     assert "not open yet" in visit(address).locator("#flow").inner_text()
     clock.now = opens + 1
     page = visit(address)
-    draw(page)
+    make_report(page)
     clock.now = opens + day
     page.click("#send")
     for _ in range(2):
@@ -460,7 +460,7 @@ def test_embeddings_are_left_out_with_a_word(collector, visit):
     page = visit(collector.put(plan) + "/participate")
     assert "Not asked here: text" in page.locator(".note").inner_text()
     page.get_by_label("Yes").check()
-    draw(page)
+    make_report(page)
     page.click("#send")
     page.wait_for_selector("#sent")
     assert len(collector.kept(plan)) == 1
@@ -470,7 +470,7 @@ def test_a_server_that_is_away_loses_nothing(collector, context):
     plan = design()
     page = context.new_page()
     page.goto(collector.put(plan) + "/participate")
-    draw(page)
+    make_report(page)
     page.route("**/reports", lambda route: route.abort())
     page.click("#send")
     page.get_by_text("The server could not be reached").wait_for()
@@ -511,7 +511,7 @@ def test_text_of_a_plan_never_becomes_markup(collector, visit):
     assert ODD.split()[-1] in text
     page.get_by_role("group", name="__proto__").get_by_label("Yes").check()
     page.get_by_role("group", name="Constructor").get_by_label("]]>").check()
-    draw(page)
+    make_report(page)
     page.click("#send")
     page.wait_for_selector("#sent")
     assert page.evaluate("() => [window.pwned, ({}).polluted, document.scripts.length]") == [None, None, 1]
@@ -725,7 +725,7 @@ def test_the_checks_of_this_page_see_what_is_wrong(collector, visit, axe):
     for harm, fault in [
         ("document.querySelector('.lead').style.color = '#bbb'", "contrast"),
         ("document.querySelector('label[for=question-2]').remove()", "no label"),
-        ("document.querySelector('button').style.cssText = 'min-height: 0; padding: 0'", "small target"),
+        ("document.querySelector('[type=submit]').style = 'min-height: 0; padding: 0'", "small target"),
         ("document.documentElement.lang = ''", "no language"),
         ("document.querySelector('main').style.minWidth = '3000px'", "scrolls sideways"),
         ("document.querySelector('h1').id = 'flow'", "an id twice"),

@@ -27,9 +27,11 @@ from coterie.collect import Intake, take_in
 from coterie.encode import Client
 from coterie.encode.ledger import Ledger
 from coterie.errors import CoterieError
+from coterie.features import Category, Flag
 from coterie.plain.canonical import parse_object
 from coterie.plan import Plan
 from coterie.service.manifest import make_manifest, read_manifest
+from coterie.sheet import checked_sheet, draft_sheet, read_sheet
 from coterie.store import open_store
 from coterie.store.check import check_store
 from coterie.store.earlier import brought_forward
@@ -105,6 +107,14 @@ class Fuzzer:
         Population(np.eye(2), np.ones(2), "a" * 64, ("a" * 64,)).save(folder / "a.npz")
         self.manifest = json.loads(make_manifest(self.local, b"", b'{"count": 1}', {"counted": 1}, 0, KEY))
         self.statement = json.loads(mixing_statement(KEY, self.local.id, "https://a.example"))
+        self.asking = Plan.design(
+            features=[Category("a", ["x", 7]), Flag("b")], clusters=1, epsilon=1.0, expected_users=100
+        )
+        (folder / "sheet.toml").write_text(
+            '[languages.en]\ntitle = "T"\npurpose = "P"\nwho = "W"\ncontact = "C"\nconsent = "A"\n'
+            'questions.a = {ask = "?", answers = {x = "X", 7 = "Seven"}}\n'
+        )
+        self.sheet = draft_sheet(folder / "sheet.toml", self.asking)
         tables = {}
         for name, plan in {**PLANS, "codeword": Plan.design(1, 1, 1.0, 100), "shares": SHARES}.items():
             if name != "central":
@@ -288,13 +298,18 @@ class Fuzzer:
         return file.getvalue()
 
     def signed(self):
-        """A manifest, or what a shuffler says, with a field that is something else."""
-        document = self.random.choice((self.manifest, self.statement))
+        """A manifest, a sheet, or what a shuffler says, with a field that is something else."""
+        document = self.random.choice((self.manifest, self.statement, self.sheet))
+        if document is self.sheet and self.random.random() < 0.8:
+            checked_sheet(self.edited(document), self.asking)
+            return
         data = json.dumps(self.edited(document)).encode()
         if self.random.random() < 0.2:
             data = self.bytes_of(data)
         if document is self.manifest:
             read_manifest(data, self.random.choice((None, "0" * 64, "\ud800")))
+        elif document is self.sheet:
+            read_sheet(data, self.asking)
         else:
             check_mixing(data, [self.statement["public_key"]], self.local.id, "https://a.example")
 

@@ -45,7 +45,7 @@ def run(
     it is.
     """
     check_output(out, force)
-    segno = None if qr is None else _segno()
+    segno: Any = None if qr is None else _segno()
     if qr is not None:
         if bare or count > MOST_CODES:
             raise SettingError(f"--qr draws links, not --bare tokens, and at most {MOST_CODES:,} at a time")

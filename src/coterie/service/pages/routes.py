@@ -29,7 +29,8 @@ async def participate_page(request: Request) -> Response:
     """Return the page on which somebody takes part."""
     collector, known = collector_of(request), await of(request).known(request)
     sheet = await collector.ask(collector.sheet, known.plan.id)
-    wanted = request.query_params.get("language") or request.headers.get("accept-language", "")
+    chosen = request.query_params.get("language", "")[:35]  # by a link on the page
+    wanted = f"{chosen}, {request.headers.get('accept-language', '')}"
     return _html(views.participate_page(known.plan, sheet, wanted))
 
 
