@@ -76,7 +76,7 @@ def invitation_link(url: str, plan_id: str, token: bytes) -> str:
 
     Examples
     --------
-    >>> invitation_link("https://collector.example", "0" * 64, bytes(16))[-43:]
+    >>> invitation_link("https://collector.example", "0" * 64, bytes(16))[-44:]
     'participate#00000000000000000000000000000000'
     """
     return f"{url}/plans/{plan_id}/participate#{token.hex()}"

@@ -163,6 +163,7 @@ class Client:
         >>> from coterie.features import Number
         >>> plan = Plan.design(features=[Number("age", 0, 100)], clusters=1, epsilon=1.0, expected_users=9)
         >>> with warnings.catch_warnings(record=True) as told:
+        ...     warnings.simplefilter("always")
         ...     report = Client(plan).encode({"agee": 3})
         >>> print(told[0].message)
         a record has no 'age', which counts as not given (None says so); 'agee' is no feature's name
