@@ -130,6 +130,24 @@ def test_inviting_and_withdrawing(running, tmp_path):
     assert running.store.compact(plain.id).counted == 0
 
 
+def test_a_sheet_is_checked_published_and_verified(running, tmp_path):
+    plan = small_plan()
+    running.store.put_plan(plan)
+    plan.save(tmp_path / "plan.json")
+    draft, signed = tmp_path / "sheet.toml", tmp_path / "signed.json"
+    draft.write_text(
+        '[languages.en]\ntitle = "Night"\npurpose = "P"\nwho = "W"\ncontact = "C"\nconsent = "A"\n'
+    )
+    about = ("--plan", tmp_path / "plan.json")
+    assert "this is a sheet of the plan" in run("sheet", draft, *about).stderr
+    told = run("sheet", draft, *about, "--url", running.url, "--out", signed, COTERIE_OPERATOR_TOKEN=TOKEN)
+    assert f"signed by {public_key(KEY).hex()}" in told.stderr
+    assert "Night" in run("sheet", signed, *about, "--key", public_key(KEY).hex()).stderr
+    assert "not by" in run("sheet", signed, *about, "--key", "0" * 64, code=1).stderr
+    draft.write_text('[languages.en]\ntitle = "Night"\n')
+    assert "lacks the field" in run("sheet", draft, *about, code=1).stderr
+
+
 def test_the_server_starts_and_stops_as_a_process(tmp_path):
     served = Killed(tmp_path / "data")
     served.start()
