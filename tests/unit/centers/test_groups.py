@@ -154,7 +154,7 @@ def test_tables_of_other_features_are_not_decoded_together():
     tables = []
     for plan in (first, second):
         table = Aggregate(plan)
-        table.add(Client(plan).encode_many([{"age": 3}] * 10))
+        table.add(Client(plan).encode_many([{"age": 3, "plan": None, "member": None}] * 10))
         tables.append(table)
     with pytest.raises(DecodeError, match="the same features"):
         decode(tables)
