@@ -9,8 +9,8 @@ import pytest
 from coterie.errors import CoterieError, FileError
 from coterie.store import StoreError, open_store
 from coterie.store.check import check_store
-from coterie.store.log import _sealed_tail
-from coterie.store.segments import Entry, SegmentWriter, extent, read_segment, write_segment
+from coterie.store.log import Log, _sealed_tail
+from coterie.store.segments import REPORTS, Entry, SegmentWriter, extent, read_segment, write_segment
 
 from .conftest import found, rows
 from .crashes import MARKS, OTHER, PLAN, batch_bytes, numbered, seen
@@ -287,3 +287,13 @@ def test_nothing_of_a_plan_is_left_in_the_segments_once_it_is_compacted(tmp_path
         assert len(found(store, other_plan)) == 2
         assert not any(log.iterdir())
         assert not any((tmp_path / "store/work").iterdir())
+
+
+def test_a_completed_segment_that_the_list_forgot_is_removed_if_nothing_needs_it(tmp_path):
+    plan_id = bytes(32)
+    path = tmp_path / "00000005.segment"
+    write_segment(path, 5, [Entry(REPORTS, plan_id, b"a report")])
+    with pytest.raises(FileError, match="one too many"):
+        Log._remove_stray(path, 5, {plan_id.hex(): 4}, looking=False)
+    Log._remove_stray(path, 5, {plan_id.hex(): 5}, looking=False)
+    assert not path.exists()

@@ -178,8 +178,8 @@ class Log:
     def _remove_stray(path: Path, number: int, through: Mapping[str, int], *, looking: bool) -> None:
         """Remove a segment that the list does not name, if it holds nothing that is needed."""
         if was_begun(path, number):
-            whole, _ = extent(path, number, 0)
-            entries = read_segment(path, number, whole)
+            whole, ended = extent(path, number, 0)
+            entries = read_segment(path, number, None if ended else whole)
             if any(through.get(entry.plan_id.hex(), 0) < number for entry in entries):
                 raise FileError(path, 0, "a segment that the store knows", "another: it is one too many")
         if not looking:
