@@ -254,9 +254,9 @@ def directions_after(
     lengths = np.linalg.norm(seen, axis=1)
     order = np.argsort(lengths, kind="stable")
     last = np.searchsorted(np.cumsum(weights[order]), HELD * weights.sum())
-    around = AROUND * radius
-    stretch = min(around / float(lengths[order[min(int(last), len(order) - 1)]]), MAX_STRETCH * (1 - 1e-5))
-    return around, _steps(stretch * directions)
+    around, longest = AROUND * radius, MAX_STRETCH * (1 - 1e-5)
+    reached = float(lengths[order[min(int(last), len(order) - 1)]])  # 0 where nobody differs in any of them
+    return around, _steps(around / max(reached, around / longest) * directions)
 
 
 def _steps(directions: NDArray[np.float64]) -> list[list[int]]:

@@ -344,8 +344,10 @@ class Plan(Questions):
                 center, radius = ball_after(population, surely_reached(after))
                 found: Any = getattr(population, "directions", None)
                 before = getattr(after, "radius", None), getattr(after, "middle", None)
-                asked = next_question(population, *before) == "directions"
-                if isinstance(directions, str) and asked and PROTOCOLS[protocol].takes_directions:
+                question = next_question(population, *before) if isinstance(directions, str) else "ball"
+                if question == "same":
+                    radius, center = before
+                elif question == "directions" and PROTOCOLS[protocol].takes_directions:
                     radius, rows = directions_after(population, found, radius)
             study, after = study or population.study_id, population.plan_ids
         if schema is not None:

@@ -80,6 +80,21 @@ def test_the_place_of_the_ball_is_where_the_plan_has_it():
     assert next_question(off, 1.0, [0.4] + [0.0] * (DIMENSION - 1)) == "directions"
 
 
+def test_a_result_is_followed_up_alike_by_either_name():
+    """`design` knows the ball of a result, which `follow_up` has from its plan."""
+    for seen in (found(), found(directions=False), found(radius=0.5, off=0.4)):
+        seen.radius, seen.middle = PLAN.radius, PLAN.center
+        options = {"dimension": DIMENSION, "clusters": 3, "epsilon": 2.0, "expected_users": 20_000}
+        assert Plan.design(**options, after=seen) == PLAN.follow_up(seen, 20_000)
+
+
+def test_directions_in_which_nobody_differs_are_stretched_as_far_as_may_be():
+    seen = found(scatter=0.0)
+    seen.directions = np.linalg.svd(seen.directions)[2][LEADING : 2 * LEADING]
+    wave = PLAN.follow_up(seen, 20_000)
+    assert 7.99 < np.linalg.norm(np.array(wave.directions) / SCALE, axis=1).min() <= 8
+
+
 def test_few_dimensions_are_asked_as_a_whole():
     few = SimpleNamespace(points=np.eye(FEW), weights=np.ones(FEW), directions=np.eye(FEW))
     assert next_question(few, 1.0) == "ball"
