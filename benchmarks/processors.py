@@ -29,8 +29,9 @@ from coterie import Aggregate, Result, decode
 from coterie.engines.simulate import simulate
 from coterie.errors import ManifestError
 from coterie.service.decoder import result_document
-from coterie.service.manifest import decoding_seed, make_manifest, read_manifest
+from coterie.service.manifest import decoding_seed, make_manifest
 from coterie.service.verify import judge
+from coterie.wire.manifest import read_manifest
 
 CORES: Final = ("SkylakeX", "Haswell", "Zen", "Nehalem")
 SEED: Final = 60_000

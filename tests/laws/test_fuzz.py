@@ -30,7 +30,7 @@ from coterie.errors import CoterieError
 from coterie.features import Category, Flag
 from coterie.plain.canonical import parse_object
 from coterie.plan import Plan
-from coterie.service.manifest import make_manifest, read_manifest
+from coterie.service.manifest import make_manifest
 from coterie.sheet import checked_sheet, draft_sheet, read_sheet
 from coterie.store import open_store
 from coterie.store.check import check_store
@@ -39,6 +39,7 @@ from coterie.store.segments import Entry, write_segment
 from coterie.store.sorted_file import SortedFile
 from coterie.store.state import State
 from coterie.wire.admission import ADMISSION_BYTES
+from coterie.wire.manifest import read_manifest
 from coterie.wire.mixing import check_mixing, mixing_statement
 from coterie.wire.report_file import ReportFile, writing_reports
 from coterie.wire.shuffled_file import ShuffledFile

@@ -13,9 +13,9 @@ from coterie.remote import CollectorError, Receipt
 from coterie.remote.collector import _failures, _parsed, _problem
 from coterie.service.endpoints import _wait
 from coterie.service.keys import is_operator
-from coterie.service.manifest import ManifestError, read_manifest
 from coterie.service.settings import Settings
 from coterie.service.uploads import ONE_SIZE, Uploads
+from coterie.wire.manifest import ManifestError, read_manifest
 from tests.service.conftest import REPORTS, TOKEN, ask, reports_of, serving, small_plan
 
 PLAN = small_plan()

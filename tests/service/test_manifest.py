@@ -19,14 +19,9 @@ from coterie.errors import CoterieError
 from coterie.plain.canonical import canonical_bytes
 from coterie.service import verify as judging
 from coterie.service.decoder import result_document
-from coterie.service.manifest import (
-    ManifestError,
-    decoding_seed,
-    environment,
-    make_manifest,
-    read_manifest,
-)
+from coterie.service.manifest import decoding_seed, environment, make_manifest
 from coterie.service.verify import verify
+from coterie.wire.manifest import ManifestError, read_manifest
 from coterie.wire.signing import is_signed, new_key, public_key, sign
 from tests.service.conftest import KEY, reports_of, small_plan
 

@@ -13,6 +13,7 @@ from coterie.aggregate import Aggregate
 from coterie.centers import Population, Result, decode
 from coterie.centers.result import Interval
 from coterie.coins import SimulationCoins
+from coterie.errors import ManifestError
 from coterie.features import Category, Cycle, Embedding, Flag, Number, Ordinal, Schema
 from coterie.plan import Plan
 from coterie.plan.collection import Collection
@@ -160,6 +161,28 @@ def test_pages_of_no_plan(pages):
         problem(ask(pages.url, "GET", f"/plans/<script>/{name}"), 404, "unknown-plan")
 
 
+def check_pinned(pages, plan):
+    """Who pins the collector's key takes nothing that another signed, or that its manifest does not name."""
+
+    class Changing(RemoteCollector):
+        def _ask(self, method, path, *more):
+            status, data = super()._ask(method, path, *more)
+            return status, data + b" " if path.endswith(("result", "table")) else data
+
+    key = pages.operator.public_key()
+    assert key == public_key(KEY).hex()
+    with RemoteCollector(pages.url, key=key) as honest, RemoteCollector(pages.url, key="0" * 64) as stranger:
+        assert honest.result_bytes(plan.id) == pages.operator.result_bytes(plan.id)
+        assert honest.table(plan.id) == pages.operator.table(plan.id)
+        for ask_for in (stranger.manifest, stranger.result, stranger.table):
+            with pytest.raises(ManifestError, match="signed by"):
+                ask_for(plan.id)
+    with Changing(pages.url, key=key) as changing:
+        for ask_for in (changing.result, changing.table):
+            with pytest.raises(ManifestError, match="this is another"):
+                ask_for(plan.id)
+
+
 def test_a_study_without_features_tells_its_centers(pages, plan):
     reports = reports_of(plan, 4000)
     assert post(pages.url, plan, reports.tobytes())[0] == 200
@@ -175,6 +198,8 @@ def test_a_study_without_features_tells_its_centers(pages, plan):
     pages.operator.decode(plan.id)
     page = check_inert(ask(pages.url, "GET", f"/plans/{plan.id}/study")[2].decode())
     assert "Two groups among 4,000 people" in page.text
+    assert public_key(KEY).hex() in page.text
+    check_pinned(pages, plan)
     assert "The plan declares no features" in page.text
     assert re.search(r"The groups explain \d+% \(\d+ to \d+\) of how people differ\.", page.text)
     assert "How many groups" in page.text

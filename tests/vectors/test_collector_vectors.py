@@ -11,9 +11,10 @@ from coterie.aggregate import Aggregate
 from coterie.collect.batches import Batches
 from coterie.plan import Plan
 from coterie.service.batches import checked_people
-from coterie.service.manifest import ManifestError, decoding_seed, read_manifest
+from coterie.service.manifest import decoding_seed
 from coterie.service.problems import KINDS, Problem
 from coterie.service.studies import REASONS
+from coterie.wire.manifest import ManifestError, read_manifest
 from coterie.wire.shuffled_file import batch_authorization, is_put_by
 from coterie.wire.signing import public_key, sign
 

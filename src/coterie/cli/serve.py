@@ -87,8 +87,10 @@ def run(
 
 
 def _ready(address: str, settings: Settings) -> None:
+    key = public_key(signing_key(settings.key_path)).hex()
     if settings.role == "shuffler":
-        key = public_key(signing_key(settings.key_path)).hex()
         say(f"shuffling for {settings.deliver_to}; its public key, for --shufflers there, is\n{key}")
+    else:
+        say(f"results are signed; the public key to publish, for verify --key, is\n{key}")
     say(f"collecting at {address} (settings also from {PREFIX}…); stop with Ctrl+C")
     say(f"the operator's token is in {settings.token_path}")

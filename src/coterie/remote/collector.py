@@ -8,6 +8,7 @@ a pause that doubles each time, with jitter, or as long as the collector says.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import http.client
 import json
 import secrets
@@ -24,13 +25,14 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.errors import CollectorError, PlanError, ReportError
+from coterie.errors import CollectorError, ManifestError, PlanError, ReportError
 from coterie.plain.canonical import canonical_bytes, shown
 from coterie.plan import Plan
 from coterie.remote.receipt import Receipt
 from coterie.sheet import checked_sheet, read_sheet
 from coterie.wire.admission import ADMISSION_BYTES
 from coterie.wire.layout import Reports, as_rows
+from coterie.wire.manifest import read_manifest
 from coterie.wire.mixing import check_mixing
 from coterie.wire.shuffled_file import MEDIA_TYPE, batch_authorization
 
@@ -81,6 +83,9 @@ class RemoteCollector:
     shufflers : sequence of str
         Public keys of shufflers that are trusted, such as `Policy.shufflers`: then reports of the shuffle
         model are sent only if one of them signed that it mixes the plan at this address.
+    key : str, optional
+        The collector's public key, 64 hex digits, from where it is published besides this address: then every
+        manifest, result, table and sheet must be signed by it.
     sleep : callable
         What waits.
 
@@ -99,6 +104,7 @@ class RemoteCollector:
         timeout: float = 60.0,
         attempts: int = 8,
         shufflers: Sequence[str] = (),
+        key: str | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         parts = urllib.parse.urlsplit(url)
@@ -110,6 +116,7 @@ class RemoteCollector:
         self._timeout = timeout
         self._attempts = attempts
         self._shufflers = tuple(shufflers)
+        self._key = key
         self._mixed_here: set[str] = set()  # ids of plans
         self._sleep = sleep
         self._connection: http.client.HTTPConnection | None = None
@@ -202,31 +209,47 @@ class RemoteCollector:
         """Return where a study is: state, coarse counts, the error to expect."""
         return self._json("GET", f"/plans/{_part(plan_id)}/status")
 
+    def public_key(self) -> str:
+        """Return the key that the collector says is its own, 64 hex digits; whom it convinces is `key`'s."""
+        return str(self._json("GET", "/key").get("public_key"))
+
     def result(self, plan_id: str) -> dict[str, Any]:
         """Return the result of a decoded study."""
         return _parsed(self.result_bytes(plan_id))
 
     def result_bytes(self, plan_id: str) -> bytes:
         """Return the result of a decoded study as it was published, as `coterie verify --result` reads it."""
-        return self._ask("GET", f"/plans/{_part(plan_id)}/result")[1]
+        return self._left(plan_id, "result")
 
     def table(self, plan_id: str) -> bytes:
         """Return the table of a decoded study, as `Aggregate.from_bytes` reads it."""
-        return self._ask("GET", f"/plans/{_part(plan_id)}/table")[1]
+        return self._left(plan_id, "table")
 
     def manifest(self, plan_id: str) -> bytes:
         """Return the signed manifest of a decoded study, as `coterie verify` reads it."""
-        return self._ask("GET", f"/plans/{_part(plan_id)}/manifest")[1]
+        data = self._ask("GET", f"/plans/{_part(plan_id)}/manifest")[1]
+        if self._key is not None and read_manifest(data, self._key)["plan_id"] != plan_id:
+            raise ManifestError("the collector answered with the manifest of another plan")
+        return data
+
+    def _left(self, plan_id: str, name: str) -> bytes:
+        """Return what a decoded study left; where a key is pinned, as that key's manifest has its digest."""
+        data = self._ask("GET", f"/plans/{_part(plan_id)}/{name}")[1]
+        if self._key is not None:
+            signed = read_manifest(self.manifest(plan_id))[name]
+            if hashlib.sha256(data).hexdigest() != signed:
+                raise ManifestError(f"this is another {name}: its digest is not the manifest's")
+        return data
 
     def sheet(self, plan: Plan, key: str | None = None) -> dict[str, Any]:
-        """Return who asks, and why: the sheet of a study, checked, signed by the public key if one is given.
+        """Return who asks, and why: the sheet of a study, checked; signed by the key that is given or pinned.
 
         Raises
         ------
         SheetError
             If it is no sheet of this plan, or not signed by that key.
         """
-        return read_sheet(self._ask("GET", f"/plans/{plan.id}/sheet")[1], plan, key)
+        return read_sheet(self._ask("GET", f"/plans/{plan.id}/sheet")[1], plan, key or self._key)
 
     # ------------------------------------------------------------ for the operator
 

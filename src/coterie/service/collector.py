@@ -51,12 +51,11 @@ class Collector(Taking):
         clock: Callable[[], float] = time.time,
         **options: Any,
     ) -> None:
-        self._key = key
         self.results = Results(store, key, timeout=decode_seconds, clock=clock)
         self.documents = Documents(store, most_readers)
         self.shufflers = tuple(shufflers)
         self.batches = Batches(store)
-        super().__init__(store, self.results, token=token, clock=clock, **options)
+        super().__init__(store, self.results, token=token, key=key, clock=clock, **options)
 
     def check_plan(self, plan: Plan) -> None:
         """Raise Problem unless this service takes such plans."""

@@ -91,6 +91,11 @@ async def metrics(request: Request) -> Response:
     return Response(collector.metrics.page(), headers=NO_STORE, media_type=METRICS_TYPE)
 
 
+async def key(request: Request) -> Response:
+    """Return the public key of what this service signs: manifests and sheets, or batches."""
+    return json_response({"public_key": of(request).public_key})
+
+
 async def openapi(request: Request) -> Response:
     """Return the description of this interface."""
     return json_response(openapi_document(of(request).role))
@@ -262,6 +267,7 @@ async def put_batch(request: Request) -> Response:
 INTAKE_ROUTES: Final[tuple[BaseRoute, ...]] = (
     Route("/healthz", healthz),
     Route("/metrics", metrics),
+    Route("/key", key),
     Route("/openapi.json", openapi),
     Route("/plans", list_plans),
     Route("/plans/{plan_id}", get_plan, methods=["GET"]),

@@ -113,12 +113,14 @@ class Shuffler(Taking):
         clock: Callable[[], float] = time.time,
         **options: Any,
     ) -> None:
-        self._key, self._address, self._issuers = key, address, issuers
+        self._address, self._issuers = address, issuers
         remote = RemoteCollector(deliver_to, attempts=1, timeout=DELIVERY_SECONDS)
         metrics = Metrics()
         self.releases = Releases(store, key, remote, metrics)
         ending = Releasing(store, self.releases, clock=clock)
-        super().__init__(store, ending, token=token, metrics=metrics, clock=clock, issuers=issuers, **options)
+        super().__init__(
+            store, ending, token=token, key=key, metrics=metrics, clock=clock, issuers=issuers, **options
+        )
 
     @contextlib.asynccontextmanager
     async def running(self, app: object = None) -> AsyncIterator[None]:

@@ -23,6 +23,7 @@ from coterie.service.upkeep import Upkeep
 from coterie.service.uploads import Uploads
 from coterie.service.writer import Writer
 from coterie.store import Store, Study
+from coterie.wire.signing import public_key
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -39,6 +40,8 @@ class Taking:
         How studies end.
     token : str
         The operator's.
+    key : bytes
+        The Ed25519 key with which it signs, 32 bytes.
     most_body, most_waiting, most_reports, reports_per_second, upkeep_seconds, compact_seconds
         As in `Settings`.
     issuers : tuple of bytes
@@ -60,6 +63,7 @@ class Taking:
         ending: Ending,
         *,
         token: str,
+        key: bytes,
         most_body: int = 1 << 20,
         most_waiting: int = 1 << 25,
         most_reports: int = 1 << 36,
@@ -93,6 +97,8 @@ class Taking:
         self.tellings = Tellings(compact_seconds)
         self.status_seconds = status_seconds
         self.told: dict[str, tuple[float, asyncio.Task[dict[str, Any]]]] = {}  # until when, and a status
+        self.public_key = public_key(key).hex()
+        self._key = key
         self._token = token
         self._most_body = most_body
         self._upkeep_seconds = upkeep_seconds

@@ -22,7 +22,8 @@ from coterie.aggregate import Aggregate
 from coterie.errors import ManifestError
 from coterie.plain.canonical import shown
 from coterie.service.decoder import result_document
-from coterie.service.manifest import EARLIER, IN_WORDS, decoding_seed, environment, read_manifest
+from coterie.service.manifest import IN_WORDS, decoding_seed, environment
+from coterie.wire.manifest import EARLIER, read_manifest
 
 if TYPE_CHECKING:
     from coterie.centers import Result

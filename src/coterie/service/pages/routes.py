@@ -41,7 +41,8 @@ async def study_page(request: Request) -> Response:
     result = (
         await collector.ask(collector.store.document, known.plan.id, RESULT) if status["decoded"] else None
     )
-    return _html(await collector.ask(views.study_page, known.plan, known.collection, status, result))
+    key = collector.public_key
+    return _html(await collector.ask(views.study_page, known.plan, known.collection, status, result, key))
 
 
 async def static_file(request: Request) -> Response:

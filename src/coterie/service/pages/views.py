@@ -54,7 +54,11 @@ def participate_page(plan: Plan, sheet: bytes | None = None, wanted: str = "") -
 
 
 def study_page(
-    plan: Plan, collection: Collection, status: dict[str, Any], result: bytes | None = None
+    plan: Plan,
+    collection: Collection,
+    status: dict[str, Any],
+    result: bytes | None = None,
+    public_key: str = "",
 ) -> str:
     """Return the page on which a study fills up, and tells its groups once it is decoded.
 
@@ -68,6 +72,8 @@ def study_page(
         As `GET …/status` answers: coarse counts and a forecast.
     result : bytes, optional
         The document of the result.
+    public_key : str
+        Of the collector, 64 hex digits.
     """
     found, earlier = (None, None) if result is None else _found(plan.to_json(), result)
     if result is not None:
@@ -86,6 +92,7 @@ def study_page(
         earlier=earlier,
         promise=plan.guarantee,
         reasons=REASONS,
+        public_key=public_key,
         state=state_words(status),
         expected=None
         if planned is None
