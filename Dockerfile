@@ -25,5 +25,5 @@ ENV COTERIE_SERVE_HOST=0.0.0.0 COTERIE_SERVE_DATA=/var/lib/coterie PYTHONDONTWRI
 VOLUME /var/lib/coterie
 EXPOSE 8787
 STOPSIGNAL SIGTERM
-HEALTHCHECK CMD ["/opt/coterie/bin/python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8787/healthz', timeout=5)"]
+HEALTHCHECK CMD ["/opt/coterie/bin/python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8787/readyz', timeout=5)"]
 ENTRYPOINT ["/opt/coterie/bin/coterie", "serve"]

@@ -42,7 +42,7 @@ lock: setup ## write requirements.lock anew from constraints.txt: hashes of all 
 	$(BIN)/python tools/image_locks.py
 
 images: ## write to .env the digests of the images that a container is built from and runs (needs docker)
-	@for image in PYTHON_IMAGE=python:3.13-slim POSTGRES_IMAGE=postgres:17; do docker pull -q $${image#*=} >/dev/null && \
+	@for image in PYTHON_IMAGE=python:3.13-slim POSTGRES_IMAGE=postgres:15; do docker pull -q $${image#*=} >/dev/null && \
 		echo "$${image%%=*}=$$(docker image inspect --format '{{index .RepoDigests 0}}' $${image#*=})"; done > .env.new && mv .env.new .env && cat .env
 
 secrets: ## make the secrets that compose.yaml reads from files

@@ -40,6 +40,7 @@ def test_the_compose_file_starts_what_there_is():
 def test_a_container_can_change_nothing_and_become_nobody(name):
     service = services()[name]
     assert service["read_only"] is True
+    assert service["restart"] == "unless-stopped"
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
     assert not {"cap_add", "privileged", "pid", "network_mode"} & set(service)
@@ -126,12 +127,14 @@ def test_the_role_of_the_database_owns_its_schema_and_nothing_else(postgres):
     script = (ROOT / "deploy/role.sh").read_text(encoding="utf-8")
     statements = re.search(r"<<'SQL'\n(.*)SQL\n", script, re.DOTALL)[1]
     with psycopg.connect(postgres.url(), autocommit=True) as connection:
+        tested = connection.info.server_version // 10_000
         connection.execute("DROP DATABASE IF EXISTS coterie")
         connection.execute("DROP ROLE IF EXISTS coterie")
         connection.execute("CREATE DATABASE coterie")
     with psycopg.connect(postgres.url("coterie"), autocommit=True) as connection:
         connection.execute(statements.replace(":'password'", "'secret'"))
     address = f"postgresql://coterie:secret@127.0.0.1:{postgres.port}/coterie"
+    assert named_versions() == {str(tested)}
     with open_store(address) as store:
         assert store.plan_ids() == []
     with psycopg.connect(address, autocommit=True) as connection:
@@ -148,6 +151,13 @@ def test_the_role_of_the_database_owns_its_schema_and_nothing_else(postgres):
     with psycopg.connect(postgres.url(), autocommit=True) as connection:
         connection.execute("DROP DATABASE coterie")
         connection.execute("DROP ROLE coterie")
+
+
+def named_versions():
+    """Every version of PostgreSQL that is named to operators."""
+    names = ["Makefile", "docs/deploy.md", "docs/stores.md"]
+    text = "".join((ROOT / name).read_text(encoding="utf-8") for name in names)
+    return set(re.findall(r"(?:postgres:|PostgreSQL )([0-9]+)", text))
 
 
 def test_every_setting_is_documented():

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 
@@ -183,6 +184,10 @@ def test_wrong_settings_are_one_line(tmp_path):
     done = run("serve", "--data", tmp_path, "--set", "colour=1", code=1)
     assert "no setting 'colour'" in done.stderr
     assert "given as --port" in run("serve", "--data", tmp_path, "--set", "port=1", code=1).stderr
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        done = run("serve", "--data", tmp_path, "--port", port, code=1)
+    assert done.stderr == f"error: cannot listen on 127.0.0.1, port {port}: Address already in use\n"
     assert "no role" in run("serve", "--data", tmp_path, "--role", "king", code=1).stderr
 
 

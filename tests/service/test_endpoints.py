@@ -1,7 +1,10 @@
 """Every endpoint of a collector, over real HTTP."""
 
 import json
+import re
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from coterie.aggregate import Aggregate
 from coterie.plan import Plan
 from coterie.plan.collection import Collection
 from coterie.remote import CollectorError, RemoteCollector
+from coterie.service.metrics import MOST_PLANS, Metrics
 from coterie.store import open_store
 from tests.service.conftest import (
     OPERATOR,
@@ -160,17 +164,46 @@ def test_status_is_coarse(server, plan):
 
 
 def test_health_metrics_and_the_description(server, plan):
-    assert json.loads(ask(server.url, "GET", "/healthz")[2]) == {"status": "ok"}
+    for path in ("/healthz", "/readyz"):
+        assert json.loads(ask(server.url, "GET", path)[2]) == {"status": "ok"}
+    server.collector._least_room = 1 << 62
+    problem(ask(server.url, "GET", "/readyz"), 507, "full")
     bad = reports_of(plan, 5).copy()
     bad[0, -1] = 255
     post(server.url, plan, bad.tobytes())
     page = ask(server.url, "GET", "/metrics", headers=OPERATOR)[2].decode()
-    assert 'coterie_reports_total{outcome="accepted"} 4.0' in page
-    assert 'coterie_reports_total{outcome="malformed"} 1.0' in page
+    assert f'coterie_reports_total{{outcome="accepted",plan="{plan.id[:12]}"}} 4.0' in page
+    assert f'coterie_reports_total{{outcome="malformed",plan="{plan.id[:12]}"}} 1.0' in page
     assert "coterie_commit_seconds_count 1.0" in page
+    assert 'coterie_commit_seconds_bucket{le="0.25"}' in page
+    assert "coterie_oldest_waiting_seconds 0.0" in page
+    assert "coterie_decode_seconds_count 0.0" in page
+    assert float(re.search(r"^coterie_disk_free_bytes (\S+)$", page, re.MULTILINE)[1]) > 0
     assert plan.id not in page
     assert "_created" not in page
     assert json.loads(ask(server.url, "GET", "/openapi.json")[2])["openapi"] == "3.1.0"
+
+
+def test_so_many_plans_have_a_label_of_their_own():
+    metrics = Metrics()
+    for number in range(MOST_PLANS + 5):
+        metrics.reports(f"{number:064x}"[::-1], "accepted", 1)
+    page = metrics.page().decode()
+    assert page.count('{outcome="accepted"') == MOST_PLANS + 1
+    assert 'coterie_reports_total{outcome="accepted",plan="other"} 5.0' in page
+
+
+def test_what_waits_for_the_disk_is_told_by_its_age(server, plan, monkeypatch):
+    held, append = threading.Event(), server.store.append
+    monkeypatch.setattr(server.store, "append", lambda batches: (held.wait(30), append(batches))[1])
+    with ThreadPoolExecutor(1) as pool:
+        sent = pool.submit(post, server.url, plan, reports_of(plan, 1).tobytes())
+        while server.collector.writer.oldest_seconds < 0.2:
+            assert not sent.done()
+            time.sleep(0.02)
+        held.set()
+        assert sent.result()[0] == 200
+    assert server.collector.writer.oldest_seconds == 0
 
 
 def test_a_study_is_closed_decoded_and_leaves_its_table(server, plan):

@@ -83,6 +83,28 @@ def test_two_servers_are_killed_on_one_database(tmp_path, database):
     survives(tmp_path, count=10_000, kills=3, every=400, store=database)
 
 
+def test_a_service_whose_database_is_gone_says_so_in_two_seconds(tmp_path, database, postgres):
+    with open_store(database) as store, serving(tmp_path, store=store) as running:
+        assert ask(running.url, "GET", "/readyz")[0] == 200
+        postgres.stop("immediate")
+        try:
+            waiting = [
+                threading.Thread(target=ask, args=(running.url, "GET", "/plans", None, OPERATOR))
+                for _ in range(6)  # more than there are threads: they wait for the database
+            ]
+            for each in waiting:
+                each.start()
+            for path, status in (("/readyz", 503), ("/healthz", 200), ("/readyz", 503)):
+                started = time.monotonic()
+                assert ask(running.url, "GET", path)[0] == status
+                assert time.monotonic() - started < 2
+        finally:
+            postgres.start()
+        for each in waiting:
+            each.join(60)
+        assert ask(running.url, "GET", "/readyz")[0] == 200
+
+
 def test_the_database_is_restarted_under_a_collector(tmp_path, database, postgres):
     plan, rows = small_plan(), random_reports(4000)
     with (

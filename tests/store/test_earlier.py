@@ -11,6 +11,7 @@ from coterie.errors import FileError
 from coterie.store import open_store
 from coterie.store.sorted_file import SortedFile
 from coterie.store.state import read_checked, write_checked
+from tests.service.test_commands import run
 
 from .conftest import found, ids, rows
 from .test_store_laws import mix
@@ -55,6 +56,10 @@ def folder(tmp_path, plan):
 
 def test_an_earlier_store_is_brought_forward_with_everything(folder, plan):
     files = earlier(folder, plan)
+    assert "coterie store migrate" in run("store", "check", folder, code=1).stderr
+    told = json.loads(run("store", "migrate", folder, "--json").stdout)
+    assert (told["before"], told["version"], told["whole"]) == (1, 2, True)
+    assert "has version 2 already" in run("store", "migrate", folder).stderr
     for received in (5, 7):
         with open_store(folder) as store:
             counts = store.study(plan.id).counts

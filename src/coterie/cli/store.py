@@ -1,4 +1,4 @@
-"""`coterie store`: whether everything that a store keeps is whole."""
+"""`coterie store`: whether everything that a store keeps is whole, and of this version."""
 
 from __future__ import annotations
 
@@ -16,10 +16,16 @@ class Action(StrEnum):
     """What to do with a store."""
 
     CHECK = "check"
+    MIGRATE = "migrate"
 
 
 def run(
-    action: Annotated[Action, typer.Argument(help="check: read every file to its last byte.")],
+    action: Annotated[
+        Action,
+        typer.Argument(
+            help="check: read every file to its last byte. migrate: bring it to this version, then check it."
+        ),
+    ],
     address: Annotated[str, typer.Argument(help="The store: its folder, or postgresql://….")],
     mend: Annotated[
         bool,
@@ -35,14 +41,17 @@ def run(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Look for damage in a store, and say what was lost.
+    """Look for damage in a store, and say what was lost; bring an older one forward.
 
-    Ends with code 1 if anything is wrong. The server must be stopped where the store is a folder.
+    Ends with code 1 if anything is wrong. The server must be stopped where the store is a folder, and all
+    servers of the old version before a store is migrated; make a copy first. A store that is newer than this
+    program is refused and left as it is.
     """
     from coterie.store import open_store
     from coterie.store.check import check_store
+    from coterie.store.open import migrate_store
 
-    assert action is Action.CHECK  # noqa: S101  # there is no other
+    versions = migrate_store(address) if action is Action.MIGRATE else None
     found = check_store(address, mend=mend)
     if mend or accept:
         if accept:
@@ -54,6 +63,7 @@ def run(
         print_json(
             {
                 "store": address,
+                **({} if versions is None else {"version": versions[1], "before": versions[0]}),
                 "whole": not found.findings,
                 "plans": found.plans,
                 "files": found.files,
@@ -62,6 +72,9 @@ def run(
             }
         )
     else:
+        if versions is not None:
+            before, now = versions
+            say(f"brought from version {before} to {now}" if before < now else f"has version {now} already")
         for each in found.findings:
             whose = "" if each.plan_id is None else f" (plan {each.plan_id})"
             lost = "" if each.reports is None else f"; {counted(each.reports, 'report')} lost"

@@ -12,6 +12,7 @@ from coterie.plain.canonical import parse_object
 from coterie.plan import Plan
 from coterie.service.batches import Batches
 from coterie.service.documents import Documents
+from coterie.service.metrics import Metrics
 from coterie.service.problems import Problem
 from coterie.service.results import Results
 from coterie.service.taking import Taking
@@ -51,11 +52,12 @@ class Collector(Taking):
         clock: Callable[[], float] = time.time,
         **options: Any,
     ) -> None:
-        self.results = Results(store, key, timeout=decode_seconds, clock=clock)
+        metrics = Metrics()
+        self.results = Results(store, key, timeout=decode_seconds, metrics=metrics, clock=clock)
         self.documents = Documents(store, most_readers)
         self.shufflers = tuple(shufflers)
         self.batches = Batches(store)
-        super().__init__(store, self.results, token=token, key=key, clock=clock, **options)
+        super().__init__(store, self.results, token=token, key=key, metrics=metrics, clock=clock, **options)
 
     def check_plan(self, plan: Plan) -> None:
         """Raise Problem unless this service takes such plans."""

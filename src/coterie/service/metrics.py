@@ -1,4 +1,8 @@
-"""Figures for the operator's Prometheus: how many, how long, why not. No plan, address or id is a label."""
+"""Figures for the operator's Prometheus: how many, how long, why not. No address and no id is a label.
+
+A plan is, by the first digits of its public id, and only so many of them: whoever watches sees which study it
+is, and a service with thousands does not drown its Prometheus.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,10 @@ from prometheus_client import (
 from coterie.service.studies import REASONS
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-_SECONDS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
+MOST_PLANS: Final = 100  # that have a label of their own; the others share one
+PLAN_DIGITS: Final = 12
+_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
+_DECODE_SECONDS: Final = (1, 5, 15, 60, 300, 900, 3600)
 
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # they would tell when the first report of a kind came
@@ -27,10 +34,13 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        counted = Counter(
-            "coterie_reports", "Reports by what became of them", ["outcome"], registry=self.registry
+        self._counted = Counter(
+            "coterie_reports",
+            "Reports by plan and by what became of them",
+            ["plan", "outcome"],
+            registry=self.registry,
         )
-        self._reports = {each: counted.labels(each) for each in ("accepted", "withdrawn", *REASONS)}
+        self._reports: dict[str, dict[str, Counter]] = {}
         self._by_status = Counter("coterie_answers", "Answers by status", ["status"], registry=self.registry)
         self._answers: dict[int, Counter] = {}
         self._batches = Counter(
@@ -42,10 +52,29 @@ class Metrics:
         self.waiting = Gauge(
             "coterie_waiting_bytes", "Reports that wait for the disk", registry=self.registry
         )
+        self.oldest = Gauge(
+            "coterie_oldest_waiting_seconds",
+            "For how long the oldest report that is not on the disk has waited",
+            registry=self.registry,
+        )
+        self.disk = Gauge(
+            "coterie_disk_free_bytes",
+            "Room for the store; NaN where a database knows it",
+            registry=self.registry,
+        )
+        self.decoding = Histogram(
+            "coterie_decode_seconds", "Time of a decoding", buckets=_DECODE_SECONDS, registry=self.registry
+        )
 
-    def reports(self, outcome: str, number: int) -> None:
+    def reports(self, plan_id: str, outcome: str, number: int) -> None:
         """Count reports."""
-        self._reports[outcome].inc(number)
+        plan = plan_id[:PLAN_DIGITS]
+        if plan not in self._reports and len(self._reports) >= MOST_PLANS:
+            plan = "other"
+        if (counters := self._reports.get(plan)) is None:
+            outcomes = ("accepted", "withdrawn", *REASONS)
+            counters = self._reports[plan] = {each: self._counted.labels(plan, each) for each in outcomes}
+        counters[outcome].inc(number)
 
     def batch(self, outcome: str) -> None:
         """Count a batch."""

@@ -19,6 +19,7 @@ from coterie.service.batches import Tally
 from coterie.service.decoder import Decoder
 from coterie.service.ending import Ending
 from coterie.service.manifest import make_manifest
+from coterie.service.metrics import Metrics
 from coterie.service.problems import Problem
 from coterie.service.studies import Known
 from coterie.store import Store, StudyState
@@ -48,6 +49,8 @@ class Results(Ending):
         The Ed25519 key of manifests.
     timeout : float
         Seconds after which decoding is given up.
+    metrics : Metrics, optional
+        Where it is noted how long decoding takes.
     clock : callable
         Seconds since 1970.
     """
@@ -58,12 +61,14 @@ class Results(Ending):
         key: bytes,
         *,
         timeout: float,
+        metrics: Metrics | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         super().__init__(store, clock=clock)
         self.tally = Tally(store)
         self._key = key
         self._timeout = timeout
+        self._metrics = metrics or Metrics()
         self._thread = ThreadPoolExecutor(1, "coterie-decoding")  # one study at a time
         self._decoder = Decoder()
         self._running: dict[str, asyncio.Task[Outcome]] = {}
@@ -112,7 +117,8 @@ class Results(Ending):
                 f"the plan wants {known.collection.minimum} people before it is decoded; fewer answered",
             )
         try:
-            result, table = self._decoder.run(plan, self._store.messages(plan.id), self._timeout)
+            with self._metrics.decoding.time():
+                result, table = self._decoder.run(plan, self._store.messages(plan.id), self._timeout)
         except DecodeError as error:
             raise Problem("undecodable", str(error)) from None
         table = self._store.put_document(plan.id, TABLE, table)

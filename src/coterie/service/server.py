@@ -10,6 +10,8 @@ import asyncio
 import contextlib
 import logging
 import math
+import os
+import socket
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +21,7 @@ import uvicorn
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
+from coterie.errors import SettingError
 from coterie.service.app import create_app
 from coterie.service.collector import Collector
 from coterie.service.connection import limited_protocol, sweep
@@ -124,10 +127,30 @@ def serve(
     started : callable, optional
         Told the address when the service is ready.
     """
-    with plain_log(), open_store(settings.store_address) as store:
+    with listening(settings) as sockets, plain_log(), open_store(settings.store_address) as store:
         pages = () if settings.role == "shuffler" else PAGES
         app = create_app(service_of(settings, store), [*pages, *routes])
-        Server(uvicorn_config(app, settings), started).run()
+        Server(uvicorn_config(app, settings), started).run(sockets)
+
+
+@contextlib.contextmanager
+def listening(settings: Settings) -> Iterator[list[socket.socket]]:
+    """Listen where the settings say, before anything else is done.
+
+    Raises
+    ------
+    SettingError
+        If that cannot be, because another program has the port, say.
+    """
+    try:
+        found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
+        family, *_, address = found[0]
+        held = socket.create_server(address[:2], family=family, backlog=2048)
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
+        raise SettingError(f"cannot listen on {settings.host}, port {settings.port}: {why}") from None
+    with held:
+        yield [held]
 
 
 class Throttle(logging.Filter):

@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, ClassVar, ParamSpec, TypeVar
+from typing import Any, ClassVar, Final, ParamSpec, TypeVar
 
 from starlette.requests import Request
 
@@ -24,6 +24,8 @@ from coterie.service.uploads import Uploads
 from coterie.service.writer import Writer
 from coterie.store import Store, Study
 from coterie.wire.signing import public_key
+
+READY_SECONDS: Final = 1.5  # in which a service must know whether it is ready
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -80,6 +82,9 @@ class Taking:
         self.clock = clock
         self.metrics = metrics or Metrics()
         self.threads = ThreadPoolExecutor(4, "coterie-store")
+        self._probe = ThreadPoolExecutor(1, "coterie-probe")  # the others may all wait for a database
+        self._probing: asyncio.Future[int | None] | None = None
+        self._least_room = most_waiting
         self.studies = Studies(store, self.threads, self.model, issuers)
         self.writer = Writer(
             store, self.metrics, most_waiting=most_waiting, most_reports=most_reports, clock=clock
@@ -119,11 +124,23 @@ class Taking:
             self.ending.stop()
             await asyncio.to_thread(self.upkeep.stop)
             await asyncio.to_thread(self.threads.shutdown)
+            self._probe.shutdown(wait=False, cancel_futures=True)
 
     async def ask(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call something that blocks, in a thread."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self.threads, partial(call, *args, **kwargs))
+
+    async def check_ready(self) -> None:
+        """Raise Problem unless the store answers, in `READY_SECONDS`, and has room for what may wait."""
+        if self._probing is None or self._probing.done():
+            self._probing = asyncio.get_running_loop().run_in_executor(self._probe, self.store.probe)
+        done, _ = await asyncio.wait([self._probing], timeout=READY_SECONDS)
+        if not done:
+            raise Problem("unavailable", "its store does not answer", {"retry-after": "5"})
+        room = self._probing.result()
+        if room is not None and room < self._least_room:
+            raise Problem("full", f"the disk of its store has {room:,} bytes left")
 
     def check_operator(self, request: Request) -> None:
         """Raise Problem unless the request comes from the operator."""

@@ -49,7 +49,7 @@ Fates = NDArray[np.uint8]
 class Waiting:
     """One request: rows of a plan, and the future that tells what became of them."""
 
-    __slots__ = ("body", "future", "known", "withdraws")
+    __slots__ = ("body", "future", "known", "since", "withdraws")
 
     def __init__(
         self, known: Known, body: bytes, future: asyncio.Future[Fates | None], withdraws: bool
@@ -58,6 +58,7 @@ class Waiting:
         self.body = body
         self.future = future
         self.withdraws = withdraws
+        self.since = time.monotonic()
 
 
 class Writer:
@@ -92,6 +93,7 @@ class Writer:
         self._most_reports = most_reports
         self._clock = clock
         self._waiting: list[Waiting] = []
+        self._written: list[Waiting] = []  # that are on their way to the disk
         self._bytes = 0  # that wait or are being written
         self._wake = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, "coterie-writer")
@@ -115,6 +117,12 @@ class Writer:
         """Bytes that wait or are being written."""
         return self._bytes
 
+    @property
+    def oldest_seconds(self) -> float:
+        """For how long the oldest request has waited that is not on the disk; 0 where there is none."""
+        first = [*self._written[:1], *self._waiting[:1]]
+        return time.monotonic() - first[0].since if first else 0.0
+
     def put(self, known: Known, body: bytes, *, withdraws: bool = False) -> asyncio.Future[Fates | None]:
         """Let rows be taken in; the future tells their fates once the disk has confirmed, None: all taken.
 
@@ -137,7 +145,7 @@ class Writer:
             await self._wake.wait()
             self._wake.clear()
             while self._waiting:
-                group = self._next()
+                group = self._written = self._next()
                 try:
                     fates = await loop.run_in_executor(self._thread, self._commit, group)
                 except Exception as error:  # whoever waits must be told
@@ -153,6 +161,7 @@ class Writer:
                         else:
                             each.future.set_result(fate)
                 self._bytes -= sum(len(each.body) for each in group)
+                self._written = []
             if self._stopping:
                 return
 
@@ -245,7 +254,8 @@ class Writer:
 
     def _count(self, part: _Part) -> None:
         taken, *others = np.bincount(part.fates, minlength=1 + len(REASONS)).tolist()
-        self._metrics.reports("withdrawn" if part.withdraws else "accepted", taken)
+        plan_id = part.known.plan.id
+        self._metrics.reports(plan_id, "withdrawn" if part.withdraws else "accepted", taken)
         if part.withdraws:
             part.known.withdrawn += taken
         else:
@@ -253,7 +263,7 @@ class Writer:
         for reason, number in zip(REASONS, others, strict=True):
             if number:
                 part.known.rejected[reason] += number
-                self._metrics.reports(reason, number)
+                self._metrics.reports(plan_id, reason, number)
 
 
 class _Part(Skips):

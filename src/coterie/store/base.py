@@ -131,6 +131,20 @@ class Store(abc.ABC):
     def shut(self) -> None:
         """Let go of files and connections. What was promised stays."""
 
+    @abc.abstractmethod
+    def room(self) -> int | None:
+        """Return how many bytes the disk of the store has left; None where this process cannot know."""
+
+    @abc.abstractmethod
+    def probe(self) -> int | None:
+        """Return its room once it has answered.
+
+        Raises
+        ------
+        StoreUnavailableError
+            If it does not, at once and without patience.
+        """
+
     # ------------------------------------------------------------ plans
 
     @abc.abstractmethod

@@ -21,6 +21,7 @@ import contextlib
 import fcntl
 import itertools
 import os
+import re
 import shutil
 import threading
 from collections import defaultdict
@@ -59,7 +60,6 @@ from coterie.store.study_folder import StudyFolder, reports_in, sweep, through_o
 from coterie.wire.layout import as_rows
 
 _TITLE: Final = f"{FORMAT} {VERSION}\n".encode()
-_EARLIER_TITLE: Final = f"{FORMAT} {EARLIER}\n".encode()
 
 
 class EmbeddedStore(Store):
@@ -116,7 +116,7 @@ class EmbeddedStore(Store):
             self._log.create()
             write_checked(title, _TITLE)
             sync_folder(self._folder.parent)
-        if read_checked(title) == _EARLIER_TITLE:
+        if folder_version(self._folder) == EARLIER:
             self._log.create()
             write_checked(title, _TITLE)  # an earlier program does not open what this one writes
         check_title(self._folder)
@@ -142,6 +142,13 @@ class EmbeddedStore(Store):
             with contextlib.suppress(StoreError):  # then it is recovered as after a crash
                 self._log.complete()
             self._let_go()
+
+    def room(self) -> int:
+        return shutil.disk_usage(self._folder).free
+
+    def probe(self) -> int:
+        self._check_open()
+        return self.room()
 
     def _let_go(self) -> None:
         self._log.close()
@@ -404,10 +411,32 @@ class EmbeddedStore(Store):
         return self._study(plan_id).invited(checked_marks(marks))
 
 
+def folder_version(folder: Path) -> int:
+    """Return which version of the store a folder holds.
+
+    Raises
+    ------
+    StoreError
+        If it is newer than this program.
+    """
+    found = read_checked(folder / "store")
+    title = re.fullmatch(rf"{FORMAT} ([1-9][0-9]{{0,8}})\n".encode(), found)
+    if title is None:
+        raise FileError(folder / "store", 0, repr(_TITLE), f"{found[:40]!r}: something else")
+    if (version := int(title[1])) > VERSION:
+        raise StoreError(
+            f"{folder} has version {version} of the store, this program knows up to {VERSION}; install a "
+            "newer coterie"
+        )
+    return version
+
+
 def check_title(folder: Path) -> None:
-    """Raise FileError unless a folder holds a store of this version."""
-    if (found := read_checked(folder / "store")) != _TITLE:
-        raise FileError(folder / "store", 0, repr(_TITLE), f"{found[:40]!r}: a store of another version")
+    """Raise StoreError unless a folder holds a store of this version."""
+    if (version := folder_version(folder)) < VERSION:
+        raise StoreError(
+            f"{folder} has version {version} of the store: coterie store migrate brings it forward"
+        )
 
 
 @contextlib.contextmanager

@@ -56,6 +56,42 @@ def open_store(address: str | os.PathLike[str], *, make: bool = True, wait: bool
     return EmbeddedStore(address, wait=wait)
 
 
+def migrate_store(address: str | os.PathLike[str]) -> tuple[int, int]:
+    """Bring a store forward to the version of this program; return its version before and after.
+
+    Opening a store does the same. Stop the servers of the old version, and make a copy, before.
+
+    Raises
+    ------
+    StoreError
+        If there is no store, or one of a newer version, which is left as it is.
+
+    Examples
+    --------
+    >>> open_store("kept").shut()
+    >>> migrate_store("kept")
+    (2, 2)
+    """
+    before = _version(address)
+    open_store(address, make=False).shut()
+    return before, _version(address)
+
+
+def _version(address: str | os.PathLike[str]) -> int:
+    if is_database(address):
+        from coterie.store.postgres import database_version
+
+        if version := database_version(str(address)):
+            return version
+        raise StoreError("the database holds no store; give the one that a collector keeps")
+    from coterie.store.embedded import folder_version
+
+    folder = Path(address).absolute()
+    if not (folder / "store").is_file():
+        raise StoreError(f"{folder} holds no store; give the folder that a collector keeps")
+    return folder_version(folder)
+
+
 def is_database(address: str | os.PathLike[str]) -> bool:
     """Return whether an address is a PostgreSQL database's."""
     return isinstance(address, str) and address.startswith(("postgresql://", "postgres://"))

@@ -50,7 +50,7 @@ from coterie.store.base import (
     checked_name,
 )
 from coterie.store.pieces import BLOCKS_PER_PIECE, DatabasePiece, StoreInPieces
-from coterie.store.schema import migrate
+from coterie.store.schema import migrate, version_of
 from coterie.store.study_rows import PIECE_BYTES, REPORTS, TAKING_LOCK, WITHDRAWN, StudyRows
 from coterie.wire.layout import ID_BYTES, as_rows
 
@@ -128,6 +128,16 @@ class PostgresStore(Store):
 
     def shut(self) -> None:
         self._pool.close()
+
+    def room(self) -> None:
+        return None
+
+    def probe(self) -> None:
+        try:
+            with self._pool.connection(timeout=1.0) as connection:
+                connection.execute("SELECT 1")
+        except self._psycopg.Error as error:
+            raise StoreUnavailableError(f"PostgreSQL does not answer ({_reason(error)})") from None
 
     # ------------------------------------------------------------ transactions
 
@@ -326,6 +336,17 @@ class PostgresStore(Store):
         asked = [mark.tobytes() for mark in checked_marks(marks)]
         found = self._on(plan_id, lambda study: study.invited(asked))
         return np.array([mark in found for mark in asked], dtype=bool)
+
+
+def database_version(url: str) -> int:
+    """Return which version of the store a database holds, and change nothing; 0 where there is none."""
+    import psycopg
+
+    try:
+        with psycopg.connect(url, connect_timeout=10) as connection:
+            return version_of(connection)
+    except psycopg.OperationalError as error:
+        raise StoreUnavailableError(f"PostgreSQL cannot be reached: {error}") from None
 
 
 def _insert(connection: Connection[Any], kind: int, bodies: dict[tuple[int, int], bytes]) -> set[int]:
