@@ -73,10 +73,6 @@ GRID = (
         _real("digits-unit", "digits-unit", 10, e, bar=_recovered(b))
         for e, b in ((1, 0.35), (2, 0.62), (4, 0.75))
     ),
-    *(
-        _real("digits-off-waves", "digits-off", 10, e, waves=(0.1, 0.9), bar=_recovered(b))
-        for e, b in ((1, 0.50), (2, 0.75))
-    ),
     Study("k-16-broad", "mixture", MILLION, 16, bar=_mean_recovered(0.72), worst=_recovered(0.6)),
     Study("k-16", "mixture", MILLION, 16, shape="tight", bar=_objective(0.16)),
     Study("k-32", "mixture", MILLION, 32, shape="tight", bar=_objective(0.445)),
@@ -118,7 +114,7 @@ def judged(study: Study, source: Source, points: NDArray[Any], outcome: Outcome,
     objective = normalized_objective(points, outcome.centers)
     single, open_ = one_center(points), normalized_objective(points, free)
     groups = free if source.means is None else source.means
-    known = known_partition(outcome.plan, points, groups, seed, study.users)
+    known = known_partition(outcome.table.plan, points, groups, seed, study.users)
     return {
         "dimension": source.dimension,
         "objective": objective,
@@ -198,7 +194,7 @@ def tables(grid: Sequence[Study], runs: Runs) -> str:
         rest.append(
             [
                 study.name,
-                study.shape + (f", waves {study.waves}" if study.waves else ""),
+                study.shape,
                 f"{min(run['supported'] for run in some)} of {study.clusters}",
                 sum(bool(run["notes"]) for run in some),
                 f"{median(run['encode_seconds'] for run in some):.1f}",

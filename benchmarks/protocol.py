@@ -1,7 +1,6 @@
 """One study from points to centers: by real reports, or by tables or rows drawn from their law.
 
-`by_reports` plays everybody through the encoder, the table and the decoder, one wave of people after the
-other where a study has waves.
+`by_reports` plays everybody through the encoder, the table and the decoder.
 
 `by_law` draws the tables as they would come out (`coterie.engines.simulate`) and finds the centers without
 their errors. It takes the time of a decode, whatever n is.
@@ -23,15 +22,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.harness import MILLION, Study
+from benchmarks.harness import Study
 from benchmarks.populations import Source
-from coterie import Aggregate, Plan, Result, decode
+from coterie import Aggregate, Plan, decode
 from coterie.centers.codeword import not_explained, rows_of_all
 from coterie.centers.explain import explain
 from coterie.coins import SimulationCoins
 from coterie.engines import play
 from coterie.engines.simulate import simulate
-from coterie.errors import CoterieError
 from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.plan.views import Halfspaces
 from coterie.protocols.codeword.oracles.rows import Frame, Lift, ViewRows
@@ -44,39 +42,30 @@ _PIECE = 8_000  # points predicted at a time
 class Outcome:
     """What a study gave."""
 
-    plan: Plan  # of the last wave
+    table: Aggregate
     centers: NDArray[np.float64]  # (k, d)
     errors: NDArray[np.float64]  # (k,), stated radii
     supported: NDArray[np.bool_]  # (k,)
     notes: tuple[str, ...]
     encode_seconds: float
     decode_seconds: float
-    tables: tuple[Aggregate, ...] = ()
 
 
 def by_reports(study: Study, points: NDArray[Any], seed: int) -> Outcome:
     """Collect a report from every person and decode."""
-    tables: list[Aggregate] = []
-    encoding = decoding = 0.0
-    result: Result | None = None
-    for wave, group in enumerate(_waves(study, points, seed)):
-        plan = _follow_up(study, len(group), seed, result) if wave else design(study, group.shape, seed)
-        start = time.perf_counter()
-        tables.append(play(plan, group, SimulationCoins([seed, wave])))
-        encoded = time.perf_counter()
-        result = _decoded(tables, seed)
-        encoding += encoded - start
-        decoding = time.perf_counter() - encoded  # of the last, which reads all tables
-    assert result is not None
+    plan = design(study, points.shape, seed)
+    start = time.perf_counter()
+    table = play(plan, points, SimulationCoins([seed, 0]))
+    encoded = time.perf_counter()
+    result = decode(table, random_state=seed)
     return Outcome(
-        plan=tables[-1].plan,
+        table=table,
         centers=result.centers,
         errors=result.errors,
         supported=result.clear,
         notes=result.notes,
-        encode_seconds=encoding,
-        decode_seconds=decoding,
-        tables=tuple(tables),
+        encode_seconds=encoded - start,
+        decode_seconds=time.perf_counter() - encoded,
     )
 
 
@@ -84,42 +73,6 @@ def design(study: Study, shape: tuple[int, ...], seed: int, **more: Any) -> Plan
     """Design a study's plan for people of this shape, (n, d), from public facts alone."""
     options = more if study.shape == "broad" else {"shape": study.shape, **more}
     return Plan.design(shape[1], study.clusters, study.epsilon, shape[0], seed=seed, **options)
-
-
-def _waves(study: Study, points: NDArray[Any], seed: int) -> list[NDArray[Any]]:
-    if not study.waves:
-        return [points]
-    order = np.random.default_rng([seed, 3]).permutation(len(points))
-    return [points[group] for group in np.split(order, np.cumsum(_wave_sizes(study, len(points)))[:-1])]
-
-
-def _wave_sizes(study: Study, people: int) -> list[int]:
-    shares = study.waves or (1.0,)
-    ends = np.round(np.cumsum(shares) / sum(shares) * people).astype(int)
-    return [int(size) for size in np.diff(ends, prepend=0)]
-
-
-def _follow_up(study: Study, users: int, seed: int, result: Result | None) -> Plan:
-    assert result is not None
-    shape = (users, result.centers.shape[1])
-    try:
-        return design(study, shape, seed, after=result)
-    except (TypeError, CoterieError) as error:
-        raise RuntimeError(
-            "this version of coterie designs no plan from a result (Plan.design(after=result)), which a "
-            f"study with waves needs: {error}"
-        ) from error
-
-
-def _decoded(tables: list[Aggregate], seed: int) -> Result:
-    if len(tables) == 1:
-        return decode(tables[0], random_state=seed)
-    try:
-        return decode(tables, random_state=seed)
-    except CoterieError as error:
-        raise RuntimeError(
-            f"this version of coterie pools no tables (decode([table, table])): {error}"
-        ) from error
 
 
 def choose_clusters(study: Study, points: NDArray[Any], seed: int) -> int:
@@ -136,51 +89,41 @@ def choose_clusters(study: Study, points: NDArray[Any], seed: int) -> int:
 
 def seconds_without_radii(outcome: Outcome, clusters: int, seed: int) -> float | None:
     """Return how long the decoder takes if nobody asks for error radii; None where it has no such choice."""
-    if not_explained(outcome.tables) is not None:
+    if not_explained([outcome.table]) is not None:
         return None
-    views = rows_of_all(outcome.tables)
+    views = rows_of_all([outcome.table])
     start = time.perf_counter()
     explain(views, clusters, np.random.default_rng(seed), repeats=0)
     return time.perf_counter() - start
 
 
 def by_law(study: Study, source: Source, seed: int) -> Outcome:
-    """Draw the tables of `study.users` people who are like the source, and find centers without errors."""
-    tables: list[Aggregate] = []
-    result: Result | None = None
+    """Draw the table of `study.users` people who are like the source, and find centers without errors."""
     start = time.perf_counter()
-    for wave, users in enumerate(_wave_sizes(study, study.users)):
-        if wave:
-            result = _decoded(tables, seed)
-            plan = _follow_up(study, users, seed, result)
-        else:
-            plan = design(study, (users, source.dimension), seed)
-        tables.append(simulate(plan, source.points, users, random_state=seed + wave * MILLION))
+    plan = design(study, (study.users, source.dimension), seed)
+    table = simulate(plan, source.points, study.users, random_state=seed)
     drawn = time.perf_counter()
-    centers, supported, notes = _without_errors(tables, study.clusters, seed)
+    centers, supported, notes = _without_errors(table, study.clusters, seed)
     return Outcome(
-        plan=tables[-1].plan,
+        table=table,
         centers=centers,
         errors=np.full(len(centers), np.nan),
         supported=supported,
         notes=notes,
         encode_seconds=drawn - start,
         decode_seconds=time.perf_counter() - drawn,
-        tables=tuple(tables),
     )
 
 
 def _without_errors(
-    tables: list[Aggregate], clusters: int, seed: int
+    table: Aggregate, clusters: int, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], tuple[str, ...]]:
     """Return centers in the original coordinates, which of them stand clear, and notes."""
-    if not_explained(tables) is not None:  # by cells alone, which takes no time
-        result = _decoded(tables, seed)
+    if not_explained([table]) is not None:  # by cells alone, which takes no time
+        result = decode(table, random_state=seed)
         return result.centers, result.clear, result.notes
-    plan = tables[-1].plan
-    solution = explain(rows_of_all(tables), clusters, np.random.default_rng(seed), repeats=0)
-    shift = 0.0 if plan.center is None else np.array(plan.center)
-    return solution.centers * plan.radius + shift, solution.supported, solution.notes
+    solution = explain(rows_of_all([table]), clusters, np.random.default_rng(seed), repeats=0)
+    return solution.centers * table.plan.radius, solution.supported, solution.notes
 
 
 def drawn_rows(

@@ -196,11 +196,12 @@ def _certain(fit: BlobFit, blobs: Blobs, population: Cloud) -> bool:
 
     Where few people answered nearly everything explains the rows, and blobs of people who form no round
     groups, or at a wrong optimum, seem as good as true ones. So they must win clearly over the population,
-    miss no more than noise does, and know their centers well compared with how far apart those lie.
+    miss no more than noise does, or next to nothing of what the population misses, and know their centers
+    well compared with how far apart those lie.
     """
     ours, theirs, numbers = _misfits(fit, blobs, population)
     clearly = theirs - ours >= _CLEARLY * len(blobs.shares) * population.basis.shape[1]
-    within = ours - numbers <= _WITHIN * math.sqrt(2 * numbers)
+    within = ours - numbers <= max(_WITHIN * math.sqrt(2 * numbers), (1 - _ALL) * (theirs - numbers))
     squares = ((blobs.centers - fit.middle) ** 2).sum(axis=1)
     return clearly and within and float(blobs.shares @ blobs.errors) <= _KNOWN * float(blobs.shares @ squares)
 

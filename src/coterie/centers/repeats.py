@@ -43,11 +43,9 @@ REPEATS: Final = 8
 NORMAL: Final = 1.645  # deviations that hold `COVERAGE`
 # What repeated fits do not show, because real people are none of the model's: by how much true errors are
 # larger, measured on other data than is reported on (benchmarks/results/calibration.csv).
-WIDER: Final = 1.2  # distances of means, unless groups are round beyond doubt
-_BESIDE: Final = 0.1  # of a group's spread: by how much its mean is missed besides, whatever the noise
-_WIDER_FIGURE: Final = 1.1  # their coordinates
-_WIDER_SHARE: Final = 1.2
-_MODEL: Final = 0.095  # deviation of a share e that is explained, over √(e·(1 - e))
+WIDER: Final = 1.3  # distances of means, unless groups are round beyond doubt
+_WIDER_EACH: Final = 1.15  # their coordinates, and shares
+_MODEL: Final = 0.1  # deviation of a share e that is explained, over √(e·(1 - e))
 _LITTLE: Final = 0.02  # of people's spread: less is not worth a group
 _LEAST_SHARE: Final = 0.01  # of a group, where it scales an error
 
@@ -133,15 +131,14 @@ def repeated(
     wider = 1.0 if found.sure else WIDER
     reach = wider * float(np.quantile(np.linalg.norm(misses, axis=1), COVERAGE))
     said = _explained(found.people, answer.centers)
-    beside = 0.0 if found.sure else _BESIDE * math.sqrt(_spread(found.people) * (1 - said))
-    wrong = _WIDER_SHARE * float(
+    wrong = _WIDER_EACH * float(
         np.quantile(np.abs(np.concatenate([one.share_misses for one in done])), COVERAGE)
     )
     choices = _choices(found, done, most)
     return Told(
-        radii=np.minimum(np.hypot(reach / scale, beside), 1.0),
+        radii=np.minimum(reach / scale, 1.0),
         share_errors=np.minimum(wrong * scale, 1.0),
-        profile=(1.0 if found.sure else _WIDER_FIGURE)
+        profile=(1.0 if found.sure else _WIDER_EACH)
         * np.sqrt((squares + squares.mean()) / 2)
         / max(reach, 1e-12),
         explained=_interval(said, np.array([one.said - one.true for one in done])),

@@ -252,9 +252,7 @@ def test_errors_are_those_of_doing_it_again(simulate):
 
     told = repeats.repeated(find, simulate(truth, 10**6), found, rng(), 3, 4)
     np.testing.assert_allclose(told.radii, repeats.WIDER * 0.1 * np.sqrt(0.55 / 0.5), rtol=0.01)
-    np.testing.assert_allclose(
-        told.share_errors, repeats._WIDER_SHARE * 0.05 * np.sqrt(0.5 / 0.45), rtol=0.02
-    )
+    np.testing.assert_allclose(told.share_errors, repeats._WIDER_EACH * 0.05 * np.sqrt(0.5 / 0.45), rtol=0.02)
     assert told.profile.argmax() == 5
     assert told.explained.low < 1 - 0.01 / 0.125 < told.explained.high  # misses of 0.1 in a spread of 0.125
 
