@@ -33,10 +33,10 @@ from benchmarks import harness, records
 from benchmarks.harness import RESULTS, Bar, Benchmark, Figures, Runs, Study
 from benchmarks.populations import source_of
 from coterie import Plan, Result, decode
-from coterie.centers.codeword import rows_of_all
 from coterie.centers.explain import explain
 from coterie.centers.repeats import own_means
 from coterie.engines.simulate import simulate
+from coterie.protocols.codeword.decode import rows_of_all
 
 POINTS = 4_000  # people are like these
 USERS = 100_000

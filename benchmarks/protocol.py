@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 from benchmarks.harness import Study
 from benchmarks.populations import Source
 from coterie import Aggregate, Plan, decode
-from coterie.centers.codeword import not_explained, rows_of_all
 from coterie.centers.explain import explain
 from coterie.coins import SimulationCoins
 from coterie.engines import play
 from coterie.engines.simulate import simulate
 from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.plan.views import Halfspaces
+from coterie.protocols.codeword.decode import not_explained, rows_of_all
 from coterie.protocols.codeword.oracles.rows import Frame, Lift, ViewRows
 from coterie.protocols.codeword.parameters import CodewordParameters
 

@@ -37,11 +37,11 @@ from benchmarks.harness import MILLION, RESULTS, Bar, Benchmark, Figures, Runs, 
 from benchmarks.populations import Source, groups_found, non_private, one_center, source_of, true_groups
 from coterie import Plan, Result, decode
 from coterie.centers.answer import in_order
-from coterie.centers.codeword import rows_of_all
 from coterie.centers.explain import explain
 from coterie.centers.population import shrunk_mean
 from coterie.engines.simulate import simulate
 from coterie.metrics import normalized_objective, recovered
+from coterie.protocols.codeword.decode import rows_of_all
 
 POINTS = 30_000  # people are like these
 FIRST = 1_000  # seed of the people and the table that are decoded again and again

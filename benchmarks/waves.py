@@ -21,10 +21,10 @@ from benchmarks import harness, statements
 from benchmarks.harness import MILLION, RESULTS, Bar, Benchmark, Figures, Runs, Study
 from benchmarks.populations import non_private, one_center
 from coterie import decode
-from coterie.centers.codeword import rows_of_all
 from coterie.centers.explain import explain
 from coterie.engines.simulate import simulate
 from coterie.metrics import normalized_objective, recovered
+from coterie.protocols.codeword.decode import rows_of_all
 
 HALVES = (0.5, 0.5)
 BALL_FIRST = (0.1, 0.45, 0.45)

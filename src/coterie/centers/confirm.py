@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
-from coterie.centers.codeword import codeword_table, decoded, explained, not_explained
 from coterie.centers.confirmed import Confirmed, ConfirmedGroup, Pair, counted, sidak
 from coterie.centers.doubts import families, may_be_fewer
 from coterie.centers.repeats import COVERAGE
@@ -33,6 +32,7 @@ from coterie.features import Estimate
 from coterie.features.reading import Block
 from coterie.geometry.ball import SCALE
 from coterie.plan import Plan
+from coterie.protocols.codeword.decode import codeword_table, decoded, explained, not_explained
 from coterie.protocols.codeword.oracles.group_sums import GroupSums
 from coterie.protocols.codeword.oracles.rows import ball_in, everybody, rows_of
 

@@ -25,6 +25,7 @@ from coterie.privacy.guarantee import (
     PUBLIC_DIRECTIONS,
     PUBLISHED_GROUPS,
     SAMPLED_FEATURES,
+    TRUST,
 )
 from coterie.protocols.base import TOKEN_BYTES, Facts, Parameters
 
@@ -239,12 +240,12 @@ class Questions:
     @property
     def mixed(self) -> bool:
         """Whether reports are mixed by a shuffler before anyone reads them."""
-        return self.facts.model == "shuffle"
+        return TRUST[self.facts.model].mixed
 
     @property
     def curated(self) -> bool:
         """Whether a trusted curator sees the points, and nobody sends reports."""
-        return self.facts.model == "central"
+        return TRUST[self.facts.model].curated
 
     @property
     def minimum_batch(self) -> int:

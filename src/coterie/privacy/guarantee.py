@@ -10,23 +10,33 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
-from typing import Final
+from typing import Final, NamedTuple
 
 from coterie.errors import PlanError
 
-MODELS: Final = ("local", "shuffle", "central")  # whom a person has to trust: nobody, a mixer, a curator
 
-_TRUST: Final = {
-    "local": "nobody: the report is private when it leaves the device",
-    "shuffle": "that reports are mixed with other people's before anyone reads them",
-    "central": "a curator who sees the points and releases only noisy results",
+class Trust(NamedTuple):
+    """Whom a person has to trust in a model, and what follows from it."""
+
+    needed: str
+    spends: str = "mechanism spends"
+    seen: str = "any release"  # by whoever reads, and no likelier with one point than with another
+    mixed: bool = False  # reports are mixed by a shuffler before anyone reads them
+    curated: bool = False  # a curator sees the points, and nobody sends reports
+
+
+TRUST: Final = {
+    "local": Trust(
+        "nobody: the report is private when it leaves the device", "exact odds spend", seen="any report"
+    ),
+    "shuffle": Trust(
+        "that reports are mixed with other people's before anyone reads them",
+        seen="any mixed batch",
+        mixed=True,
+    ),
+    "central": Trust("a curator who sees the points and releases only noisy results", curated=True),
 }
-_MEANS: Final = {
-    "local": "exact odds spend",
-    "shuffle": "mechanism spends",
-    "central": "mechanism spends",
-}
-_SEEN: Final = {"local": "any report", "shuffle": "any mixed batch", "central": "any release"}
+MODELS: Final = tuple(TRUST)  # whom a person has to trust: nobody, a mixer, a curator
 
 PUBLIC_BALL: Final = (
     "The ball (center and radius) is public knowledge, chosen without looking at the points. A ball or a "
@@ -134,9 +144,8 @@ class Guarantee:
 
     def __str__(self) -> str:
         batch = "" if self.people is None else f" in a batch of {self.people} people"
-        spent = (
-            f"The {_MEANS[self.model]} {_digits(self.spent)} of the promised {_digits(self.epsilon)}{batch}."
-        )
+        promised = f"{_digits(self.spent)} of the promised {_digits(self.epsilon)}"
+        spent = f"The {TRUST[self.model].spends} {promised}{batch}."
         first, second, *others = self.paragraphs
         conditions = [f"- {condition}" for condition in self.conditions]
         return "\n".join([first, second, spent, *others, "It holds when:", *conditions])
@@ -155,7 +164,7 @@ class Guarantee:
 
         first, *others = self.paragraphs
         facts = [
-            ("trust needed", _TRUST[self.model]),
+            ("trust needed", TRUST[self.model].needed),
             ("spent", f"{_digits(self.spent)} of {_digits(self.epsilon)}"),
         ]
         words = [each for each in others if not each.startswith("Trust needed")]
@@ -171,9 +180,9 @@ class Guarantee:
         but_for = "" if self.delta == 0 else f", but for a chance of {delta}"
         return (
             f"Privacy: {epsilon}-differential privacy of {self.unit} ({pure}).",
-            f"Whatever a person's point is, {_SEEN[self.model]} is at most e^{epsilon} "
+            f"Whatever a person's point is, {TRUST[self.model].seen} is at most e^{epsilon} "
             f"(under {self.factor}) times as likely as with any other point{but_for}.",
-            f"Trust needed: {_TRUST[self.model]}.",
+            f"Trust needed: {TRUST[self.model].needed}.",
             *self._without_mixing(),
             *(["IT DOES NOT HOLD HERE:"] if self.exceptions else []),
             *(f"- {exception}" for exception in self.exceptions),
@@ -186,7 +195,7 @@ class Guarantee:
 
     def _without_mixing(self) -> list[str]:
         """Return what is left of the promise when the mixing fails."""
-        if self.local_epsilon is None or self.model != "shuffle":
+        if self.local_epsilon is None or not TRUST[self.model].mixed:
             return []
         if self.local_epsilon == math.inf:
             return ["If the mixing fails there is no promise: unmixed shares add up to the person's vector."]

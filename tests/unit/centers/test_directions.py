@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from coterie import Plan, Population, decode
-from coterie.centers import codeword
 from coterie.centers.directions import InDirections
 from coterie.engines import simulate
 from coterie.errors import DecodeError
+from coterie.protocols.codeword import decode as codeword
 from coterie.protocols.codeword.oracles.rows import rows_of
 
 DIMENSION, CLUSTERS, PEOPLE = 40, 4, 300_000

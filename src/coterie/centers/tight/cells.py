@@ -8,40 +8,15 @@ elsewhere.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.aggregate import Aggregate
-from coterie.centers.codeword import codeword_table, decoded, served
-from coterie.centers.explain import explain
 from coterie.centers.population import spread_beyond
 from coterie.centers.repeats import Found
-from coterie.centers.solution import Solution
 from coterie.centers.tight.solve import solve
-from coterie.centers.tight.subspace import signal_subspace
-from coterie.plan.views import Partition
 from coterie.protocols.codeword.oracles.cell_sums import CellSums
-from coterie.protocols.codeword.oracles.rows import ViewRows, mean_rest, rows_of
-from coterie.protocols.codeword.oracles.second_moment import second_moment
-
-
-def decode_cells(
-    tables: Sequence[Aggregate], clusters: int, rng: np.random.Generator, *, choose: bool = False
-) -> Solution:
-    """Find centers from the cells of one table alone: the design for tight groups among much noise."""
-    (table,) = map(codeword_table, tables)
-    cells = [view for view in rows_of(table) if not view.halfspaces]
-    moment = second_moment(table)
-    directions = None if moment is None else signal_subspace(moment, table.plan.dimension)
-    find = partial(find_in_cells, directions=directions)
-    return decoded(tables, explain(cells, clusters, rng, choose=choose, find=find))
-
-
-def without_cells(tables: Sequence[Aggregate]) -> str | None:
-    """Return why `decode_cells` cannot read this table, or None."""
-    return None if served(codeword_table(tables[-1]), Partition) else "it needs reports about cells"
+from coterie.protocols.codeword.oracles.rows import ViewRows, mean_rest
 
 
 def find_in_cells(

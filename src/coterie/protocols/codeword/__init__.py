@@ -2,8 +2,6 @@
 
 from coterie.protocols.protocol import Decoder, Protocol
 
-_CENTERS = "coterie.centers.codeword"
-_CELLS = "coterie.centers.tight.cells"
 PROTOCOL = Protocol(
     package=__name__,
     models={"local": ".parameters:CodewordParameters", "shuffle": ".amplified:AmplifiedParameters"},
@@ -18,9 +16,9 @@ PROTOCOL = Protocol(
             any_number=False,
         ),
         "population": Decoder(
-            f"{_CENTERS}:decode_population", f"{_CENTERS}:not_explained", chooses=True, several=True
+            ".decode:decode_population", ".decode:not_explained", chooses=True, several=True
         ),
-        "cells": Decoder(f"{_CELLS}:decode_cells", f"{_CELLS}:without_cells", chooses=True),
+        "cells": Decoder(".decode:decode_cells", ".decode:without_cells", chooses=True),
     },
     channel=".design:channel",
     leverage=".oracles.leverage:leverage",

@@ -1,9 +1,10 @@
-"""The decoder of `codeword`: what the rows say of everybody."""
+"""The decoders of `codeword`: what the rows say of everybody, and what cells alone say of tight groups."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from types import UnionType
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,9 @@ from coterie.centers.explain import explain
 from coterie.centers.population import FLAT
 from coterie.centers.solution import Solution
 from coterie.errors import DecodeError
-from coterie.plan.views import Halfspaces
+from coterie.plan.views import Halfspaces, Partition
 from coterie.protocols.codeword.oracles.rows import ViewRows, rows_of
+from coterie.protocols.codeword.oracles.second_moment import second_moment
 from coterie.protocols.codeword.oracles.suspicion import warning
 from coterie.protocols.codeword.table import CodewordTable
 from coterie.wire.rows import Rows
@@ -58,6 +60,26 @@ def not_explained(tables: Sequence[Aggregate]) -> str | None:
     if flat or any(served(codeword_table(table), Halfspaces) for table in tables):
         return None
     return f"it needs reports about halfspaces, or at most {FLAT} dimensions"
+
+
+def decode_cells(
+    tables: Sequence[Aggregate], clusters: int, rng: np.random.Generator, *, choose: bool = False
+) -> Solution:
+    """Find centers from the cells of one table alone: the design for tight groups among much noise."""
+    from coterie.centers.tight.cells import find_in_cells  # few plans need it
+    from coterie.centers.tight.subspace import signal_subspace
+
+    (table,) = map(codeword_table, tables)
+    cells = [view for view in rows_of(table) if not view.halfspaces]
+    moment = second_moment(table)
+    directions = None if moment is None else signal_subspace(moment, table.plan.dimension)
+    find = partial(find_in_cells, directions=directions)
+    return decoded(tables, explain(cells, clusters, rng, choose=choose, find=find))
+
+
+def without_cells(tables: Sequence[Aggregate]) -> str | None:
+    """Return why `decode_cells` cannot read this table, or None."""
+    return None if served(codeword_table(tables[-1]), Partition) else "it needs reports about cells"
 
 
 def rows_of_all(aggregates: Sequence[Aggregate]) -> list[ViewRows]:
