@@ -369,16 +369,14 @@ def _periods(battery: Battery, hits: NDArray[np.int32], size: int, chance: float
     longest = min(LONGEST_PERIOD, len(hits) // _PHASE)
     if longest < 2:
         return
-    logs = np.zeros(longest + 1)
-    for period in range(longest // 2 + 1, longest + 1):
-        whole = len(hits) // period
-        folded = hits[: whole * period].reshape(whole, period).sum(axis=0)
-        logs[period] = log_tail(folded, whole * size, chance).min()
-    for period in range(2, longest // 2 + 1):
+    ends, trials = np.zeros((longest + 1, 2), np.int64), np.zeros((longest + 1, 1), np.int64)
+    for period in range(2, longest + 1):
         long = longest // period * period
         whole = len(hits) // long
         folded = hits[: whole * long].reshape(whole, long).sum(axis=0).reshape(-1, period).sum(axis=0)
-        logs[period] = log_tail(folded, whole * (long // period) * size, chance).min()
+        ends[period] = folded.min(), folded.max()  # of as many trials each: no other phase is as unusual
+        trials[period] = whole * (long // period) * size
+    logs = log_tail(ends, trials, chance).min(axis=1)
     battery.take(logs, lambda at: words.format(at[0]), tests=longest * (longest + 1) // 2)
 
 
