@@ -25,6 +25,14 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.line(f"{count} {reason}")
 
 
+def pytest_collection_modifyitems(items):
+    """Leave whole pages and benchmarks to `make check`."""
+    if os.environ.get("COTERIE_TOOLS") != "all":
+        for item in items:
+            if item.get_closest_marker("whole"):
+                item.add_marker(pytest.mark.skip("runs a whole page or benchmark: `make check` does"))
+
+
 @pytest.fixture(autouse=True, scope="session")
 def fewer_atoms():
     """Decode with fewer atoms and repeats, for time; the benchmarks have the real numbers."""

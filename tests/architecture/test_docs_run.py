@@ -26,6 +26,7 @@ from tools.notebooks import TUTORIALS, cells, written
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 PAGES = sorted([*ROOT.glob("*.md"), ROOT / "clients/web/README.md", *(ROOT / "docs").rglob("*.md")])
+RUNNING = [page for page in PAGES if program(page.read_text(encoding="utf-8")).strip()]
 _LONGEST = 120  # seconds of a page
 MODULES = sorted(
     path for path in (SOURCE / "coterie").rglob("*.py") if not re.match(r"_(?!_init__)", path.name)
@@ -63,10 +64,13 @@ def run_page(page, folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    "page",
+    RUNNING,
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
 def test_page_runs(page, tmp_path):
-    if not program(page.read_text(encoding="utf-8")).strip():
-        return  # nothing to run on this page
     code, said = run_page(page, tmp_path)
     assert code == 0, said
 

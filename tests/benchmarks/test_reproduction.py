@@ -141,6 +141,7 @@ def test_a_run_repeats_exactly(tmp_path):
         assert play(study, 5, tmp_path)["objective"] == play(study, 5, tmp_path)["objective"]
 
 
+@pytest.mark.whole
 def test_computing_and_drawing_are_two_halves(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
     out = tmp_path / "out" / "runs.csv"
@@ -211,6 +212,7 @@ def test_a_grid_and_methods_of_ones_own(tmp_path, monkeypatch):
     assert "n = 300, d = 3, k = 2, r = 20" in drawing
 
 
+@pytest.mark.whole
 def test_a_protocol_of_ones_own_is_a_method(tmp_path, monkeypatch):
     # The protocol of the page, registered by a module of the researcher's, played in a process of its own.
     page = (ROOT / "docs" / "write-a-protocol.md").read_text(encoding="utf-8")

@@ -132,6 +132,7 @@ def test_what_peers_need_is_known_for_every_step():
     assert set(peer_steps.STEPS) - {"write_columns"} == set(scale.REQUIRED)
 
 
+@pytest.mark.whole
 def test_a_whole_run_of_few_writes_tables_and_pictures(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COTERIE_KERNELS", "numpy")  # nothing to compile in each of the processes
     out = tmp_path / "scale.json"

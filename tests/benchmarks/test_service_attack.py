@@ -6,6 +6,7 @@ from benchmarks.service_attack import ATTACKS, MOST_MIB, RATE, measure
 
 
 @pytest.mark.slow
+@pytest.mark.whole
 def test_attackers_take_neither_the_healthy_clients_rate_nor_the_memory():
     found = measure(list(ATTACKS), 6.0)
     assert found["rate"] > RATE / 2  # the benchmark has the bar; other tests run beside this one

@@ -2,9 +2,12 @@
 
 import itertools
 
+import pytest
+
 from benchmarks.speed import measure_memory
 
 
+@pytest.mark.whole
 def test_memory_is_measured_in_a_process_of_its_own(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (found,) = itertools.islice(measure_memory(reports=1000, people=1000), 1)  # decoding takes a minute

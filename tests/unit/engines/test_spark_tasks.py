@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as arrow
 import pyarrow.parquet as parquet
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie.aggregate import Aggregate
@@ -54,6 +54,7 @@ def reports(seed, count, ids=200, first_bytes=256):
 
 
 @pytest.mark.slow
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 1000),
     bits=st.integers(0, 9),
