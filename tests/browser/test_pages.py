@@ -587,13 +587,25 @@ def test_another_bundle_is_not_run(collector, context):
 # ---------------------------------------------------------------- the study's page
 
 
-def test_a_study_fills_up_live_and_tells_its_groups(collector, visit):
+def sign_in(page, token=TOKEN):
+    page.get_by_label("The operator’s token").fill(token)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def test_a_study_fills_up_live_and_tells_its_groups(collector, visit, tmp_path):
     plan = Plan.design(
         features=[Number("age", 0, 100, unit="years"), Flag("member")],
         clusters=2,
         epsilon=4.0,
         expected_users=20_000,
     )
+    console = visit(collector.url.replace("127.0.0.1", "localhost"), ready="#token")
+    sign_in(console)
+    console.get_by_text("There is no study yet").wait_for()
+    plan.save(tmp_path / "plan.json")
+    console.set_input_files("#plan", tmp_path / "plan.json")
+    console.get_by_role("button", name="Open it").click()
+    console.get_by_role("heading", name="age, member").wait_for()
     address = collector.put(plan) + "/study"
     page = visit("about:blank", ready=None)
     page.clock.install()
@@ -612,8 +624,16 @@ def test_a_study_fills_up_live_and_tells_its_groups(collector, visit):
     live = page.locator("table.forecast").inner_text()
     page.reload()
     assert page.locator("table.forecast").inner_text() == live  # script and server write the same
-    collector.operator.close(plan.id)
-    result = collector.operator.decode(plan.id)
+    console.click("#refresh")
+    console.get_by_text("about 12,000 of 20,000 people").wait_for()
+    console.get_by_role("button", name="Close: age, member").click()
+    console.click("#dialog-no")
+    assert collector.store.study(plan.id).state == "open"
+    console.get_by_role("button", name="Close: age, member").click()
+    console.click("#dialog-yes")
+    console.get_by_role("button", name="Decode: age, member").click()
+    console.get_by_text("Publish its page.").wait_for(timeout=60_000)
+    result = collector.operator.result(plan.id)
     page.clock.fast_forward(12_000)
     page.get_by_role("heading", name="Two groups among 12,345 people").wait_for()
     words = page.locator("main").inner_text()
@@ -669,6 +689,27 @@ def test_every_state_can_be_read_and_used(collector, chromium, axe, scheme, widt
         check()
         page.goto(address + "/study")
         check()
+        page.goto(collector.url)
+        sign_in(page, "not the operator's token")
+        page.get_by_text("This is not the operator’s token").wait_for()
+        check()
+        collector.put(design(ids="token", seed=2))
+        sign_in(page)
+        page.get_by_role("button", name="Invite").click()
+        check()
+        page.click("#dialog-yes")
+        page.wait_for_selector("#dialog-links:visible")
+        links = page.input_value("#links").split()
+        assert len(set(links)) == 10
+        assert all(re.fullmatch(r"http://127\S+/participate#[0-9a-f]{32}", link) for link in links)
+        page.click("#dialog-no")
+        check()
+        page.reload()
+        page.wait_for_selector("article.study")
+        page.click("#sign-out")
+        assert page.evaluate("() => sessionStorage.length") == 0
+        assert page.locator("article").count() == 0
+        page.goto(address + "/study")
         page.emulate_media(media="print")
         assert not page.locator(".skip").is_visible()
         ink, scheme_there = page.evaluate(

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from coterie import Aggregate, Client, Plan, write_reports
 from coterie.cli.app import app
+from coterie.plan.collection import Collection
 from coterie.remote import Receipt, RemoteCollector
 from coterie.service.decoder import result_document
 from coterie.service.manifest import make_manifest
@@ -147,6 +148,40 @@ def test_a_sheet_is_checked_published_and_verified(running, tmp_path):
     assert "not by" in run("sheet", signed, *about, "--key", "0" * 64, code=1).stderr
     draft.write_text('[languages.en]\ntitle = "Night"\n')
     assert "lacks the field" in run("sheet", draft, *about, code=1).stderr
+
+
+def test_a_study_is_looked_after_by_commands(running, tmp_path):
+    plan = small_plan(Collection(minimum=100))
+    plan.save(tmp_path / "plan.json")
+    to = ("--url", running.url)
+
+    def study(*arguments, **options):
+        return run("study", *arguments, *to, COTERIE_OPERATOR_TOKEN=TOKEN, **options)
+
+    def listed():
+        (found,) = json.loads(study("list", "--json").stdout)["studies"]
+        return found
+
+    assert (
+        "operator's token is needed"
+        in run("study", "list", *to, code=1, COTERIE_OPERATOR_TOKEN="x" * 16).stderr
+    )
+    assert "open already" not in study("open", tmp_path / "plan.json").stderr
+    assert "open already" in study("open", tmp_path / "plan.json").stderr
+    assert (listed()["state"], listed()["actions"], listed()["reports"]) == ("open", ["close"], 0)
+    with RemoteCollector(running.url) as sender:
+        sender.send(plan, reports_of(plan, 1234))
+    running.store.compact(plan.id)
+    assert listed()["reports"] == 1200  # as everybody is told it
+    assert "Enough answered" in study("list").stderr
+    study("close", plan.id, code=1)  # nobody said yes
+    assert running.store.study(plan.id).state == "open"
+    study("close", plan.id, "--yes")
+    assert (listed()["state"], listed()["actions"]) == ("closed", ["decode", "delete"])
+    study("decode", plan.id)
+    assert (listed()["state"], listed()["actions"]) == ("decoded", ["delete"])
+    study("delete", plan.id, "--yes")
+    assert (listed()["state"], listed()["actions"]) == ("deleted", [])
 
 
 def test_the_server_starts_and_stops_as_a_process(tmp_path):

@@ -28,6 +28,7 @@ from coterie.cli import (
     shuffle,
     simulate,
     store,
+    study,
     verify,
     withdraw,
 )
@@ -60,7 +61,7 @@ app = typer.Typer(
 )
 for _module in (
     *(demo, power, plan, encode, shuffle, aggregate, decode, simulate, inspect, ledger, audit),
-    *(serve, sheet, invite, send, withdraw, release, verify, store),
+    *(serve, study, sheet, invite, send, withdraw, release, verify, store),
 ):
     app.command(name=_module.__name__.rpartition(".")[2])(_module.run)
 

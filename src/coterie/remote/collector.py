@@ -253,6 +253,10 @@ class RemoteCollector:
 
     # ------------------------------------------------------------ for the operator
 
+    def studies(self) -> list[dict[str, Any]]:
+        """Return of every study where it is, coarsely, and what to do next; first what waits."""
+        return list(self._json("GET", "/studies")["studies"])
+
     def put_plan(self, plan: Plan) -> bool:
         """Open a study; return False if it was there already."""
         return self._ask("PUT", f"/plans/{plan.id}", plan.to_json().encode(), "application/json")[0] == 201

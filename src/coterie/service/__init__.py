@@ -5,6 +5,7 @@
     taking     what both roles have around one store: reports come in, studies are looked after
     collector  the one role: batches in, studies decoded, documents out
     endpoints  everything but the fast path
+    console    what an operator is told of every study, and what to do next
     uploads    reports and withdrawals, from the body of a request to the answer
     writer     the one place where reports go to the store, everything that waits in one durable commit
     studies    plans as the service holds them in memory

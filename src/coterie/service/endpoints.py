@@ -25,6 +25,7 @@ from coterie.plain.checks import checked_fields, checked_integer
 from coterie.plan import Plan
 from coterie.service.batches import MOST_BODY
 from coterie.service.collector import Collector
+from coterie.service.console import summaries
 from coterie.service.metrics import MEDIA_TYPE as METRICS_TYPE
 from coterie.service.openapi import openapi_document
 from coterie.service.problems import Problem
@@ -115,6 +116,18 @@ async def openapi(request: Request) -> Response:
 async def list_plans(request: Request) -> Response:
     """List the ids of all plans."""
     return json_response({"plans": await of(request).ask(of(request).store.plan_ids)})
+
+
+@operator
+async def list_studies(request: Request) -> Response:
+    """Tell of every study where it is and what to do next; counts as everybody is told them."""
+    collector = collector_of(request)
+    found = []
+    for plan_id in await collector.ask(collector.store.plan_ids):
+        known = await collector.studies.find(plan_id)
+        sheet = await collector.ask(collector.sheet, plan_id)
+        found.append((known, await study_status(collector, known), sheet))
+    return json_response({"studies": summaries(found)})
 
 
 async def get_plan(request: Request) -> Response:
@@ -289,6 +302,7 @@ INTAKE_ROUTES: Final[tuple[BaseRoute, ...]] = (
 )
 ROUTES: Final[tuple[BaseRoute, ...]] = (
     *INTAKE_ROUTES,
+    Route("/studies", list_studies),
     Route("/plans/{plan_id}/decode", decode, methods=["POST"]),
     Route("/plans/{plan_id}/result", handing_out(RESULT, "application/json")),
     Route("/plans/{plan_id}/table", handing_out(TABLE, "application/octet-stream")),

@@ -135,10 +135,11 @@ class Taking:
         """Raise Problem unless the store answers, in `READY_SECONDS`, and has room for what may wait."""
         if self._probing is None or self._probing.done():
             self._probing = asyncio.get_running_loop().run_in_executor(self._probe, self.store.probe)
-        done, _ = await asyncio.wait([self._probing], timeout=READY_SECONDS)
+        probing = self._probing  # of all who ask meanwhile
+        done, _ = await asyncio.wait([probing], timeout=READY_SECONDS)
         if not done:
             raise Problem("unavailable", "its store does not answer", {"retry-after": "5"})
-        room = self._probing.result()
+        room = probing.result()
         if room is not None and room < self._least_room:
             raise Problem("full", f"the disk of its store has {room:,} bytes left")
 

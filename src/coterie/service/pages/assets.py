@@ -14,7 +14,7 @@ from typing import Final
 from coterie.show.pages import integrity, sheet
 
 BUNDLE: Final = "coterie.js"  # of clients/web, as it was built
-_STATIC: Final = ("icon.svg", "participate.js", "study.js", BUNDLE)
+_STATIC: Final = ("console.js", "icon.svg", "participate.js", "study.js", BUNDLE)
 _TYPES: Final = {
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
@@ -41,11 +41,12 @@ class Assets:
 
     name: str
     files: dict[str, Asset]
+    root: str = "../../"  # from the page that names them
 
     @property
     def where(self) -> str:
         """Their address as a page names it: relative, so a proxy may add a prefix."""
-        return f"../../static/{self.name}"
+        return f"{self.root}static/{self.name}"
 
     def integrity(self, name: str) -> str:
         """Return the hash to which a browser holds a file."""
@@ -59,7 +60,7 @@ def assets() -> Assets:
     Examples
     --------
     >>> sorted(assets().files)
-    ['coterie.js', 'icon.svg', 'participate.js', 'study.js', 'style.css']
+    ['console.js', 'coterie.js', 'icon.svg', 'participate.js', 'study.js', 'style.css']
     """
     folder = files("coterie.service.pages").joinpath("static")
     data = {"style.css": sheet().encode(), **{name: folder.joinpath(name).read_bytes() for name in _STATIC}}

@@ -1,5 +1,6 @@
 """The addresses of the pages.
 
+GET /                                 what this server is, and the operator's console
 GET /plans/{plan-id}/participate      the form
 GET /plans/{plan-id}/study            how it is going, and what was found
 GET /static/{hash}/{file}             scripts and sheets, for good
@@ -23,6 +24,11 @@ from coterie.service.results import RESULT
 
 def _html(text: str) -> Response:
     return Response(text, headers=PAGE, media_type="text/html")
+
+
+async def console_page(request: Request) -> Response:
+    """Return the page of the server itself."""
+    return _html(views.console_page(of(request).public_key))
 
 
 async def participate_page(request: Request) -> Response:
@@ -55,6 +61,7 @@ async def static_file(request: Request) -> Response:
 
 
 PAGES: Final[tuple[BaseRoute, ...]] = (
+    Route("/", console_page),
     Route("/plans/{plan_id}/participate", participate_page),
     Route("/plans/{plan_id}/study", study_page),
     Route("/static/{name}/{file}", static_file),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -28,6 +29,11 @@ STATES: Final = {
     "deleted": "Closed, and its reports deleted",
 }
 _KINDS: Final = ("if people form clear groups", "if they do not, as most real data")
+
+
+def console_page(public_key: str) -> str:
+    """Return the page of the server itself: what it is, and the console of whoever has the token."""
+    return render("console.html", served=replace(assets(), root=""), public_key=public_key)
 
 
 def participate_page(plan: Plan, sheet: bytes | None = None, wanted: str = "") -> str:
