@@ -360,3 +360,7 @@ def test_a_window_that_starts_too_narrow_is_widened():
         9.0, 1e-9, 20.0, 1e-3, lambda c: np.where(c < 20, 0.5, 1.0), lambda c: np.where(c < 20, 0.5, 0.0)
     )
     assert (low, high) == (0, 20)  # no further than there is anything
+    low, high = window(
+        60.0, 1e-9, 100.0, 1e-3, lambda c: np.where(c < 1, 0.0, 0.5), lambda c: np.where(c < 100, 0.5, 0.0)
+    )
+    assert (low, high) == (0, 100)  # and so far, by steps

@@ -10,6 +10,7 @@ import pytest
 from coterie.errors import PlanError
 from coterie.features import Category, Cycle, Embedding, Flag, Number, Ordinal, Schema, arithmetic
 from coterie.features.arithmetic import TURN, binary_log, on_circle
+from coterie.features.reading import Block
 
 LOG_ERROR = 2.0**-39
 CIRCLE_ERROR = 2.0**-48
@@ -159,6 +160,13 @@ def test_a_cycle_comes_round():
     assert hour.points([-1e-300]).tolist() == hour.points([0]).tolist() == [[1, 0]]
 
 
+@pytest.mark.parametrize(("reach", "low", "high"), [(0.25, 22.0, 2.0), (0.5, 0.0, 24.0), (0.75, 0.0, 24.0)])
+def test_a_time_whose_error_reaches_the_middle_may_be_any(reach, low, high):
+    place = Block(np.array([0.5, 0.0]), np.eye(2) * reach**2, 1.0)  # half of the circle's radius from it
+    (time, _) = Cycle("hour", 24, weight=2).estimates(place)
+    assert (time.low, time.high) == pytest.approx((low, high))
+
+
 def test_a_vector_that_is_too_long_is_shortened():
     text = Embedding("text", 2, norm=5, weight=4)
     assert text.points([[3, 4], [30, 40], [0, -5]]) == pytest.approx(
@@ -235,6 +243,7 @@ def test_bounds_of_features_come_from_plain_numbers_of_any_kind():
         (lambda: Ordinal("a", ("b",)), "levels must hold 2"),
         (lambda: Cycle("a", 0), "period must be in"),
         (lambda: Embedding("a", 2.0, 1), "dimension must be an integer"),
+        (lambda: Embedding("a", 2, 0), "norm must be in"),
         (lambda: Schema([]), "1 to 3000 coordinates"),
         (lambda: Schema([Flag("a"), Flag("a")]), "'a' occurs twice"),
         (lambda: Schema(["age"]), r"features\[0\] must be a feature"),

@@ -425,6 +425,8 @@ def test_a_suggestion_is_rounded_outward_and_says_where_it_came_from():
     assert found.source == "public sample"
     assert json.loads(found.to_json())["source"] == "public sample"
     assert Schema.suggest(pandas.DataFrame(sample()), public=True) == found
+    (mixed,) = Schema.suggest({"code": [7, "b", 3, "a"] * 100}, public=True).features
+    assert mixed.values == (3, 7, "a", "b")  # in an order that is not the sample's
 
 
 @pytest.mark.parametrize(("ratio", "scale"), [(99.9, "linear"), (100.1, "log")])
