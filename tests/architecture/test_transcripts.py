@@ -37,6 +37,8 @@ NUMBERS = {
     17: "seventeen",
     18: "eighteen",
     19: "nineteen",
+    20: "twenty",
+    21: "twenty-one",
 }
 SERVED = "http://127.0.0.1:8787"  # a collector, on the page
 ATOMS, REPEATS = population.ATOMS, repeats.REPEATS  # as they are; the tests' own are smaller

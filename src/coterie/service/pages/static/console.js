@@ -51,6 +51,7 @@ function show() {
   by("console").hidden = !inside;
   by("sign-in").hidden = inside;
   document.querySelector(".about-server").hidden = inside;
+  by("operator").textContent = inside ? "Studies" : "If you run it";
 }
 
 async function look() {
