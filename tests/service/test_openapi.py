@@ -20,6 +20,7 @@ from coterie.service.problems import KINDS, URN
 from coterie.service.shuffler import ROUTES as SHUFFLER_ROUTES
 from coterie.service.shuffler import Shuffler
 from coterie.service.studies import REASONS
+from coterie.service.study_endpoints import ROUTES as STUDY_ROUTES
 from tests.service.conftest import KEY, OPERATOR, REPORTS, TOKEN, ask, reports_of, serving, small_plan
 from tests.service.shuffled import AMPLIFIED
 from tests.service.shuffled import reports_of as shuffled_reports
@@ -105,7 +106,7 @@ def url(tmp_path_factory):
 
 def test_every_route_is_described_and_every_description_has_a_route():
     uploads = {(f"/plans/{{plan_id}}/{each}", "POST") for each in ("reports", "withdrawals")}
-    for role, routes in (("collector", ROUTES), ("shuffler", SHUFFLER_ROUTES)):
+    for role, routes in (("collector", (*ROUTES, *STUDY_ROUTES)), ("shuffler", SHUFFLER_ROUTES)):
         described = {(path, method.upper()) for path, method, _ in operations(openapi_document(role))}
         routed = {(route.path, method) for route in routes for method in route.methods - {"HEAD"}}
         assert described == routed | uploads
@@ -172,7 +173,7 @@ def test_every_answer_is_described(url, path, method, operation, data):
     else:
         plan_id = data.draw(IDS)
     body = data.draw(ANY_BODY) if method in ("post", "put") else None
-    answer = ask(url, method.upper(), path.replace("{plan_id}", plan_id), body, data.draw(HEADERS))
+    answer = ask(url, method.upper(), re.sub(r"{(plan|study)_id}", plan_id, path), body, data.draw(HEADERS))
     assert answer[0] < 500
     if plan_id not in ("..", "%00"):  # which are other paths
         check_answer(operation, answer)

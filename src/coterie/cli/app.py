@@ -30,6 +30,7 @@ from coterie.cli import (
     store,
     study,
     verify,
+    waves,
     withdraw,
 )
 from coterie.cli.screen import show_error
@@ -61,7 +62,7 @@ app = typer.Typer(
 )
 for _module in (
     *(demo, power, plan, encode, shuffle, aggregate, decode, simulate, inspect, ledger, audit),
-    *(serve, study, sheet, invite, send, withdraw, release, verify, store),
+    *(serve, study, waves, sheet, invite, send, withdraw, release, verify, store),
 ):
     app.command(name=_module.__name__.rpartition(".")[2])(_module.run)
 

@@ -29,6 +29,10 @@ def run(
     qr: Annotated[
         Path | None, typer.Option(help="Also write a QR code (SVG) of each link into this new folder.")
     ] = None,
+    waves: Annotated[
+        bool,
+        typer.Option("--waves", help="Links follow the study of this first plan to the wave that is open."),
+    ] = False,
     bare: Annotated[
         bool, typer.Option("--bare", help="Write tokens alone, 32 hex digits, for an app of your own.")
     ] = False,
@@ -55,7 +59,8 @@ def run(
         while len(tokens) < count:
             tokens += collector.invite(plan_id, min(PIECE, count - len(tokens)))
     page = RemoteCollector(public_url or url).url
-    lines = [token.hex() if bare else invitation_link(page, plan_id, token) for token in tokens]
+    of = "studies" if waves else "plans"
+    lines = [token.hex() if bare else invitation_link(page, plan_id, token, of) for token in tokens]
     with replacing(out, 0o600, overwrite=force) as file:
         file.writelines(line.encode() + b"\n" for line in lines)
     if qr is not None:
@@ -71,7 +76,7 @@ def run(
     )
 
 
-def invitation_link(url: str, plan_id: str, token: bytes) -> str:
+def invitation_link(url: str, plan_id: str, token: bytes, of: str = "plans") -> str:
     """Return where somebody takes part with a token; it stands behind #, so no server ever sees it.
 
     Examples
@@ -79,7 +84,7 @@ def invitation_link(url: str, plan_id: str, token: bytes) -> str:
     >>> invitation_link("https://collector.example", "0" * 64, bytes(16))[-44:]
     'participate#00000000000000000000000000000000'
     """
-    return f"{url}/plans/{plan_id}/participate#{token.hex()}"
+    return f"{url}/{of}/{plan_id}/participate#{token.hex()}"
 
 
 def _segno() -> Any:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # Words that the functions behind this command take themselves, and what gives them here.
 _NOT_OF_A_DESIGN = {
     "expected_users": "the number of people is given as --users",
-    "study": "the study is that of --after",
+    "study": "it is given as --study, or is that of --after",
     "result": "what the plan follows up is given as --after",
     "confirm": "whether it confirms is given as --confirm",
     "cls": "there is none of this name",
@@ -100,6 +100,12 @@ def run(
             "of finding others.",
         ),
     ] = False,
+    study: Annotated[
+        str | None,
+        typer.Option(
+            help="The id of the first plan of a study, where this one is to be beside it under a label."
+        ),
+    ] = None,
     opens: Annotated[
         str | None,
         typer.Option(help="When a collector starts to take reports in: 2027-01-31 or 2027-01-31T18:00Z."),
@@ -134,12 +140,13 @@ def run(
         "model": model,
         "delta": delta,
         "ids": ids,
+        "study": study,
         "minimum_batch": minimum_batch,
         "local_cap": local_cap,
         "layout": layout,
         "radius": radius,
         "center": None if center is None else _coordinates(center),
-        "collection": _collection(opens, closes, minimum, retention, time_precision),
+        "collection": collection_of(opens, closes, minimum, retention, time_precision),
     }
     options = read_options(option, PlanError)
     for name in options:
@@ -190,7 +197,7 @@ def _found(paths: Sequence[Path]) -> tuple[list[Aggregate], Population | None]:
     return [Aggregate.load(path) for path in paths], None
 
 
-def _collection(
+def collection_of(
     opens: str | None, closes: str | None, minimum: int | None, retention: str | None, precision: str | None
 ) -> Collection | None:
     """Return how the reports are collected, None where nothing is said about it."""

@@ -18,7 +18,7 @@ MOST_RESULT = 1 << 28
 
 def run(
     manifest: Annotated[Path, typer.Argument(help="The signed manifest of a decoded study.")],
-    table: Annotated[Path, typer.Option(help="Its table.")],
+    table: Annotated[list[Path], typer.Option(help="Its table; of several waves each of them.")],
     result: Annotated[
         Path | None, typer.Option(help="Its published result: then words are checked as well as figures.")
     ] = None,
@@ -27,17 +27,22 @@ def run(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Check a manifest: its signature, the digests, the counts, and the whole result, computed again."""
+    """Check a manifest: its signature, the digests, the counts, and the whole result, computed again.
+
+    Of a study of several waves the plan of each is made again, too, from the tables before it.
+    """
     data = read_bounded(manifest, MAX_BYTES, "a manifest")
     published = None if result is None else read_bounded(result, MOST_RESULT, "a result")
     with progress("decoding", None):
-        found = verify(data, read_bounded(table, MOST_TABLE, "a table"), key, result=published)
+        tables = [read_bounded(each, MOST_TABLE, "a table") for each in table]
+        found = verify(data, tables, key, result=published)
     document = found.manifest
-    count, plan_id, public = document["counts"]["counted"], document["plan_id"], document["public_key"]
+    count, plan_id, public = found.count, found.plan_ids[-1], document["public_key"]
     if json:
         print_json(
             {
                 "plan_id": plan_id,
+                "plan_ids": list(found.plan_ids),
                 "count": count,
                 "version": document["version"],
                 "difference": found.away,
@@ -57,3 +62,8 @@ def run(
     if not found.words:
         caution("figures were checked, words were not: --result checks what was published, too")
     say(f"{count:,} reports decoded again, every figure agrees to {DIGITS:g}; plan {plan_id}")
+    if len(found.plan_ids) > 1:
+        say(
+            f"{len(found.plan_ids)} waves, and each plan follows from those before it; study "
+            f"{found.plan_ids[0]}"
+        )

@@ -28,11 +28,12 @@ from numpy.typing import NDArray
 from coterie.errors import CollectorError, ManifestError, PlanError, ReportError
 from coterie.plain.canonical import canonical_bytes, shown
 from coterie.plan import Plan
+from coterie.plan.collection import Collection
 from coterie.remote.receipt import Receipt
 from coterie.sheet import checked_sheet, read_sheet
 from coterie.wire.admission import ADMISSION_BYTES
 from coterie.wire.layout import Reports, as_rows
-from coterie.wire.manifest import read_manifest
+from coterie.wire.manifest import read_manifest, waves_of
 from coterie.wire.mixing import check_mixing
 from coterie.wire.shuffled_file import MEDIA_TYPE, batch_authorization
 
@@ -228,7 +229,7 @@ class RemoteCollector:
     def manifest(self, plan_id: str) -> bytes:
         """Return the signed manifest of a decoded study, as `coterie verify` reads it."""
         data = self._ask("GET", f"/plans/{_part(plan_id)}/manifest")[1]
-        if self._key is not None and read_manifest(data, self._key)["plan_id"] != plan_id:
+        if self._key is not None and waves_of(read_manifest(data, self._key))[-1]["plan_id"] != plan_id:
             raise ManifestError("the collector answered with the manifest of another plan")
         return data
 
@@ -236,7 +237,7 @@ class RemoteCollector:
         """Return what a decoded study left; where a key is pinned, as that key's manifest has its digest."""
         data = self._ask("GET", f"/plans/{_part(plan_id)}/{name}")[1]
         if self._key is not None:
-            signed = read_manifest(self.manifest(plan_id))[name]
+            signed = waves_of(read_manifest(self.manifest(plan_id)))[-1][name]
             if hashlib.sha256(data).hexdigest() != signed:
                 raise ManifestError(f"this is another {name}: its digest is not the manifest's")
         return data
@@ -250,6 +251,26 @@ class RemoteCollector:
             If it is no sheet of this plan, or not signed by that key.
         """
         return read_sheet(self._ask("GET", f"/plans/{plan.id}/sheet")[1], plan, key or self._key)
+
+    def study(self, study_id: str) -> dict[str, Any]:
+        """Return the plans of a study, in order, with their labels, and where each of them is."""
+        return self._json("GET", f"/studies/{_part(study_id)}")
+
+    def study_result(self, study_id: str) -> bytes:
+        """Return the result of all waves that were decoded, as it was published."""
+        data = self._ask("GET", f"/studies/{_part(study_id)}/result")[1]
+        if self._key is not None:
+            signed = waves_of(read_manifest(self.study_manifest(study_id)))[-1]["result"]
+            if hashlib.sha256(data).hexdigest() != signed:
+                raise ManifestError("this is another result: its digest is not the manifest's")
+        return data
+
+    def study_manifest(self, study_id: str) -> bytes:
+        """Return the signed manifest of all waves that were decoded; its tables are those of the plans."""
+        data = self._ask("GET", f"/studies/{_part(study_id)}/manifest")[1]
+        if self._key is not None and waves_of(read_manifest(data, self._key))[0]["plan_id"] != study_id:
+            raise ManifestError("the collector answered with the manifest of another study")
+        return data
 
     # ------------------------------------------------------------ for the operator
 
@@ -272,12 +293,62 @@ class RemoteCollector:
 
     def decode(self, plan_id: str, *, timeout: float = 3600.0) -> dict[str, Any]:
         """Decode a closed study and wait for the result, for so many seconds at most."""
-        until = time.monotonic() + timeout
+        return _parsed(self._waited_for(f"/plans/{_part(plan_id)}/decode", None, timeout))
+
+    def next_wave(
+        self,
+        study_id: str,
+        expected_users: int,
+        *,
+        confirm: bool = False,
+        epsilon: float | None = None,
+        clusters: int | None = None,
+        collection: Collection | None = None,
+        timeout: float = 3600.0,
+    ) -> Plan:
+        """Open the next wave of a study, for other people, once the last one is decoded; return its plan.
+
+        Parameters
+        ----------
+        study_id : str
+            The id of the study's first plan.
+        expected_users : int
+            How many other people will answer.
+        confirm : bool
+            Whether they are asked about the groups that were found, instead of finding others.
+        epsilon, clusters : float, int, optional
+            Where they are to be others than in the wave before.
+        collection : Collection, optional
+            How the wave is collected.
+        timeout : float
+            Seconds to wait at most.
+        """
+        asked = {
+            "expected_users": expected_users,
+            "confirm": confirm,
+            "epsilon": epsilon,
+            "clusters": clusters,
+            "collection": None if collection is None else collection.to_dict(),
+        }
+        body = canonical_bytes({name: value for name, value in asked.items() if value is not None})
+        plan = Plan.from_json(self._waited_for(f"/studies/{_part(study_id)}/next", body, timeout))
+        if plan.study_id != study_id:
+            raise CollectorError(f"the collector answered with a plan of another study: {plan.study_id}")
+        return plan
+
+    def put_labelled(self, study_id: str, label: str, plan: Plan) -> bool:
+        """Open a plan of a study under a public label; return False if it was there already."""
+        where = f"/studies/{_part(study_id)}/plans/{_part(label)}"
+        return self._ask("PUT", where, plan.to_json().encode(), "application/json")[0] == 201
+
+    def _waited_for(self, path: str, body: bytes | None, timeout: float) -> bytes:
+        """Post until it is done, and return the answer."""
+        until, kind = time.monotonic() + timeout, None if body is None else "application/json"
         while True:
             wait = {"Prefer": f"wait={max(1, int(min(self._timeout / 2, 60)))}"}
-            status, body = self._ask("POST", f"/plans/{_part(plan_id)}/decode", headers=wait)
+            status, answer = self._ask("POST", path, body, kind, wait)
             if status != 202:
-                return _parsed(body)
+                return answer
             if time.monotonic() > until:
                 raise CollectorError(f"decoding takes more than {timeout:g} seconds; it goes on", 202)
 

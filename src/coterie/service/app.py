@@ -23,6 +23,7 @@ from coterie.service.endpoints import NO_STORE, ROUTES
 from coterie.service.problems import MEDIA_TYPE as PROBLEM_TYPE
 from coterie.service.problems import Problem
 from coterie.service.shuffler import ROUTES as SHUFFLER_ROUTES
+from coterie.service.study_endpoints import ROUTES as STUDY_ROUTES
 from coterie.service.taking import Taking
 from coterie.service.writer import problem_of
 
@@ -30,7 +31,7 @@ from coterie.service.writer import problem_of
 def create_app(collector: Taking, routes: Sequence[BaseRoute] = ()) -> ASGIApp:
     """Return the application of a collector or a shuffler, with more routes if any."""
     app = Starlette(
-        routes=[*(SHUFFLER_ROUTES if collector.role == "shuffler" else ROUTES), *routes],
+        routes=[*(SHUFFLER_ROUTES if collector.role == "shuffler" else (*ROUTES, *STUDY_ROUTES)), *routes],
         lifespan=collector.running,
         exception_handlers={
             Problem: _answer,

@@ -1,7 +1,11 @@
 """Decoding in a process of its own: `python -m coterie.service.decoder`, so that intake goes on meanwhile.
 
-    in   the plan's canonical JSON, a newline, then the messages that its table adds up, back to back
+    in   a line of JSON, {"plan": …, "before": [sizes]}, then the tables of earlier waves of the study, of
+         these sizes, then the messages that the plan's table adds up, back to back
     out  length of the result (8 bytes, big-endian), the result (JSON), the table
+
+    in   {"next": what is asked of the next wave, "before": [sizes]}, and the tables of all waves so far
+    out  the plan of the next wave, in canonical JSON
 
 or, on stderr, one line that says why not, and exit code 3.
 """
@@ -9,18 +13,20 @@ or, on stderr, one line that says why not, and exit code 3.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import math
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, BinaryIO, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import CoterieError, DecodeError
+from coterie.plain.canonical import canonical_bytes
 from coterie.plan import Plan
 from coterie.service.manifest import decoding_seed
 from coterie.wire.layout import whole_rows
@@ -43,14 +49,38 @@ class Decoder:
         if child is not None and child.poll() is None:
             child.kill()
 
-    def run(self, plan: Plan, chunks: Iterable[NDArray[np.uint8]], timeout: float) -> tuple[bytes, bytes]:
+    def run(
+        self,
+        plan: Plan,
+        chunks: Iterable[NDArray[np.uint8]],
+        timeout: float,
+        before: Sequence[bytes] = (),
+    ) -> tuple[bytes, bytes]:
         """Return the result, JSON, and the table of messages, (m, width) at a time.
+
+        The result is of them together with the tables of earlier waves.
 
         Raises
         ------
         DecodeError
             If they cannot be decoded, or not in `timeout` seconds, or it was stopped.
         """
+        pieces = itertools.chain(before, (np.ascontiguousarray(chunk).tobytes() for chunk in chunks))
+        out = self._ask({"plan": plan.to_dict(), "before": [*map(len, before)]}, pieces, timeout)
+        size = int.from_bytes(out[:8], "big")
+        return out[8 : 8 + size], out[8 + size :]
+
+    def next_plan(self, before: Sequence[bytes], asked: Mapping[str, Any], timeout: float) -> bytes:
+        """Return the plan of the next wave, canonical JSON, after waves with these tables.
+
+        Raises
+        ------
+        DecodeError
+            As for `run`, or if there is no such plan.
+        """
+        return self._ask({"next": dict(asked), "before": [*map(len, before)]}, before, timeout)
+
+    def _ask(self, head: Mapping[str, Any], pieces: Iterable[bytes], timeout: float) -> bytes:
         command = [sys.executable, "-m", "coterie.service.decoder"]
         with subprocess.Popen(  # noqa: S603  # this interpreter, this package
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -60,7 +90,7 @@ class Decoder:
                 if self._stopped:
                     raise DecodeError("decoding was stopped; it begins anew when it is asked for")
                 with contextlib.suppress(BrokenPipeError):  # it says why on stderr
-                    _feed(child.stdin, plan, chunks)
+                    _feed(child.stdin, head, pieces)
                 child.stdin = None
                 out, err = child.communicate(timeout=timeout)
             except subprocess.TimeoutExpired:
@@ -74,15 +104,14 @@ class Decoder:
             raise DecodeError(err.decode(errors="replace").strip())
         if child.returncode:
             raise RuntimeError(f"the decoder ended with code {child.returncode}")
-        size = int.from_bytes(out[:8], "big")
-        return out[8 : 8 + size], out[8 + size :]
+        return out
 
 
-def _feed(pipe: BinaryIO | Any, plan: Plan, chunks: Iterable[NDArray[np.uint8]]) -> None:
+def _feed(pipe: BinaryIO | Any, head: Mapping[str, Any], pieces: Iterable[bytes]) -> None:
     try:
-        pipe.write(plan.to_json().encode() + b"\n")
-        for chunk in chunks:
-            pipe.write(np.ascontiguousarray(chunk).tobytes())
+        pipe.write(canonical_bytes(dict(head)) + b"\n")
+        for piece in pieces:
+            pipe.write(piece)
     finally:
         with contextlib.suppress(BrokenPipeError):
             pipe.close()
@@ -113,18 +142,25 @@ def main() -> int:
     from coterie.aggregate import Aggregate
     from coterie.centers import decode
     from coterie.engines.inline import add_up
+    from coterie.service.following import next_plan
 
     os.nice(2)  # reports come first
+    reads, writes = sys.stdin.buffer, sys.stdout.buffer
     try:
-        plan = Plan.from_json(sys.stdin.buffer.readline())
+        head = json.loads(reads.readline())
+        tables = [Aggregate.from_bytes(reads.read(size)) for size in head["before"]]
+        if "next" in head:
+            writes.write(next_plan(tables, head["next"]).to_json().encode())
+            return 0
+        plan = Plan.from_json(canonical_bytes(head["plan"]))
         table = Aggregate(plan)
-        pieces = iter(lambda: sys.stdin.buffer.read(_READ_BYTES), b"")
+        pieces = iter(lambda: reads.read(_READ_BYTES), b"")
         add_up(table, whole_rows(pieces, plan.message_width, _cut_short))
-        result = result_document(decode(table, random_state=decoding_seed(plan)))
+        result = result_document(decode([*tables, table], random_state=decoding_seed(plan)))
     except CoterieError as error:
         print(error, file=sys.stderr)
         return REFUSED
-    sys.stdout.buffer.write(len(result).to_bytes(8, "big") + result + table.to_bytes())
+    writes.write(len(result).to_bytes(8, "big") + result + table.to_bytes())
     return 0
 
 

@@ -190,13 +190,13 @@ async def close(request: Request) -> Response:
 async def decode(request: Request) -> Response:
     """Decode a closed study, or say that it takes longer than the request waits."""
     collector, known = collector_of(request), await of(request).known(request)
-    found = await collector.results.decoded(known, _wait(request))
+    found = await collector.results.decoded(known, waiting(request))
     if found is None:
         return json_response({"state": "decoding"}, 202, {"location": f"/plans/{known.plan.id}/result"})
     return Response(found.result, headers=NO_STORE, media_type="application/json")
 
 
-def _wait(request: Request) -> float:
+def waiting(request: Request) -> float:
     """Return for how long a request is ready to wait (RFC 7240), 10 seconds unless it says."""
     for part in request.headers.get("prefer", "").split(","):
         name, _, value = part.strip().partition("=")

@@ -15,7 +15,7 @@ from typing import Any, Final
 from coterie import __version__
 from coterie.plain.canonical import canonical_bytes
 from coterie.plan import Plan
-from coterie.wire.manifest import FORMAT, LABEL, VERSION
+from coterie.wire.manifest import FORMAT, LABEL, VERSION, WAVES, read_manifest, waves_of
 from coterie.wire.signing import public_key, sign
 
 IN_WORDS: Final = ("groups", "everybody", "words")  # of a result: what follows from its other fields
@@ -61,19 +61,33 @@ def environment() -> dict[str, str]:
 
 
 def make_manifest(
-    plan: Plan, table: bytes, result: bytes, counts: Mapping[str, int], closed: int, key: bytes
+    plan: Plan,
+    table: bytes,
+    result: bytes,
+    counts: Mapping[str, int],
+    closed: int,
+    key: bytes,
+    *,
+    before: bytes | None = None,
 ) -> bytes:
-    """Return the signed manifest of a table and the result that was decoded from it, canonical JSON."""
+    """Return the signed manifest of a table and the result that was decoded from it, canonical JSON.
+
+    Where the result was decoded together with earlier waves of the study, `before` is the last one's.
+    """
     stated = json.loads(result)
-    document: dict[str, Any] = {
-        "format": FORMAT,
-        "version": VERSION,
+    wave = {
         "plan_id": plan.id,
         "table": hashlib.sha256(table).hexdigest(),
         "result": hashlib.sha256(result).hexdigest(),
-        "stated": {name: value for name, value in stated.items() if name not in IN_WORDS},
         "counts": dict(counts),
         "closed": closed,
+    }
+    waves = [] if before is None else waves_of(read_manifest(before))
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "version": WAVES if waves else VERSION,
+        **({"study_id": plan.study_id, "waves": [*waves, wave]} if waves else wave),
+        "stated": {name: value for name, value in stated.items() if name not in IN_WORDS},
         "decoding": {"random_state": decoding_seed(plan), **environment()},
         "public_key": public_key(key).hex(),
     }

@@ -2,31 +2,39 @@
 
 *Closing* is final, and noted with its rounded time. *Decoding* wants a closed study and the plan's minimum of
 people; it runs in another process, and what it gives is kept under a name, first come: asked again, also on
-another server, a study answers with the same bytes.
+another server, a study answers with the same bytes. A plan that follows others of its study is decoded
+together with their tables, and its manifest names them all (`waves`); what they left is enough for it, also
+after their reports are deleted.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
 
-from coterie.errors import DecodeError
+from coterie.errors import DecodeError, PlanError
+from coterie.plan import Plan
 from coterie.service.batches import Tally
 from coterie.service.decoder import Decoder
 from coterie.service.ending import Ending
+from coterie.service.following import checked_asked, is_asked
 from coterie.service.manifest import make_manifest
 from coterie.service.metrics import Metrics
 from coterie.service.problems import Problem
 from coterie.service.studies import Known
+from coterie.service.waves import Part, Waves
 from coterie.store import Store, StudyState
 
 TABLE: Final = "table"
 RESULT: Final = "result"
 MANIFEST: Final = "manifest"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +74,13 @@ class Results(Ending):
     ) -> None:
         super().__init__(store, clock=clock)
         self.tally = Tally(store)
+        self.waves = Waves(store)
         self._key = key
         self._timeout = timeout
         self._metrics = metrics or Metrics()
         self._thread = ThreadPoolExecutor(1, "coterie-decoding")  # one study at a time
         self._decoder = Decoder()
-        self._running: dict[str, asyncio.Task[Outcome]] = {}
+        self._running: dict[str, asyncio.Task[Any]] = {}
 
     def stop(self) -> None:
         """End what runs; it is begun again when it is asked for."""
@@ -116,9 +125,12 @@ class Results(Ending):
                 "too-few",
                 f"the plan wants {known.collection.minimum} people before it is decoded; fewer answered",
             )
+        before = [self._left_by(each) for each in self.waves.waves(plan)[:-1]]
         try:
             with self._metrics.decoding.time():
-                result, table = self._decoder.run(plan, self._store.messages(plan.id), self._timeout)
+                result, table = self._decoder.run(
+                    plan, self._store.messages(plan.id), self._timeout, [each.table for each in before]
+                )
         except DecodeError as error:
             raise Problem("undecodable", str(error)) from None
         table = self._store.put_document(plan.id, TABLE, table)
@@ -126,8 +138,45 @@ class Results(Ending):
         told: dict[str, Any] = {**asdict(counts), "counted": people}
         if study.lost is not None:
             told["lost"] = study.lost.reports
-        manifest = make_manifest(plan, table, result, told, closed, self._key)
+        last = before[-1].manifest if before else None
+        manifest = make_manifest(plan, table, result, told, closed, self._key, before=last)
         return Outcome(table, result, self._store.put_document(plan.id, MANIFEST, manifest))
+
+    def _left_by(self, plan: Plan) -> Outcome:
+        found = self.outcome(plan.id)
+        if found is None:
+            raise Problem("not-decoded", "the wave before was not decoded, and the next one needs it")
+        return found
+
+    def next_wave(self, study_id: str, asked: Mapping[str, Any]) -> tuple[Plan, bool]:
+        """Open the next wave of a study, made from what all waves so far told; return whether it is new.
+
+        Asked again for the wave that was opened last, it answers with that one.
+
+        Raises
+        ------
+        Problem
+            If the last wave is not decoded, or no such plan follows from it.
+        """
+        try:
+            checked_asked(asked)
+            parts = self.waves.parts(study_id)
+            last = parts[-1]
+            if last.label is not None:
+                raise Problem(
+                    "unfit-plan", "the plans of this study have labels: they are compared, not followed"
+                )
+            if not self.is_decoded(last.plan.id):
+                if len(parts) > 1 and is_asked(last.plan, asked):
+                    return last.plan, False
+                raise Problem("open", "close and decode the wave before: the next is made from its result")
+            tables = [self._left_by(each.plan).table for each in parts]
+            plan = Plan.from_json(self._decoder.next_plan(tables, asked, self._timeout))
+        except PlanError as error:
+            raise Problem("malformed-request", str(error)) from None
+        except DecodeError as error:
+            raise Problem("undecodable", str(error)) from None
+        return plan, self.waves.add(study_id, Part(plan))
 
     def delete(self, known: Known) -> None:
         """Delete the reports of a closed study; a study that can be decoded is, first."""
@@ -145,18 +194,26 @@ class Results(Ending):
 
     async def decoded(self, known: Known, wait: float) -> Outcome | None:
         """Decode, or wait for whoever does; None if it takes longer than `wait` seconds, and goes on."""
-        plan_id = known.plan.id
-        if (task := self._running.get(plan_id)) is None:
-            loop = asyncio.get_running_loop()
-            task = loop.create_task(self._in_thread(known))
-            self._running[plan_id] = task
-            task.add_done_callback(lambda done: self._running.pop(plan_id, None))
+        return await self._once(known.plan.id, partial(self.decode, known), wait)
+
+    async def opened(self, study_id: str, asked: Mapping[str, Any], wait: float) -> tuple[Plan, bool] | None:
+        """Open the next wave, or wait for whoever does, as `decoded` does."""
+        name = f"next wave of {study_id}: {sorted(asked.items())}"
+        return await self._once(name, partial(self.next_wave, study_id, asked), wait)
+
+    async def _once(self, name: str, call: Callable[[], T], wait: float) -> T | None:
+        """Call something in the thread, once for all who ask for it by this name at a time."""
+        task: asyncio.Task[T] | None = self._running.get(name)
+        if task is None:
+            task = asyncio.get_running_loop().create_task(self._in_thread(call))
+            self._running[name] = task
+            task.add_done_callback(lambda done: self._running.pop(name, None))
             task.add_done_callback(lambda done: done.cancelled() or done.exception())  # told to who waits
         done, _ = await asyncio.wait([task], timeout=wait)
         return task.result() if done else None
 
-    async def _in_thread(self, known: Known) -> Outcome:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self.decode, known)
+    async def _in_thread(self, call: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
 
     def is_running(self, plan_id: str) -> bool:
         """Tell whether a study is being decoded here."""

@@ -13,6 +13,7 @@ from coterie.errors import UnknownPlanError
 from coterie.plan import Plan
 from coterie.plan.collection import Collection
 from coterie.service.problems import Problem
+from coterie.service.waves import Waves
 from coterie.store import Store, Study
 from coterie.wire.admission import ADMISSION_BYTES
 from coterie.wire.shuffled_file import MOST_BATCH, bytes_per_person
@@ -37,6 +38,7 @@ class Known:
     document: bytes  # the plan in canonical JSON
     most: int  # reports that may wait for a release; without one, any number
     issuers: tuple[bytes, ...] = ()  # public keys, one of which must admit a report; none: anybody may send
+    before: tuple[Plan, ...] = ()  # the waves of the study before this plan
 
     @property
     def skip(self) -> int:
@@ -87,15 +89,19 @@ class Studies:
             raise _unknown()
         loop = asyncio.get_running_loop()
         try:
-            study = await loop.run_in_executor(self._threads, self._store.study, plan_id)
+            known = await loop.run_in_executor(self._threads, self._read, plan_id)
         except UnknownPlanError:
             if len(self._missing) >= _MOST_MISSING:
                 self._missing.clear()
             self._missing[plan_id] = time.monotonic() + _FORGET_SECONDS
             raise _unknown() from None
-        return self._known.setdefault(plan_id, self._known_of(study))
+        return self._known.setdefault(plan_id, known)
 
-    def _known_of(self, study: Study) -> Known:
+    def _read(self, plan_id: str) -> Known:
+        study = self._store.study(plan_id)
+        return self._known_of(study, tuple(Waves(self._store).waves(study.plan)[:-1]))
+
+    def _known_of(self, study: Study, before: tuple[Plan, ...]) -> Known:
         plan, waiting = study.plan, study.counts.received - study.counts.released
         collection = plan.collection or Collection(minimum=plan.minimum_batch)
         if plan.model != self._model:  # its window is the shuffler's; batches come when it has closed
@@ -112,6 +118,7 @@ class Studies:
             document=plan.to_json().encode(),
             most=most,
             issuers=self._issuers,
+            before=before,
         )
 
     def forget_missing(self, plan_id: str) -> None:

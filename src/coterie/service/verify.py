@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
-from coterie.errors import ManifestError
+from coterie.errors import DecodeError, ManifestError, PlanError
 from coterie.plain.canonical import shown
 from coterie.service.decoder import result_document
+from coterie.service.following import asked_in, is_same, next_plan
 from coterie.service.manifest import IN_WORDS, decoding_seed, environment
-from coterie.wire.manifest import EARLIER, read_manifest
+from coterie.wire.manifest import EARLIER, read_manifest, waves_of
 
 if TYPE_CHECKING:
     from coterie.centers import Result
@@ -61,16 +62,30 @@ class Verdict:
         """Whether an earlier version decoded it: its centers alone were judged, and generously."""
         return bool(self.manifest["version"] == EARLIER)
 
+    @property
+    def plan_ids(self) -> tuple[str, ...]:
+        """Ids of the plans that were decoded together, in order; mostly one."""
+        return tuple(wave["plan_id"] for wave in waves_of(self.manifest))
 
-def verify(data: bytes, table: bytes, key: str | None = None, *, result: bytes | None = None) -> Verdict:
-    """Check a manifest against its table: signature, digests, count, and the result, computed again.
+    @property
+    def count(self) -> int:
+        """Reports that were decoded."""
+        return sum(wave["counts"]["counted"] for wave in waves_of(self.manifest))
+
+
+def verify(
+    data: bytes, table: bytes | Sequence[bytes], key: str | None = None, *, result: bytes | None = None
+) -> Verdict:
+    """Check a manifest against its tables: signature, digests, counts, and the result, computed again.
+
+    Of a study of several waves each plan is made again, too, from the tables before it.
 
     Parameters
     ----------
     data : bytes
         The manifest.
-    table : bytes
-        The table.
+    table : bytes or sequence of bytes
+        The table; of several waves all of them, in any order.
     key : str, optional
         The public key that must have signed it, 64 hex digits.
     result : bytes, optional
@@ -84,21 +99,52 @@ def verify(data: bytes, table: bytes, key: str | None = None, *, result: bytes |
     from coterie.centers import decode
 
     manifest = read_manifest(data, key)
-    if hashlib.sha256(table).hexdigest() != manifest["table"]:
-        raise ManifestError("this is another table: its digest is not the manifest's")
-    if result is not None and hashlib.sha256(result).hexdigest() != manifest["result"]:
+    waves, decoding = waves_of(manifest), manifest["decoding"]
+    tables = _tables_of(waves, [table] if isinstance(table, bytes) else table)
+    if result is not None and hashlib.sha256(result).hexdigest() != waves[-1]["result"]:
         raise ManifestError("this is another result: its digest is not the manifest's")
-    aggregate = Aggregate.from_bytes(table)
-    plan = aggregate.plan
-    if plan.id != manifest["plan_id"]:
-        raise ManifestError(f"the table is of plan {plan.id}, and the manifest is of another")
-    counts, decoding = manifest["counts"], manifest["decoding"]
-    if not isinstance(counts, Mapping) or counts.get("counted") != aggregate.count:
-        raise ManifestError(f"the table holds {aggregate.count} reports, and the manifest counts others")
+    plan = tables[-1].plan
     seed = decoding_seed(plan)
     if not isinstance(decoding, Mapping) or decoding.get("random_state") != seed:
         raise ManifestError(f"the seed of decoding must be {seed}, as follows from the plan")
-    return judge(manifest, decode(aggregate, random_state=seed), plan.radius, result)
+    if len(tables) > 1:
+        _check_waves(manifest, tables)
+    again = decode(tables if len(tables) > 1 else tables[0], random_state=seed)
+    return judge(manifest, again, plan.radius, result)
+
+
+def _tables_of(waves: Sequence[Mapping[str, Any]], given: Sequence[bytes]) -> list[Aggregate]:
+    """Return the tables of the waves of a manifest, in order, each the one that it names."""
+    if len(given) != len(waves):
+        raise ManifestError(f"the manifest is of {len(waves)} tables, and {len(given)} are given")
+    by_digest = {hashlib.sha256(table).hexdigest(): table for table in given}
+    found = []
+    for wave in waves:
+        if not isinstance(wave["table"], str) or wave["table"] not in by_digest:
+            raise ManifestError("this is another table: its digest is not the manifest's")
+        aggregate, counts = Aggregate.from_bytes(by_digest[wave["table"]]), wave["counts"]
+        if aggregate.plan.id != wave["plan_id"]:
+            raise ManifestError(f"the table is of plan {aggregate.plan.id}, and the manifest is of another")
+        if not isinstance(counts, Mapping) or counts.get("counted") != aggregate.count:
+            raise ManifestError(f"the table holds {aggregate.count} reports, and the manifest counts others")
+        found.append(aggregate)
+    return found
+
+
+def _check_waves(manifest: Mapping[str, Any], tables: Sequence[Aggregate]) -> None:
+    """Require each plan but the first to follow from the tables before it, and the study to be theirs."""
+    if manifest["study_id"] != tables[0].plan.id or tables[0].plan.study is not None:
+        raise ManifestError("a study has the id of its first plan, and the manifest says another")
+    for number in range(1, len(tables)):
+        plan = tables[number].plan
+        try:
+            again = next_plan(tables[:number], asked_in(plan))
+        except (PlanError, DecodeError) as error:
+            raise ManifestError(
+                f"no plan of wave {number + 1} follows from the waves before: {error}"
+            ) from None
+        if not is_same(plan, again):
+            raise ManifestError(f"the plan of wave {number + 1} does not follow from the waves before it")
 
 
 def judge(manifest: dict[str, Any], again: Result, radius: float, result: bytes | None = None) -> Verdict:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from coterie.collect import Intake
 from coterie.collect.skips import Skips
-from coterie.collect.uploads import TOKEN_REASONS
+from coterie.collect.uploads import TOKEN_REASONS, Issued
 from coterie.errors import (
     StoreError,
     StoreFullError,
@@ -33,8 +33,9 @@ from coterie.errors import (
 from coterie.service.metrics import Metrics
 from coterie.service.problems import Problem, busy
 from coterie.service.studies import REASONS, Known
+from coterie.service.waves import Invited
 from coterie.store import Store
-from coterie.wire.layout import ID_BYTES
+from coterie.wire.layout import ID_BYTES, TOKEN_BYTES, as_rows
 
 COMMIT_BYTES: Final = 1 << 23  # of one commit; what waits beyond it goes into the next
 
@@ -92,6 +93,7 @@ class Writer:
         self._most_waiting = most_waiting
         self._most_reports = most_reports
         self._clock = clock
+        self._invited = Invited(store)
         self._waiting: list[Waiting] = []
         self._written: list[Waiting] = []  # that are on their way to the disk
         self._bytes = 0  # that wait or are being written
@@ -231,10 +233,17 @@ class Writer:
             if known.issuers:
                 intake.add_admitted([body], known.issuers)
             elif known.plan.ids == "token":
-                intake.add_uploads([body], issued=partial(self._store.invited, known.plan.id))
+                intake.add_uploads([body], issued=self._issued(known, body))
             else:
                 intake.add_stream([body])
         return part
+
+    def _issued(self, known: Known, body: bytes) -> Issued:
+        """Return who knows which tokens are good for a plan."""
+        if not known.before:
+            return partial(self._store.invited, known.plan.id)
+        tokens = [row.tobytes() for row in as_rows(body, known.width)[:, :TOKEN_BYTES]]
+        return self._invited.good(known.plan, known.before, tokens)
 
     def _has_room(self, known: Known, number: int, withdraws: bool) -> bool:
         """Return whether so many more may come: withdrawals hardly more than reports were received."""

@@ -213,6 +213,16 @@ class Store(abc.ABC):
             If acknowledged reports were lost, and nobody accepted it; as for all that follows.
         """
 
+    @abc.abstractmethod
+    def came(self, plan_id: str) -> Iterator[NDArray[np.uint8]]:
+        """Yield the ids, (m, 12) at a time, of all that came in or was withdrawn; compacts first.
+
+        Raises
+        ------
+        StoreError
+            If the reports of the study were deleted: then nothing tells any more.
+        """
+
     def messages(self, plan_id: str) -> Chunks:
         """Yield what the plan's table adds up: what counts, or the messages of batches that do."""
         plan = self.study(plan_id).plan

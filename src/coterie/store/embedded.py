@@ -57,7 +57,7 @@ from coterie.store.pieces import FilePiece, StoreInPieces
 from coterie.store.segments import REPORTS, WITHDRAWN, Entry, room_on_disk
 from coterie.store.state import EARLIER, FORMAT, VERSION, read_checked, write_checked
 from coterie.store.study_folder import StudyFolder, reports_in, sweep, through_of
-from coterie.wire.layout import as_rows
+from coterie.wire.layout import ID_BYTES, as_rows
 
 _TITLE: Final = f"{FORMAT} {VERSION}\n".encode()
 
@@ -319,6 +319,14 @@ class EmbeddedStore(Store):
             chunks = study.reports()
             first = [*itertools.islice(chunks, 1)]  # it is open now, and stays so if it is replaced
         return itertools.chain(first, chunks)
+
+    def came(self, plan_id: str) -> Iterator[NDArray[np.uint8]]:
+        with self._work, room_on_disk():  # all of it at once: the files may be replaced afterwards
+            study = self._existing(plan_id)
+            self._compact(study)
+            rows = itertools.chain(study.reports(), *study.ids(study.state.withdrawn, study.state.released))
+            found = [np.ascontiguousarray(each[:, :ID_BYTES]) for each in rows]
+        return iter(found)
 
     @contextlib.contextmanager
     def in_pieces(self, plan_id: str) -> Iterator[StoreInPieces]:

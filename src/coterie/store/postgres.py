@@ -252,6 +252,11 @@ class PostgresStore(Store):
         self.compact(plan_id)
         return self._read(plan_id)
 
+    def came(self, plan_id: str) -> Iterator[NDArray[np.uint8]]:
+        self._on(plan_id, StudyRows.existing)
+        self.compact(plan_id)
+        return iter(self._on(plan_id, StudyRows.came))
+
     def _read(self, plan_id: str) -> Iterator[NDArray[np.uint8]]:
         """Yield what counts, as one transaction sees it."""
         try:

@@ -153,6 +153,12 @@ class StudyRows:
         """
         return self._blocks_before(kind, self._end(kind))
 
+    def came(self) -> list[NDArray[np.uint8]]:
+        """Return the ids, (m, 12) each, of what counts, was withdrawn or was released."""
+        self.existing()
+        kinds = (REPORTS, WITHDRAWN, RELEASED)
+        return [rows[:, :ID_BYTES].copy() for kind in kinds for rows in self.blocks(kind)]
+
     def _blocks_before(self, kind: int, end: int) -> Chunks:
         width, last, found = self._width(kind), -1, [(0, b"")]
         while found:

@@ -9,27 +9,35 @@
 The signature (`wire/signing.py`) is under the canonical JSON of all other fields. What the result says in
 words follows from what is stated and is signed by its digest. Version 1 had the centers alone ("centers"),
 and the software.
+
+Version 3 is of a study of several plans that were decoded together. In the place of plan, table, result,
+counts and time it has "study_id" and "waves", which has those of each plan in order; the result of the last
+is what is stated, those before it are what the next plan was made from.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from coterie.errors import ManifestError
+from coterie.errors import ManifestError, PlanError
 from coterie.plain.canonical import canonical_bytes, parse_object, shown
-from coterie.plain.checks import checked_fields
+from coterie.plain.checks import checked_fields, checked_list
 from coterie.wire.signing import is_signed
 
 FORMAT: Final = "coterie-manifest"
 VERSION: Final = 2
 EARLIER: Final = 1
+WAVES: Final = 3  # of several plans
 LABEL: Final = "coterie/1/manifest"
 
-_COMMON: Final = (
-    *("format", "version", "plan_id", "table", "result", "counts", "closed", "decoding"),
-    *("public_key", "signature"),
-)
-_FIELDS: Final = {EARLIER: (*_COMMON, "centers"), VERSION: (*_COMMON, "stated")}
+_WAVE: Final = ("plan_id", "table", "result", "counts", "closed")
+_COMMON: Final = ("format", "version", "decoding", "public_key", "signature")
+_FIELDS: Final = {
+    EARLIER: (*_COMMON, *_WAVE, "centers"),
+    VERSION: (*_COMMON, *_WAVE, "stated"),
+    WAVES: (*_COMMON, "study_id", "waves", "stated"),
+}
 
 
 def read_manifest(data: bytes, key: str | None = None) -> dict[str, Any]:
@@ -55,7 +63,7 @@ def read_manifest(data: bytes, key: str | None = None) -> dict[str, Any]:
     except (TypeError, ValueError) as error:  # half a surrogate pair has no canonical form, say
         raise ManifestError(f"this is no manifest: {error}") from None
     if document["format"] != FORMAT or document["version"] not in _FIELDS:
-        raise ManifestError(f"this is no manifest of version {EARLIER} or {VERSION}")
+        raise ManifestError(f"this is no manifest of version {EARLIER} to {WAVES}")
     try:
         public, signature = bytes.fromhex(document["public_key"]), bytes.fromhex(document["signature"])
     except (TypeError, ValueError):
@@ -65,3 +73,16 @@ def read_manifest(data: bytes, key: str | None = None) -> dict[str, Any]:
     if key is not None and key.lower() != public.hex():
         raise ManifestError(f"signed by {public.hex()}, not by {shown(key)}")
     return document
+
+
+def waves_of(manifest: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return plan, digests, counts and time of closing of each wave that a manifest is of, in order."""
+    if manifest["version"] != WAVES:
+        return [{name: manifest[name] for name in _WAVE}]
+    try:
+        waves = [checked_fields("a wave", each, _WAVE) for each in checked_list("waves", manifest["waves"])]
+    except PlanError as error:
+        raise ManifestError(f"this is no manifest: {error}") from None
+    if len(waves) < 2:
+        raise ManifestError("a manifest of version 3 is of two waves or more")
+    return waves

@@ -40,7 +40,7 @@ PLAN = {"--dimension": 3, "--clusters": 2, "--epsilon": 1, "--users": 100, "--ou
         ({"--option": "minimum_batch=word"}, "is given as --minimum-batch"),
         ({"--option": "expected_users=9"}, "the number of people is given as --users"),
         ({"--option": "cls=9"}, "there is none of this name"),
-        ({"--option": "study=9"}, "the study is that of --after"),
+        ({"--option": "study=9"}, "given as --study, or is that of --after"),
     ],
 )
 def test_plans_that_cannot_be(terminal, change, message):

@@ -3,6 +3,8 @@
 GET /                                 what this server is, and the operator's console
 GET /plans/{plan-id}/participate      the form
 GET /plans/{plan-id}/study            how it is going, and what was found
+GET /studies/{study-id}/participate   goes on to the form of the plan that is open
+GET /studies/{study-id}/study         all waves of a study, and what changed from one to the next
 GET /static/{hash}/{file}             scripts and sheets, for good
 """
 
@@ -20,6 +22,7 @@ from coterie.service.pages.assets import assets
 from coterie.service.pages.headers import ASSET, PAGE
 from coterie.service.problems import Problem
 from coterie.service.results import RESULT
+from coterie.service.study_endpoints import parts_of, study_of, told_of
 
 
 def _html(text: str) -> Response:
@@ -51,6 +54,25 @@ async def study_page(request: Request) -> Response:
     return _html(await collector.ask(views.study_page, known.plan, known.collection, status, result, key))
 
 
+async def participate_in_study(request: Request) -> Response:
+    """Lead to the form of the wave that is open; a browser takes the invitation behind # along."""
+    collector = collector_of(request)
+    plan = await collector.ask(collector.results.waves.open_one, study_of(request))
+    where = {**PAGE, "location": f"../../plans/{plan.id}/participate"}  # relative: no address is echoed
+    return Response(status_code=303, headers=where)
+
+
+async def waves_page(request: Request) -> Response:
+    """Return the page of all plans of a study."""
+    collector, parts = collector_of(request), await parts_of(request)
+    told = await told_of(collector, parts)
+    results = [
+        await collector.ask(collector.store.document, each["plan_id"], RESULT) if each["decoded"] else None
+        for each in told
+    ]
+    return _html(await collector.ask(views.waves_page, parts, told, results))
+
+
 async def static_file(request: Request) -> Response:
     """Return a script or a sheet."""
     found = assets()
@@ -64,5 +86,7 @@ PAGES: Final[tuple[BaseRoute, ...]] = (
     Route("/", console_page),
     Route("/plans/{plan_id}/participate", participate_page),
     Route("/plans/{plan_id}/study", study_page),
+    Route("/studies/{study_id}/participate", participate_in_study),
+    Route("/studies/{study_id}/study", waves_page),
     Route("/static/{name}/{file}", static_file),
 )

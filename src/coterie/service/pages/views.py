@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
@@ -10,7 +11,9 @@ from typing import Any, Final
 from coterie.plan import Plan
 from coterie.plan.collection import Collection
 from coterie.service.pages.assets import BUNDLE, assets
+from coterie.service.waves import Part
 from coterie.sheet import chosen_language
+from coterie.show.changes import changes_of
 from coterie.show.pages import render
 from coterie.show.results import Shown
 from coterie.show.told import Told
@@ -107,6 +110,57 @@ def study_page(
             for place, kind in enumerate(_KINDS)
         ],
     )
+
+
+def waves_page(parts: Sequence[Part], told: Sequence[dict[str, Any]], results: Sequence[bytes | None]) -> str:
+    """Return the page of all plans of a study: what the waves found together, and what each changed.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        The plans, in order.
+    told : sequence of dict
+        Where each is, as `GET /studies/…` answers.
+    results : sequence of bytes or None
+        The document of each one's result.
+    """
+    read = [None if each is None else json.loads(each) for each in results]
+    read = [None if each is None or "version" not in each else each for each in read]
+    decoded = [number for number, each in enumerate(read) if each is not None]
+    last = decoded[-1] if decoded and parts[-1].label is None else None
+    data = None if last is None else results[last]
+    found = None if last is None or data is None else _found(parts[last].plan.to_json(), data)[0]
+    waves = [] if last is None else [each for each in read if each is not None]
+    return render(
+        "waves.html",
+        served=assets(),
+        plans=parts,
+        where=told,
+        waves=parts[-1].label is None,
+        tables=[(number + 1, parts[number].plan.id) for number in decoded],
+        states=[state_words(each) for each in told],
+        asked=[asked_words(part.plan) for part in parts],
+        results=read,
+        found=found,
+        promise=parts[-1].plan.guarantee,
+        changes=changes_of(waves, parts[-1].plan.radius),
+        study_id=parts[0].plan.study_id,
+        open_one=next((each for each in reversed(told) if each["state"] == "open"), None),
+    )
+
+
+def asked_words(plan: Plan) -> str:
+    """Return in a few words what a plan asks people.
+
+    Examples
+    --------
+    >>> asked_words(Plan.design(2, 3, 1.0, 100))
+    'find 3 groups'
+    """
+    if plan.confirms:
+        return f"confirm {plan.clusters} published groups"
+    directions = "" if plan.directions is None else f", in {len(plan.directions)} directions"
+    return f"find {plan.clusters} groups{directions}" + (", in a ball that was found" if plan.after else "")
 
 
 @lru_cache(maxsize=32)  # a result never changes

@@ -593,6 +593,9 @@ async function start() {
   const plan = readPlan(text, id);
   const entry = await entryOf(plan);
   if (entry) return showFate(plan, entry, { closed: ["closed", "deleted"].includes(status.state) });
+  if ((await ledger.entries()).some((one) => one.study === plan.study)) {
+    return show(note("You took part in this study already", "This browser answered an earlier plan of it, and makes one report per study, ever: a second would give more away. This plan is for other people. Nothing was drawn and nothing was sent."), { focus: false });
+  }
   if (status.state !== "open") return show(note(...closedWords(status.state)), { focus: false });
   if (!plan.features) {
     return show(note("This study has no form", "Its plan asks for a point, a list of numbers that an app computes, and not for answers that a person can type. Take part with the app that the study names; nothing can be sent from here."), { focus: false });

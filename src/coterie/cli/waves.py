@@ -1,0 +1,127 @@
+"""`coterie waves`: a study of several plans on a collector: where it is, its next wave, labels, files."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from coterie.cli.invite import operator_token_of
+from coterie.cli.plan import collection_of
+from coterie.cli.screen import Force, Json, check_output, out, print_json, progress, say
+from coterie.errors import SettingError
+from coterie.plain.files import replacing
+from coterie.plan import Plan
+from coterie.remote.collector import RemoteCollector
+from coterie.service.keys import TOKEN_VARIABLE
+
+
+class Action(StrEnum):
+    """What to do with a study."""
+
+    SHOW = "show"
+    NEXT = "next"
+    LABEL = "label"
+    SAVE = "save"
+
+
+def run(
+    action: Annotated[
+        Action,
+        typer.Argument(
+            help="show: its plans. next: end the last wave and open the next. label: open a plan under a "
+            "label. save: write manifest, result and tables, for `coterie verify` or to compare labels."
+        ),
+    ],
+    study_id: Annotated[str, typer.Argument(help="The id of the study's first plan, 64 hex digits.")],
+    url: Annotated[str, typer.Option(help="The collector's address.")],
+    users: Annotated[int | None, typer.Option(help="next: how many other people will answer.")] = None,
+    confirm: Annotated[
+        bool, typer.Option("--confirm", help="next: ask about the groups that were found.")
+    ] = False,
+    epsilon: Annotated[float | None, typer.Option(help="next: another privacy of one report.")] = None,
+    clusters: Annotated[int | None, typer.Option(help="next: another number of groups to find.")] = None,
+    opens: Annotated[str | None, typer.Option(help="next: as for `coterie plan`.")] = None,
+    closes: Annotated[str | None, typer.Option(help="next: likewise.")] = None,
+    minimum: Annotated[int | None, typer.Option(help="next: likewise.")] = None,
+    retention: Annotated[str | None, typer.Option(help="next: likewise.")] = None,
+    time_precision: Annotated[str | None, typer.Option(help="next: likewise.")] = None,
+    plan: Annotated[Path | None, typer.Option(help="label: the plan; its study is this one.")] = None,
+    label: Annotated[str | None, typer.Option(help="label: a public word, a-z, 0-9, '.', '_', '-'.")] = None,
+    out_: Annotated[
+        Path | None, typer.Option("--out", help="next: where to write the plan. save: a new folder.")
+    ] = None,
+    token_file: Annotated[
+        Path | None, typer.Option(help=f"File with the operator's token. Default: {TOKEN_VARIABLE}.")
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Run a study of several plans, of which everyone answers one.
+
+    `next` closes the wave that is open, has all waves decoded together, and opens a plan made from the
+    result, for other people: to find better, or with --confirm to confirm what was found. Closing is final.
+    """
+    operates = action in (Action.NEXT, Action.LABEL)
+    token = operator_token_of(token_file) if operates else None
+    with RemoteCollector(url, token=token) as collector:
+        if action is Action.NEXT:
+            if users is None:
+                raise SettingError("give --users: how many other people will answer the next wave")
+            check_output(out_, force)
+            how = collection_of(opens, closes, minimum, retention, time_precision)
+            last = collector.study(study_id)["plans"][-1]
+            asked: dict[str, Any] = {"confirm": confirm, "epsilon": epsilon, "clusters": clusters}
+            with progress("decoding", None):
+                if not last["decoded"]:
+                    collector.close(last["plan_id"])
+                    collector.decode(last["plan_id"])
+                made = collector.next_wave(study_id, users, collection=how, **asked)
+            if out_ is not None:
+                made.save(out_, overwrite=force)
+            say(f"opened plan {made.id}")
+        elif action is Action.LABEL:
+            if plan is None or label is None:
+                raise SettingError("give --plan and --label")
+            new = collector.put_labelled(study_id, label, Plan.load(plan))
+            say(f"{'opened' if new else 'there already:'} {label}")
+        elif action is Action.SAVE:
+            if out_ is None:
+                raise SettingError("give --out: a new folder")
+            _save(collector, study_id, out_)
+        found = collector.study(study_id)
+    if json:
+        print_json(found)
+        return
+    table = Table("plan", "label", "asks to", "state", "people, told coarsely")
+    for each in found["plans"]:
+        table.add_row(
+            each["plan_id"][:12] + "…",
+            each["label"] or "",
+            "confirm" if each["confirms"] else "find",
+            "decoded" if each["decoded"] else each["state"],
+            f"{each['reports']:,}",
+        )
+    out.print(table)
+
+
+def _save(collector: RemoteCollector, study_id: str, folder: Path) -> None:
+    """Write what a study left into a new folder: tables by label or number of the wave."""
+    plans = [each for each in collector.study(study_id)["plans"] if each["decoded"]]
+    files: dict[str, bytes] = {}
+    for number, each in enumerate(plans, 1):
+        files[f"{each['label'] or f'wave-{number}'}.table"] = collector.table(each["plan_id"])
+        if each["label"] is not None:
+            files[f"{each['label']}.manifest.json"] = collector.manifest(each["plan_id"])
+            files[f"{each['label']}.result.json"] = collector.result_bytes(each["plan_id"])
+    if plans and plans[-1]["label"] is None:
+        files["manifest.json"] = collector.study_manifest(study_id)
+        files["result.json"] = collector.study_result(study_id)
+    folder.mkdir()
+    for name, data in files.items():
+        with replacing(folder / name, overwrite=False) as file:
+            file.write(data)
+    say(f"wrote {', '.join(sorted(files)) or 'nothing: no plan is decoded'} in {folder}")

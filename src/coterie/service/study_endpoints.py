@@ -1,0 +1,121 @@
+"""Studies of several plans: their list, the next wave, plans with labels, and what the waves left together.
+
+GET  /studies/{study-id}                    the plans, in order
+POST /studies/{study-id}/next               make the plan of the next wave, and open it: the operator's
+PUT  /studies/{study-id}/plans/{label}      open a plan under a public label: the operator's
+GET  /studies/{study-id}/result, /manifest  of all waves that were decoded
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from coterie.errors import PlanError
+from coterie.plain.canonical import MAX_BYTES, parse_object
+from coterie.plan import Plan
+from coterie.service.collector import Collector
+from coterie.service.endpoints import (
+    NO_STORE,
+    Endpoint,
+    collector_of,
+    json_response,
+    operator,
+    study_status,
+    waiting,
+)
+from coterie.service.problems import Problem
+from coterie.service.results import MANIFEST, RESULT
+from coterie.service.waves import Part
+
+
+def study_of(request: Request) -> str:
+    """Return the id of the study that a request's path names."""
+    return str(request.path_params["study_id"])
+
+
+async def parts_of(request: Request) -> list[Part]:
+    """Return the plans of the study that a request's path names."""
+    collector = collector_of(request)
+    return await collector.ask(collector.results.waves.parts, study_of(request))
+
+
+async def told_of(collector: Collector, parts: list[Part]) -> list[dict[str, Any]]:
+    """Return where each plan of a study is."""
+    return [
+        {
+            "plan_id": part.plan.id,
+            "label": part.label,
+            "confirms": part.plan.confirms,
+            **{name: status[name] for name in ("state", "decoded", "decoding", "reports", "expected_users")},
+        }
+        for part in parts
+        for status in [await study_status(collector, await collector.studies.find(part.plan.id))]
+    ]
+
+
+async def get_study(request: Request) -> Response:
+    """Return the plans of a study, in order, and where each of them is."""
+    plans = await told_of(collector_of(request), await parts_of(request))
+    return json_response({"study_id": study_of(request), "plans": plans})
+
+
+@operator
+async def next_wave(request: Request) -> Response:
+    """Open the next wave, or say that it takes longer than the request waits."""
+    collector = collector_of(request)
+    try:
+        asked = parse_object(await collector.body(request), "what is asked of the next wave")
+    except PlanError as error:
+        raise Problem("malformed-request", str(error)) from None
+    found = await collector.results.opened(study_of(request), asked, waiting(request))
+    if found is None:
+        return json_response({"state": "decoding"}, 202)
+    plan, made = found
+    collector.studies.forget_missing(plan.id)
+    headers = {**NO_STORE, "location": f"/plans/{plan.id}"}
+    return Response(plan.to_json().encode(), 201 if made else 200, headers, "application/json")
+
+
+@operator
+async def put_labelled(request: Request) -> Response:
+    """Open a plan of a study under a public label."""
+    collector = collector_of(request)
+    try:
+        plan = Plan.from_json(await collector.body(request, MAX_BYTES))
+    except PlanError as error:
+        raise Problem("malformed-plan", str(error)) from None
+    collector.check_plan(plan)
+    label = str(request.path_params["label"])
+    made = await collector.ask(collector.results.waves.add_labelled, study_of(request), label, plan)
+    collector.studies.forget_missing(plan.id)
+    return json_response({"plan_id": plan.id, "label": label}, 201 if made else 200)
+
+
+def _of_all(name: str) -> Endpoint:
+    """Return the endpoint of a document of all waves that were decoded: the last one's."""
+
+    async def endpoint(request: Request) -> Response:
+        collector = collector_of(request)
+        for part in reversed(await parts_of(request)):
+            if part.label is not None:
+                raise Problem("not-found", "plans with labels are decoded one by one: each has its own")
+            if await collector.ask(collector.results.is_decoded, part.plan.id):
+                found = await collector.ask(collector.documents.find, part.plan.id, name)
+                if found is not None:
+                    return collector.documents.answer(found, "application/json", NO_STORE)
+        raise Problem("not-decoded", "the operator closes and decodes a wave; ask again later")
+
+    return endpoint
+
+
+ROUTES: Final[tuple[BaseRoute, ...]] = (
+    Route("/studies/{study_id}", get_study),
+    Route("/studies/{study_id}/next", next_wave, methods=["POST"]),
+    Route("/studies/{study_id}/plans/{label}", put_labelled, methods=["PUT"]),
+    Route("/studies/{study_id}/result", _of_all(RESULT)),
+    Route("/studies/{study_id}/manifest", _of_all(MANIFEST)),
+)

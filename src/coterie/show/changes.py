@@ -1,0 +1,77 @@
+"""What changed from wave to wave of a study: each group that was found, and what earlier waves said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from coterie.centers.groups import letter
+from coterie.show.words import percent
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A group of the last wave, in the words of each wave."""
+
+    name: str
+    shares: tuple[str, ...]  # of each wave, with its interval
+    radii: tuple[str, ...]  # stated for its center, in radii of the ball of the last plan
+    moved: tuple[str, ...]  # how far the center lies from that of the wave before; of the first: ""
+
+
+def changes_of(results: Sequence[Mapping[str, Any]], radius: float) -> list[Change]:
+    """Return what results of several waves say of each group of the last; nothing of one wave alone.
+
+    Groups are matched from wave to wave so that their centers lie closest. A wave that was asked for another
+    number of groups ends the comparison: only the waves after it are told.
+
+    Parameters
+    ----------
+    results : sequence of dict
+        Of each wave as `Result.to_dict()` has them, in order.
+    radius : float
+        Of the ball of the last plan.
+    """
+    same = 1
+    while same < len(results) and len(results[-same - 1]["centers"]) == len(results[-1]["centers"]):
+        same += 1
+    results = results[len(results) - same :] if results else []
+    if len(results) < 2:
+        return []
+    from scipy.optimize import linear_sum_assignment
+
+    from coterie.centers.solution import squared_distances
+
+    centers = [np.array(result["centers"], dtype=np.float64) for result in results]
+    orders = [np.arange(len(centers[-1]))]
+    for earlier, later in zip(reversed(centers[:-1]), reversed(centers[1:]), strict=True):
+        matched = linear_sum_assignment(squared_distances(later, earlier))[1]
+        orders.insert(0, matched[orders[0]])
+    changes = []
+    for number in range(len(centers[-1])):
+        places = [int(order[number]) for order in orders]
+        where = [each[place] for each, place in zip(centers, places, strict=True)]
+        moved = [float(np.linalg.norm(b - a)) / radius for a, b in pairwise(where)]
+        changes.append(
+            Change(
+                letter(number),
+                tuple(_share(result, place) for result, place in zip(results, places, strict=True)),
+                tuple(
+                    "unknown" if (error := result["errors"][place]) is None else f"{error / radius:.2f}"
+                    for result, place in zip(results, places, strict=True)
+                ),
+                ("", *(f"{each:.2f}" for each in moved)),
+            )
+        )
+    return changes
+
+
+def _share(result: Mapping[str, Any], place: int) -> str:
+    share, error = result["weights"][place], result["weight_errors"][place]
+    if error is None:
+        return percent(share)
+    return f"{percent(share)} [{percent(max(share - error, 0.0))}, {percent(min(share + error, 1.0))}]"
