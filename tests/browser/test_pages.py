@@ -1,5 +1,6 @@
 """The collector's pages in real Chromium: taking part by keyboard, what is shown and sent, what cannot be."""
 
+import dataclasses
 import hashlib
 import math
 import re
@@ -18,6 +19,7 @@ from coterie.protocols import encoder_of
 from coterie.remote import Receipt, RemoteCollector
 from coterie.service.pages.assets import assets
 from coterie.service.pages.routes import PAGES
+from coterie.service.waves import Part
 from coterie.sheet import draft_sheet
 from coterie.show.results import result_page
 from tests.browser.conftest import WEB
@@ -342,7 +344,8 @@ def test_an_invitation_comes_in_the_fragment(collector, visit):
     address = collector.put(plan) + "/participate"
     (token,) = collector.operator.invite(plan.id, 1)
     text = token if isinstance(token, str) else token.hex()
-    page = visit(f"{address}#{text}")
+    followed = address.replace("/plans/", "/studies/")  # leads to the plan that is open, the fragment with it
+    page = visit(f"{followed}#{text}")
     assert page.url == address  # it is as good as a key, and does not stay in the bar
     assert "29 bytes" in page.locator(".lead").inner_text()
     assert page.get_by_label("Your invitation").input_value() == text
@@ -355,6 +358,11 @@ def test_an_invitation_comes_in_the_fragment(collector, visit):
     page.get_by_role("button", name="Send these 29 bytes").click()
     page.wait_for_selector("#sent")
     assert len(collector.kept(plan)) == 1
+    wave = dataclasses.replace(plan, study=plan.id, after=(plan.id,))
+    collector.collector.results.waves.add(plan.id, Part(wave))
+    page = visit(f"{followed}#{text}")
+    assert page.url == address.replace(plan.id, wave.id)
+    assert "You took part in this study already" in page.locator("#flow").inner_text()
 
 
 # ---------------------------------------------------------------- kind refusals

@@ -59,7 +59,7 @@ def next_step(known: Known, status: dict[str, Any]) -> tuple[str, list[str]]:
     match _state(status):
         case "early":
             return f"It opens by itself at {written_time(how.opens or 0)}. Hand out its link.", invited
-        case "open" if known.plan.model != "local":
+        case "open" if known.plan.mixed:
             return "Its shuffler hands a batch over once it closes there. Close it here then.", ["close"]
         case "open":
             ask = "Invite people" if invited else "Hand out its link"
