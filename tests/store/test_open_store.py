@@ -3,6 +3,7 @@
 import pytest
 
 from coterie.store import StoreError, open_store
+from coterie.store.shuffle_files import default_folder
 
 
 def test_whoever_only_reads_makes_no_store(tmp_path):
@@ -19,3 +20,10 @@ def test_an_address_of_another_kind_is_no_folder(tmp_path, monkeypatch):
     with pytest.raises(StoreError, match="no store of kind mysql://"):
         open_store("mysql://host/reports")
     assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("given", "found"), [("", ".local/state"), ("relative", ".local/state"), ("{}/s", "s")])
+def test_released_ids_are_remembered_in_one_place_of_the_user(given, found, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", given.format(tmp_path))
+    assert default_folder() == tmp_path / found / "coterie" / "released"
