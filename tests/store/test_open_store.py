@@ -22,7 +22,9 @@ def test_an_address_of_another_kind_is_no_folder(tmp_path, monkeypatch):
     assert not any(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("given", "found"), [("", ".local/state"), ("relative", ".local/state"), ("{}/s", "s")])
+@pytest.mark.parametrize(
+    ("given", "found"), [("", ".local/state"), ("relative", ".local/state"), ("{}/s", "s")]
+)
 def test_released_ids_are_remembered_in_one_place_of_the_user(given, found, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", given.format(tmp_path))
