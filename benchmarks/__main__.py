@@ -24,6 +24,7 @@ GRIDS = (
     "accuracy",
     "scaling",
     "statements",
+    "medians",
     "waves",
     "confirm",
     "shuffle",

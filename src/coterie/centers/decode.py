@@ -7,6 +7,7 @@ returns a `Solution`, and `dress` makes the result of it, the same for all of th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -14,6 +15,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from coterie.aggregate import Aggregate
 from coterie.centers.dress import dress
+from coterie.centers.refit import MEDIANS, OBJECTIVES, medians_of
 from coterie.centers.result import Result
 from coterie.errors import DecodeError
 from coterie.plain.canonical import shown
@@ -47,6 +49,7 @@ def decode(
     random_state: int | np.random.Generator | None = None,
     decoder: str | None = None,
     solver: Solver | None = None,
+    objective: str = "means",
     **options: Any,
 ) -> Result:
     """Find the k cluster centers that private reports speak of.
@@ -73,6 +76,10 @@ def decode(
     solver : Solver, optional
         For the paper's decoders: what clusters the private coreset, a k-means solver in scikit-learn's manner
         (`fit(X, sample_weight=…)`, then `cluster_centers_`). None is their own.
+    objective : {"means", "medians"}
+        The sum of squared distances, or of distances: medians follow far-off people less. Of medians no radii
+        are stated; `Result.distance` is how far people are from the nearest of them, with its deviation,
+        where the reports tell it (docs/theory/k-medians.md).
     **options
         What the protocol's decoder takes besides. Net trees: `constants` ("practical", or "theory": the
         paper's decoder to the letter), `alpha`, `expansion`, `rounds`, `strays`
@@ -107,6 +114,7 @@ def decode(
     wanted = _checked_clusters(clusters, plan.clusters)
     chosen = _chosen(tables, decoder)
     _check_asked(chosen, plan, wanted, solver)
+    _check_objective(chosen, objective)
     checked_options(f"the decoder of protocol {plan.protocol}", chosen.options, options, DecodeError)
     if solver is not None:
         options["solver"] = solver
@@ -116,7 +124,13 @@ def decode(
         options["choose"] = True
     # The problems are small: with more threads than one they mostly wait for each other.
     with threadpool_limits(limits=1):
-        return dress(find(tables, wanted or plan.clusters, rng, **options), tables)
+        found = find(tables, wanted or plan.clusters, rng, **options)
+        if objective == MEDIANS:
+            found = medians_of(found)
+            if chosen.distance is not None:
+                told = protocol_of(plan).load(chosen.distance)(tables, found, rng)
+                found = replace(found, distance=told)
+        return dress(found, tables)
 
 
 def _chosen(tables: Sequence[Aggregate], name: str | None) -> Decoder:
@@ -154,6 +168,17 @@ def _check_asked(decoder: Decoder, plan: Plan, clusters: int | None, solver: Sol
         raise DecodeError(
             f"protocol {plan.protocol} finds the plan's {plan.clusters} clusters only, "
             f"asked for {clusters}; refit({clusters}) of its result finds others"
+        )
+
+
+def _check_objective(decoder: Decoder, objective: object) -> None:
+    """Refuse an objective that is none, or that the decoder cannot serve."""
+    if objective not in OBJECTIVES:
+        raise DecodeError(f"objective must be one of {', '.join(OBJECTIVES)}, got {shown(objective)}")
+    if objective == MEDIANS and not decoder.medians:
+        raise DecodeError(
+            "a plan that confirms published groups states their means and has no population to take medians "
+            "of; decode the tables before it with objective medians"
         )
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from coterie.aggregate import Aggregate
 from coterie.centers.groups import letter, listed
 from coterie.centers.result import Population, Result
-from coterie.centers.solution import Interval, Solution
+from coterie.centers.solution import Distance, Interval, Solution
 from coterie.plan import Plan
 from coterie.privacy import Guarantee
 from coterie.protocols import protocol_of
@@ -84,6 +84,9 @@ def dress(solution: Solution, tables: Sequence[Aggregate]) -> Result:
         leverage=_leverage([each.plan for each in tables]),
         middle=plan.center,
         confirmed=solution.confirmed,
+        distance=None
+        if solution.distance is None
+        else Distance(*(plan.radius * each for each in solution.distance)),
     )
 
 
@@ -101,7 +104,7 @@ def _leverage(plans: Sequence[Plan]) -> Leverage | None:
 
 def _errors(solution: Solution) -> NDArray[np.float64]:
     """Return the errors; where they are the noise alone, of a group that is noise the ball's radius: (k,)."""
-    stated = solution.coverage is not None
+    stated = solution.coverage is not None or solution.medians
     return solution.errors if stated else np.where(solution.supported, solution.errors, 1.0)
 
 

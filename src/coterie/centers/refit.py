@@ -3,19 +3,23 @@
     means    minimise Σ_x w_x·min_i |x - c_i|²      Lloyd's steps from k-means++
     medians  minimise Σ_x w_x·min_i |x - c_i|       from there, Weiszfeld's steps to the parts' medians
 
-Medians follow a few far-off points less than means do.
+Medians follow a few far-off points less than means do. People who scatter around each point by s in mean
+square, in directions that the points do not show, are √(|x - c|² + s) away.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.centers.solution import squared_distances, with_equal_points
+from coterie.centers.solution import Solution, squared_distances, with_equal_points
 
-OBJECTIVES: Final = ("means", "medians")
+MEDIANS: Final = "medians"
+OBJECTIVES: Final = ("means", MEDIANS)
+NOTE: Final = "The centers are medians: no radius is stated for them, and shares are the population's."
 
 _RESTARTS: Final = 10
 _SEEDS: Final = 1 << 31
@@ -38,7 +42,11 @@ def fit_means(
 
 
 def fit_medians(
-    points: NDArray[np.float64], weights: NDArray[np.float64], clusters: int, rng: np.random.Generator
+    points: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    clusters: int,
+    rng: np.random.Generator,
+    scatter: float = 0.0,
 ) -> NDArray[np.float64]:
     """Return centers of weighted k-medians, from the best k-means: (n, d), (n,) -> (k, d).
 
@@ -49,15 +57,27 @@ def fit_medians(
     >>> bool(abs(one[0, 0] - 0.1) < 1e-3)  # half of the weight lies on either side; the mean is 2.5
     True
     """
-    centers = fit_means(points, weights, clusters, rng)
+    return settle_medians(points, weights, fit_means(points, weights, clusters, rng), scatter=scatter)
+
+
+def settle_medians(
+    points: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    centers: NDArray[np.float64],
+    *,
+    scatter: float = 0.0,
+) -> NDArray[np.float64]:
+    """Move centers, (k, d), to the medians of the points nearest to each, until they stay."""
     width = float(np.ptp(points, axis=0).max()) or 1.0
     for _ in range(_ROUNDS):
         labels = squared_distances(points, centers).argmin(axis=1)
         moved = centers.copy()
-        for number in range(clusters):
+        for number in range(len(centers)):
             part = labels == number
             if weights[part].sum() > 0:
-                moved[number] = _geometric_median(points[part], weights[part], centers[number], width)
+                moved[number] = _geometric_median(
+                    points[part], weights[part], centers[number], width, scatter
+                )
         still = float(np.abs(moved - centers).max()) <= _STILL * width
         centers = moved
         if still:
@@ -65,12 +85,50 @@ def fit_medians(
     return centers
 
 
+def medians_of(solution: Solution) -> Solution:
+    """Return a solution whose centers are the medians of its groups' people, in the same order.
+
+    Radii, intervals and what is explained are statements about means, and go.
+    """
+    if solution.one_group:
+        centers = settle_medians(
+            solution.points, solution.weights, solution.centers[:1], scatter=solution.scatter
+        )
+        centers, shares = np.tile(centers, (len(solution.centers), 1)), solution.shares
+    else:
+        centers = settle_medians(
+            solution.points, solution.weights, solution.centers, scatter=solution.scatter
+        )
+        labels = squared_distances(solution.points, centers).argmin(axis=1)
+        shares = np.bincount(labels, solution.weights, minlength=len(centers)) / solution.weights.sum()
+    unknown = np.full(len(centers), np.nan)
+    return replace(
+        solution,
+        centers=centers,
+        shares=shares,
+        errors=unknown,
+        share_errors=unknown,
+        coverage=None,
+        profile=None,
+        explained=None,
+        alternatives=(),
+        choices=(),
+        notes=(*solution.notes, NOTE),
+        medians=True,
+    )
+
+
 def _geometric_median(
-    points: NDArray[np.float64], weights: NDArray[np.float64], start: NDArray[np.float64], width: float
+    points: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    start: NDArray[np.float64],
+    width: float,
+    scatter: float,
 ) -> NDArray[np.float64]:
     median = start
     for _ in range(_STEPS):
-        pull = weights / np.maximum(np.linalg.norm(points - median, axis=1), _NEAR * width)
+        away = np.sqrt(((points - median) ** 2).sum(axis=1) + scatter)
+        pull = weights / np.maximum(away, _NEAR * width)
         moved = pull @ points / pull.sum()
         still = float(np.abs(moved - median).max()) <= _STILL * width
         median = moved

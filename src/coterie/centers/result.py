@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from coterie.centers.atoms import Population
 from coterie.centers.groups import Group, everybody_of, forging, frame_of, groups_of
-from coterie.centers.solution import Choice, Interval, squared_distances
+from coterie.centers.solution import Choice, Distance, Interval, squared_distances
 from coterie.errors import DecodeError
 from coterie.privacy import Guarantee
 from coterie.protocols.base import Leverage
@@ -43,7 +43,7 @@ class Result:
     errors : ndarray of float64, shape (k,)
         In the original units: the radius around each center that holds the mean of the people nearest to it,
         in `coverage` of all cases. Where `coverage` is None, the root mean square of the noise, and no more
-        than a scale. NaN where the centers are a `refit`.
+        than a scale. NaN where the centers are a `refit`, or medians.
     weight_errors : ndarray of float64, shape (k,)
         Half the width of the shares' intervals at `coverage`; NaN where that is None.
     clear : ndarray of bool, shape (k,)
@@ -84,6 +84,9 @@ class Result:
     confirmed : Confirmed or None
         Where the last plan asked about published groups: what other people confirm of them. `centers`,
         `weights` and `groups` then are of the people nearest to the published centers, in their order.
+    distance : Distance or None
+        Of `decode(..., objective="medians")`: the mean distance of people to the nearest center, in the
+        original units, and its deviation, where the reports tell it (docs/theory/k-medians.md).
     tree : object or None
         What the tree protocols built on the way: tree, leaves, partition, centers in the projected space.
     """
@@ -111,6 +114,7 @@ class Result:
     middle: tuple[float, ...] | None = None
     confirmed: Confirmed | None = None
     leverage: Leverage | None = None
+    distance: Distance | None = None
 
     @property
     def fragile(self) -> NDArray[np.float64]:
@@ -175,6 +179,7 @@ class Result:
         told = [group for group in self.groups if group.share > 0]
         forged = [said] if (said := forging(self.clear, self.fragile)) else []
         words = [] if self.confirmed is None else [self.confirmed.words]
+        words += [] if self.distance is None else [distance_words(self.distance)]
         lines = [f"{self.count:,} people, {clear}", *self.notes, *words, *map(str, told), *forged]
         return "\n".join(lines)
 
@@ -252,8 +257,11 @@ class Result:
         points, weights = self.population.points, self.population.weights
         if type(k) is not int or not 1 <= k <= len(points):
             raise DecodeError(f"k must be an integer from 1 to {len(points)}, the points of the population")
-        fit = fit_means if objective == "means" else fit_medians
-        centers = fit(points, weights, k, np.random.default_rng(random_state))
+        rng = np.random.default_rng(random_state)
+        if objective == "means":
+            centers = fit_means(points, weights, k, rng)
+        else:
+            centers = fit_medians(points, weights, k, rng, self.population.scatter)
         labels = squared_distances(points, centers).argmin(axis=1)
         shares = np.bincount(labels, weights, minlength=len(centers))
         note = (
@@ -275,11 +283,13 @@ class Result:
             alternatives=(),
             choices=(),
             confirmed=None,
+            distance=None,
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain lists and numbers, for JSON."""
         confirmed = {} if self.confirmed is None else {"confirmed": self.confirmed.to_dict()}
+        distance = {} if self.distance is None else {"distance": self.distance._asdict()}
         return {
             "version": VERSION,
             "centers": self.centers.tolist(),
@@ -310,4 +320,19 @@ class Result:
             "groups": [asdict(group) for group in self.groups],
             "everybody": [asdict(estimate) for estimate in self.everybody],
             **confirmed,
+            **distance,
         }
+
+
+def distance_words(distance: Distance) -> str:
+    """Return how far people are from the nearest center, in words.
+
+    Examples
+    --------
+    >>> distance_words(Distance(0.7181, 0.0123))
+    'People are 0.718 ± 0.012 (one deviation) from the nearest center on average.'
+    """
+    return (
+        f"People are {distance.value:.3g} ± {distance.deviation:.2g} (one deviation) from the nearest center "
+        "on average."
+    )

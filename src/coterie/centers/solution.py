@@ -44,6 +44,13 @@ class Choice(NamedTuple):
     apart: bool  # no two of the groups may be one by the noise
 
 
+class Distance(NamedTuple):
+    """The mean distance of people to the nearest center, and the deviation of that estimate."""
+
+    value: float
+    deviation: float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
     """Centers of the unit ball, and what can be said of the people nearest to each."""
@@ -68,6 +75,8 @@ class Solution:
     directions: NDArray[np.float64] | None = None  # (m, d), orthonormal: what to ask other people about
     one_group: bool = False  # the reports tell no groups apart: all centers are everybody's mean
     confirmed: Confirmed | None = None  # of published groups, in the plan's own units
+    medians: bool = False  # the centers are medians, and nothing is stated of means
+    distance: Distance | None = None  # of medians, where the reports tell it
 
 
 def solution_of_parts(

@@ -68,6 +68,12 @@ def run(
         str | None,
         typer.Option(help="Which of the protocol's decoders, as population or cells. Default: the best."),
     ] = None,
+    objective: Annotated[
+        str,
+        typer.Option(
+            help="means, or medians: centers that people are near to, with how near; no radii then."
+        ),
+    ] = "means",
     random_state: Annotated[
         int | None, typer.Option(min=0, help="Seed of the analyst's choices, to repeat a result.")
     ] = None,
@@ -76,6 +82,7 @@ def run(
 ) -> None:
     """Turn a table into groups: their centers, their shares of people, and how sure both are."""
     from coterie.centers import decode
+    from coterie.centers.result import distance_words
     from coterie.show.told import Told
 
     inputs = [*tables, *([] if plan is None else [plan])]
@@ -86,7 +93,14 @@ def run(
     read = [_load(path, None) for path in tables[:-1]]
     read.append(_load(tables[-1], contract))
     with progress("decoding", None):
-        result = decode(read, clusters=wanted, random_state=random_state, decoder=decoder, **options)
+        result = decode(
+            read,
+            clusters=wanted,
+            random_state=random_state,
+            decoder=decoder,
+            objective=objective,
+            **options,
+        )
     if out is not None:
         with replacing(out, overwrite=force) as file:
             file.write((to_json(result.to_dict()) + "\n").encode("utf-8"))
@@ -101,7 +115,8 @@ def run(
         for group in _shown(result):
             screen.print(Text(str(group)), soft_wrap=True)
     told = Told.of(result.to_dict(), read[-1].plan.radius)
-    for words in (told.confirmed, told.explaining, told.otherwise, told.forging):
+    near = "" if result.distance is None else distance_words(result.distance)
+    for words in (told.confirmed, told.explaining, near, told.otherwise, told.forging):
         if words:
             screen.print(Text(words), soft_wrap=True)
     say(
@@ -153,7 +168,7 @@ def _result_table(result: Result) -> Table:
         table.add_row(
             group.name,
             percent(group.share, group.low, group.high) + doubt,
-            f"{result.errors[group.number]:.3g}",
+            "–" if np.isnan(result.errors[group.number]) else f"{result.errors[group.number]:.3g}",
             f"({shown}{more})",
         )
     return table

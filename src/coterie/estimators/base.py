@@ -43,6 +43,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from coterie.aggregate import Aggregate
 from coterie.centers import decode
 from coterie.centers.decode import AUTO, decoder_options
+from coterie.centers.refit import OBJECTIVES
 from coterie.coins import Coins, SimulationCoins, SystemCoins
 from coterie.engines import Partition, play
 from coterie.errors import DecodeError, PlanError, PointError
@@ -97,6 +98,7 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         "decoder": [str, None],
         "solver": [HasMethods("fit"), None],
         "decoder_options": [dict, None],
+        "objective": [StrOptions(set(OBJECTIVES))],
         "features": [Schema, dict, list, tuple, str, os.PathLike, None],
         "radius": [Interval(Real, 0, None, closed="neither"), None],
         "center": ["array-like", None],
@@ -113,6 +115,7 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         decoder: str | None,
         solver: Any,
         decoder_options: dict[str, Any] | None,
+        objective: str,
         features: Features,
         radius: float | None,
         center: ArrayLike | None,
@@ -125,6 +128,7 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self.decoder = decoder
         self.solver = solver
         self.decoder_options = decoder_options
+        self.objective = objective
         self.features = features
         self.radius = radius
         self.center = center
@@ -175,7 +179,7 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self.plan_ = self.plans_[-1]
         self.guarantee_ = dataclasses.replace(self.plan_.guarantee, exceptions=self._exceptions(X, points))
         number = AUTO if self.n_clusters == AUTO else None
-        self.result_ = decode(tables, clusters=number, **asked)
+        self.result_ = decode(tables, clusters=number, objective=self.objective, **asked)
         self.explained_ = self.result_.explained
         self.cluster_centers_ = self.result_.centers
         self.labels_ = nearest(points, self.cluster_centers_)[0]

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from coterie.aggregate import Aggregate
 from coterie.centers import decode
 from coterie.centers.decode import AUTO
+from coterie.centers.refit import MEDIANS
 from coterie.coins import Coins
 from coterie.errors import PlanError
 from coterie.estimators.base import Features, PlayedKMeans, seed_of
@@ -47,6 +48,9 @@ class LocalKMeans(PlayedKMeans):
     decoder_options : dict, default=None
         What the protocol's decoder takes besides, by name, as `coterie.decode` does, say {"strays": 0} or
         {"constants": "theory"} for "net-tree". An unknown name is refused with the list of known ones.
+    objective : {"means", "medians"}, default="means"
+        Whether centers are means or medians, which follow far-off people less. Of medians no radii are
+        stated; `result_.distance` is how far people are from the nearest one, with its deviation.
     features : Schema, sequence of Feature, dict or path, default=None
         The declared features of people's records (`coterie.features`), as such, in JSON form, or the name of
         a JSON or TOML file. Then `fit`, `predict`, `transform` and `score` take tables with columns by name
@@ -142,6 +146,7 @@ class LocalKMeans(PlayedKMeans):
         decoder: str | None = None,
         solver: Any = None,
         decoder_options: dict[str, Any] | None = None,
+        objective: str = "means",
         features: Features = None,
         radius: float | None = None,
         center: ArrayLike | None = None,
@@ -152,8 +157,8 @@ class LocalKMeans(PlayedKMeans):
     ) -> None:
         super().__init__(
             n_clusters, epsilon=epsilon, protocol_options=protocol_options, decoder=decoder, solver=solver,
-            decoder_options=decoder_options, features=features, radius=radius, center=center, engine=engine,
-            random_state=random_state,
+            decoder_options=decoder_options, objective=objective, features=features, radius=radius,
+            center=center, engine=engine, random_state=random_state,
         )  # fmt: skip
         self.protocol = protocol
         self.waves = waves
@@ -185,6 +190,8 @@ class LocalKMeans(PlayedKMeans):
         """Return the table of each wave; its plan follows from what the earlier ones said."""
         if self.confirm and len(self.waves or ()) < 2:
             raise PlanError("confirm asks the last of several waves: give waves, such as (0.5, 0.5)")
+        if self.confirm and self.objective == MEDIANS:
+            raise PlanError("the last wave confirms means: leave confirm out, or take objective means")
         if self.waves is None:
             return super()._tables(points, design, coins, asked)
         tables: list[Aggregate] = []

@@ -52,7 +52,9 @@ class ShuffleKMeans(PlayedKMeans):
         For "split-and-mix": shares of all cells, or of one public column a person (far fewer messages).
     local_cap : float, default=10.0
         For "amplified": the largest epsilon to allow a single report if the mixing fails.
-    protocol_options, decoder, solver, decoder_options, features, radius, center, engine, random_state
+    protocol_options, decoder, solver, decoder_options, objective
+        As in `LocalKMeans`.
+    features, radius, center, engine, random_state
         As in `LocalKMeans`.
 
     Attributes
@@ -96,6 +98,7 @@ class ShuffleKMeans(PlayedKMeans):
         decoder: str | None = None,
         solver: Any = None,
         decoder_options: dict[str, Any] | None = None,
+        objective: str = "means",
         features: Features = None,
         radius: float | None = None,
         center: ArrayLike | None = None,
@@ -104,8 +107,8 @@ class ShuffleKMeans(PlayedKMeans):
     ) -> None:
         super().__init__(
             n_clusters, epsilon=epsilon, protocol_options=protocol_options, decoder=decoder, solver=solver,
-            decoder_options=decoder_options, features=features, radius=radius, center=center, engine=engine,
-            random_state=random_state,
+            decoder_options=decoder_options, objective=objective, features=features, radius=radius,
+            center=center, engine=engine, random_state=random_state,
         )  # fmt: skip
         self.delta = delta
         self.variant = variant

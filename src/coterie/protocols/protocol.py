@@ -38,6 +38,8 @@ class Decoder:
     any_number: bool = True  # finds another number of clusters than the plan's, too
     takes_solver: bool = False  # clusters a private coreset
     options: tuple[str, ...] = ()  # names of what it can be told besides
+    medians: bool = True  # the population of its solution can be asked for medians
+    distance: Where | None = None  # of (tables, Solution of medians, Generator): a `Distance`, or None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

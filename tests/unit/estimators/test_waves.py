@@ -108,3 +108,9 @@ def test_one_wave_cannot_confirm_itself():
     for waves in (None, (1.0,)):
         with pytest.raises(PlanError, match="confirm asks the last of several waves"):
             LocalKMeans(2, radius=100.0, waves=waves, confirm=True).fit(X[:100])
+
+
+def test_a_wave_that_confirms_means_takes_no_medians():
+    model = LocalKMeans(3, radius=100.0, waves=(0.5, 0.5), confirm=True, objective="medians")
+    with pytest.raises(PlanError, match="the last wave confirms means"):
+        model.fit(X[:100])

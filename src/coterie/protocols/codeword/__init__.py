@@ -14,9 +14,14 @@ PROTOCOL = Protocol(
             "coterie.centers.confirm:not_confirming",
             several=True,
             any_number=False,
+            medians=False,
         ),
         "population": Decoder(
-            ".decode:decode_population", ".decode:not_explained", chooses=True, several=True
+            ".decode:decode_population",
+            ".decode:not_explained",
+            chooses=True,
+            several=True,
+            distance="coterie.centers.medians:mean_distance",
         ),
         "cells": Decoder(".decode:decode_cells", ".decode:without_cells", chooses=True),
     },
