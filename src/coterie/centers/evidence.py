@@ -223,10 +223,13 @@ def _misfits(fit: BlobFit, blobs: Blobs, population: Cloud) -> tuple[float, floa
 
     Both are judged on the same rows, in the part that the population explains: not on those of other tables.
     """
+    theirs = fit.view.predicted(population.atoms, population.weights)
+    covariance = fit.view.noise_covariance(population.atoms, population.weights, theirs)
 
     def misfit(rows: NDArray[np.float64]) -> tuple[float, int]:  # (M, D)
         (left,) = seen_parts([replace(fit.view, vectors=fit.rows - rows)], population.basis)
-        return float((left.targets.astype(np.float64) ** 2).sum()), left.targets.size
+        noise = ((covariance @ left.projection) * left.projection).sum(axis=0)  # of each number, (r + 2,)
+        return float((left.targets.astype(np.float64) ** 2 / noise).sum()), left.targets.size
 
     ours, numbers = misfit(fit.predicted(blobs.centers, blobs.shares, blobs.sigma, blobs.unsure)[0])
-    return ours, misfit(fit.view.predicted(population.atoms, population.weights))[0], numbers
+    return ours, misfit(theirs)[0], numbers

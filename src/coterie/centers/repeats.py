@@ -43,8 +43,8 @@ REPEATS: Final = 8
 NORMAL: Final = 1.645  # deviations that hold `COVERAGE`
 # What repeated fits do not show, because real people are none of the model's: by how much true errors are
 # larger, measured on other data than is reported on (benchmarks/results/calibration.csv).
-WIDER: Final = 1.3  # distances of means, unless groups are round beyond doubt
-_WIDER_EACH: Final = 1.15  # their coordinates, and shares
+WIDER: Final = 1.2
+_WIDER_ROUND: Final = 1.05  # where groups are round beyond doubt
 _MODEL: Final = 0.1  # deviation of a share e that is explained, over √(e·(1 - e))
 _LITTLE: Final = 0.02  # of people's spread: less is not worth a group
 _LEAST_SHARE: Final = 0.01  # of a group, where it scales an error
@@ -110,11 +110,15 @@ def repeated(
     clusters = len(found.answer.centers)
     truth = _truth(found, rng)
     rows = [view.predicted(*truth) for view in views]
+    factors = [
+        np.linalg.cholesky(view.noise_covariance(*truth, row)).T
+        for view, row in zip(views, rows, strict=True)
+    ]
 
     def again(own: np.random.Generator) -> _Again | None:
         noisy = [
-            replace(view, vectors=row + view.deviations[:, None] * own.standard_normal(row.shape))
-            for view, row in zip(views, rows, strict=True)
+            replace(view, vectors=row + view.deviations[:, None] * own.standard_normal(row.shape) @ factor)
+            for view, row, factor in zip(views, rows, factors, strict=True)
         ]
         other = find(noisy, clusters, own, 1)
         return None if other is None else _compared(other, truth, most)
@@ -128,19 +132,15 @@ def repeated(
     scale = np.sqrt(np.maximum(answer.shares, _LEAST_SHARE))
     misses = np.concatenate([one.misses for one in done])  # (repeats·k, d)
     squares = (misses**2).mean(axis=0)
-    wider = 1.0 if found.sure else WIDER
-    reach = wider * float(np.quantile(np.linalg.norm(misses, axis=1), COVERAGE))
+    wider = _WIDER_ROUND if found.sure else WIDER
+    reach = float(np.quantile(np.linalg.norm(misses, axis=1), COVERAGE))
     said = _explained(found.people, answer.centers)
-    wrong = _WIDER_EACH * float(
-        np.quantile(np.abs(np.concatenate([one.share_misses for one in done])), COVERAGE)
-    )
+    wrong = float(np.quantile(np.abs(np.concatenate([one.share_misses for one in done])), COVERAGE))
     choices = _choices(found, done, most)
     return Told(
-        radii=np.minimum(reach / scale, 1.0),
-        share_errors=np.minimum(wrong * scale, 1.0),
-        profile=(1.0 if found.sure else _WIDER_EACH)
-        * np.sqrt((squares + squares.mean()) / 2)
-        / max(reach, 1e-12),
+        radii=np.minimum(wider * reach / scale, 1.0),
+        share_errors=np.minimum(wider * wrong * scale, 1.0),
+        profile=np.sqrt((squares + squares.mean()) / 2) / max(reach, 1e-12),
         explained=_interval(said, np.array([one.said - one.true for one in done])),
         choices=choices,
         best=_best(
@@ -222,7 +222,7 @@ def _compared(other: Found, truth: Weighted, most: int) -> _Again:
 
 def _choices(found: Found, done: Sequence[_Again], most: int) -> tuple[Choice, ...]:
     told = [Choice(1, Interval(0.0, 0.0, 0.0), True)]
-    wider = 1.0 if found.sure else WIDER
+    wider = _WIDER_ROUND if found.sure else WIDER
     for place, (few, shares) in list(enumerate(by_number(found.answer, most)))[1:]:
         missed = np.array([one.said_by[place] - one.true_by[place] for one in done])
         reach = wider * float(np.mean([one.reach_by[place] for one in done]))

@@ -9,7 +9,8 @@ Otherwise the ball of a follow-up plan is where a first study found people, and 
     radius   from the distances √(|x - c|² + scatter) of people at points x of the population, with what its
              points do not show (`centers.scatter`). In few dimensions 97 % of the people lie within it. In
              many dimensions lengths are nearly equal, and few reports tell their mean square well and their
-             tail badly: 1.1 times its root. A center that surely lies farther out is held in either case.
+             tail badly: 1.1 times its root. A center that surely lies farther out is held in either case,
+             and the ball is wider by half of what is not known of its own center: few people tell that badly.
 
 In many dimensions the first study also finds the directions in which people differ most (`directions`), and
 other people may report in those alone: the noise of a report is then that of a dozen coordinates. What is
@@ -38,6 +39,7 @@ from coterie.plain.canonical import shown
 FEW: Final = 12  # dimensions up to which a population tells its tail
 HELD: Final = 0.97  # share of the people whom the ball holds there
 MARGIN: Final = 1.1  # times the root mean square distance, above
+_UNSURE: Final = 0.5  # of what is not known of a ball's center: a shrunk mean is better known than that
 _FAR_SMALLER: Final = 0.8  # of the radius: noise falls with its square, and half the rows do not pool
 _FAR_OFF: Final = 0.25  # of the radius: people's mean so far from the center moves the ball first
 AROUND: Final = 2.0  # times such a radius: draws hardly anybody back, where directions are reported
@@ -72,6 +74,12 @@ def population_in(after: Any) -> Population | None:
     population = getattr(after, "population", after)
     names = ("points", "weights", "scatter", "study_id", "plan_ids")
     return population if all(hasattr(population, name) for name in names) else None
+
+
+def unsure_center(after: Any) -> float:
+    """Return how far everybody's mean may be from where a result says, about; 0 of a population alone."""
+    error = float(getattr(after, "mean_error", np.nan))
+    return error * float(np.sqrt(len(after.mean))) if np.isfinite(error) else 0.0
 
 
 def surely_reached(after: Any) -> NDArray[np.float64]:
@@ -136,17 +144,10 @@ def groups_to_confirm(answer: Answer, clusters: int, center: Any, radius: float)
     return integers
 
 
-def ball_after(
-    population: Population, reached: NDArray[np.float64] | None = None
-) -> tuple[list[float], float]:
-    """Return center and radius of a ball that suits a population.
+def ball_after(found: Any) -> tuple[list[float], float]:
+    """Return center and radius of a ball that suits the population of a result, or a population.
 
-    Parameters
-    ----------
-    population : Population
-        What the first study found.
-    reached : ndarray, shape (m, d + 1), optional
-        Centers that it found, and how wrong each may be: the ball holds what surely lies that far out.
+    Of a result it is wider by what is not known of its center, and holds the centers that stand clear.
 
     Examples
     --------
@@ -156,6 +157,8 @@ def ball_after(
     >>> ball_after(population)  # √(1 + 3)
     ([2.0, 0.0], 2.0)
     """
+    population: Population = getattr(found, "population", found)
+    reached = surely_reached(found)
     points = np.asarray(population.points, dtype=np.float64)
     weights = np.asarray(population.weights, dtype=np.float64)
     total = float(weights.sum())
@@ -169,7 +172,8 @@ def ball_after(
         radius = float(distances[order[min(int(last), len(order) - 1)]])
     else:
         radius = MARGIN * float(np.sqrt(weights @ distances**2 / total))
-    if reached is not None and len(reached):
+    radius = float(np.hypot(radius, _UNSURE * unsure_center(found)))
+    if len(reached):
         sure = np.linalg.norm(reached[:, :-1] - center, axis=1) - reached[:, -1]
         radius = max(radius, float(sure.max()))
     if not (np.isfinite(radius) and np.isfinite(center).all()):
@@ -182,9 +186,7 @@ def ball_after(
     return center.tolist(), radius
 
 
-def next_question(
-    population: Population, radius: float | None = None, center: Sequence[float] | None = None
-) -> str:
+def next_question(found: Any, radius: float | None = None, center: Sequence[float] | None = None) -> str:
     """Return what to ask other people: in the "same" ball, in a better "ball", or in "directions".
 
     In few dimensions a ball that suits the population is as good as anything. In many, a ball that lay in the
@@ -195,16 +197,17 @@ def next_question(
 
     Parameters
     ----------
-    population : Population
+    found : Result or Population
         What the first study found.
     radius : float, optional
         Of the ball it was found in; without it there is no "same".
     center : sequence of float, optional
         Of that ball; the origin if None.
     """
+    population: Population = getattr(found, "population", found)
     if population.points.shape[1] <= FEW:
         return "ball"
-    middle, suits = ball_after(population)
+    middle, suits = ball_after(found)
     smaller = radius is not None and suits < _FAR_SMALLER * radius
     moved = float(np.linalg.norm(np.array(middle) - (0.0 if center is None else np.array(center))))
     if smaller and radius is not None and moved > _FAR_OFF * radius:

@@ -31,7 +31,6 @@ from coterie.plan.follow_up import (
     next_question,
     orthonormal,
     population_in,
-    surely_reached,
 )
 from coterie.plan.public import PUBLIC, checked_directions, checked_public_part
 from coterie.plan.questions import Questions
@@ -341,10 +340,10 @@ class Plan(Questions):
             raise PlanError(f'directions must be an array, "{AUTO}" or None, got {shown(directions)}')
         if (population := population_in(after)) is not None:
             if center is None and radius is None:
-                center, radius = ball_after(population, surely_reached(after))
+                center, radius = ball_after(after)
                 found: Any = getattr(population, "directions", None)
                 before = getattr(after, "radius", None), getattr(after, "middle", None)
-                question = next_question(population, *before) if isinstance(directions, str) else "ball"
+                question = next_question(after, *before) if isinstance(directions, str) else "ball"
                 if question == "same":
                     radius, center = before
                 elif question == "directions" and PROTOCOLS[protocol].takes_directions:
@@ -444,11 +443,11 @@ class Plan(Questions):
         settings = {**{name: getattr(self, name) for name in sorted(kept)}, **changes}
         keeps = None
         if changes.get("confirm") and self.directions is not None and "center" not in changes:
-            middle, suits = ball_after(population, surely_reached(result))  # the plan's own is far wider
+            middle, suits = ball_after(result)  # the plan's own is far wider
             settings.update(center=middle, radius=changes.get("radius", suits))
         if not changes.get("confirm") and not {"center", "radius", "directions"} & changes.keys():
             keeps = self.directions  # once others were asked about these, there is nothing better to ask
-            question = "same" if keeps else next_question(population, self.radius, self.center)
+            question = "same" if keeps else next_question(result, self.radius, self.center)
             if question == "same":
                 same = None if keeps is None else np.array(keeps, dtype=np.float64)
                 settings.update(center=self.center, radius=self.radius, directions=same)

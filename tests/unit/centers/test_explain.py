@@ -136,8 +136,10 @@ def test_sure_blobs_win_clearly_miss_no_more_than_noise_and_know_their_centers(
     assert sure(numbers, numbers + 5 * fitted)
     assert not sure(numbers, numbers + 5 * fitted - 1)
     noise = math.sqrt(2 * numbers)
-    assert sure(numbers + 1.9 * noise, 2 * numbers)
-    assert not sure(numbers + 2.1 * noise, 2 * numbers)
+    assert sure(numbers + 1.9 * noise, 1.1 * numbers)
+    assert not sure(numbers + 2.1 * noise, 1.1 * numbers)
+    assert sure(1.049 * numbers, 2 * numbers)  # next to nothing of what the population misses
+    assert not sure(1.051 * numbers, 2 * numbers)
     apart = ((blobs.centers - fit.middle) ** 2).sum(axis=1)
     assert sure(numbers, 2 * numbers, replace(blobs, errors=0.08 * apart))
     assert not sure(numbers, 2 * numbers, replace(blobs, errors=0.1 * apart))
@@ -252,7 +254,7 @@ def test_errors_are_those_of_doing_it_again(simulate):
 
     told = repeats.repeated(find, simulate(truth, 10**6), found, rng(), 3, 4)
     np.testing.assert_allclose(told.radii, repeats.WIDER * 0.1 * np.sqrt(0.55 / 0.5), rtol=0.01)
-    np.testing.assert_allclose(told.share_errors, repeats._WIDER_EACH * 0.05 * np.sqrt(0.5 / 0.45), rtol=0.02)
+    np.testing.assert_allclose(told.share_errors, repeats.WIDER * 0.05 * np.sqrt(0.5 / 0.45), rtol=0.02)
     assert told.profile.argmax() == 5
     assert told.explained.low < 1 - 0.01 / 0.125 < told.explained.high  # misses of 0.1 in a spread of 0.125
 

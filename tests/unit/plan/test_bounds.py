@@ -147,17 +147,23 @@ def test_what_the_room_offers_is_found_and_nothing_else():
         _ = room.nonsense
 
 
-def test_a_ball_reaches_what_surely_lies_out_there():
+def test_a_ball_reaches_what_surely_lies_out_there_and_is_as_wide_as_its_center_is_unsure():
     points, weights = np.array([[1.0, 0.0], [-1.0, 0.0]]), np.ones(2)
     population = SimpleNamespace(points=points, weights=weights, scatter=0.0, study_id="", plan_ids=())
     assert ball_after(population) == ([0.0, 0.0], 1.0)
-    told = np.array([[0.0, 5.0, 2.0], [0.0, 2.0, 0.5]])  # centers, and how wrong they may be
-    assert ball_after(population, told) == ([0.0, 0.0], 3.0)
-    assert ball_after(population, told[:, [0, 1, 1]]) == ([0.0, 0.0], 1.0)  # as wrong as they are far
     result = SimpleNamespace(
-        centers=told[:, :2], errors=np.array([2.0, np.inf]), clear=np.array([True, True])
+        population=population,
+        centers=np.array([[0.0, 5.0], [0.0, 2.0]]),
+        errors=np.array([2.0, np.inf]),
+        clear=np.array([True, True]),
+        mean=np.zeros(2),
+        mean_error=np.nan,
     )
-    assert surely_reached(result).tolist() == [[0.0, 5.0, 2.0]]
-    result.clear = np.array([False, True])
+    assert ball_after(result) == ([0.0, 0.0], 3.0)
+    result.errors = np.array([5.0, 2.0])  # as wrong as they are far
+    assert ball_after(result) == ([0.0, 0.0], 1.0)
+    result.mean_error = 1.5 * np.sqrt(2)  # half of √2·1.5·√2 is 1.5
+    assert ball_after(result)[1] == pytest.approx(np.hypot(1, 1.5))
+    result.clear = np.array([False, False])
     assert len(surely_reached(result)) == 0
     assert surely_reached(("no", "result")).size == 0

@@ -5,9 +5,10 @@ transform later, are the M cells, φ = 1 inside and 0 outside. Either way
 
     Y_j = E[φ_j(x)·w(x)] + noise,      w the lifted point (a·x, b, rest), |w| = 1
 
-where the noise has the same known deviation in every coordinate (on average over them, `cell_sums` tells
-why): √((1 + c₂/D)/(κ²·n_j)) for a row that n_j reports served, √((1 + c₂/D)/(κ²·n)) for a cell of a view of
-n.
+where the noise has a known deviation, on average over the coordinates (`cell_sums` tells why):
+√((1 + c₂/D)/(κ²·n_j)) for a row that n_j reports served, √((1 + c₂/D)/(κ²·n)) for a cell of a view of n. In a
+direction u its variance is 1 + c₂·E[(u·w)²] - κ²·(u·Y_j)² instead of 1 + c₂/D: larger where people are, by
+half at ε = 4, unless all of them are at one place (`noise_covariance`).
 
 Everything a decoder knows of a table is here: it may be made of several views, and of several plans' tables,
 each with a ball of its own. Points are given in the coordinates of one *frame*, and every view maps them into
@@ -103,6 +104,9 @@ class ViewRows:
     ]  # (M,): which rows of the geometry these are; rows that nobody served are left out
     frame: Frame
     lift: Lift
+    across: float = 1.0  # 1/(1 + c₂/D): the noise's variance where nobody is, over that of `deviations`
+    along: float = 0.0  # c₂/(1 + c₂/D): what E[w·wᵀ] adds to it
+    known: float = 0.0  # κ²/(1 + c₂/D): what Y·Yᵀ takes from it
 
     @property
     def halfspaces(self) -> bool:
@@ -137,6 +141,20 @@ class ViewRows:
         )
         return product
 
+    def noise_covariance(
+        self, points: NDArray[np.float64], weights: NDArray[np.float64], rows: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the covariance of a row's noise in units of its deviation²: (D, D), the mean over rows.
+
+        For people like these points, (n, d), of these weights, (n,), who make these rows of them, (M, D).
+        """
+        lifted = self.lifted(points)
+        moment = (weights[:, None] * lifted).T @ lifted / weights.sum()
+        squares = rows.T @ rows / (len(rows) if self.halfspaces else 1)  # cells add up to rows of as many
+        across = self.across * np.eye(lifted.shape[1])
+        covariance: NDArray[np.float64] = across + self.along * moment - self.known * squares
+        return covariance
+
     def mean(self) -> tuple[NDArray[np.float64], float]:
         """Return E[w], (D,), and the variance of each of its coordinates; infinite where no row tells.
 
@@ -165,7 +183,9 @@ def rows_of(table: CodewordTable, frame: Plan | None = None) -> tuple[ViewRows, 
     plan, parameters = table.plan, table.parameters
     gain = parameters.randomizer.gain(parameters.embedding)  # κ
     back = embedding_matrix(plan, parameters)  # R, (P, D)
-    spread = np.sqrt(1 + parameters.randomizer.second_gain(parameters.embedding) / back.shape[1]) / gain
+    second = parameters.randomizer.second_gain(parameters.embedding)  # c₂
+    whole = 1 + second / back.shape[1]
+    spread = np.sqrt(whole) / gain
     lift = Lift.from_count_weight(parameters.count_weight, plan.coordinates)
     place = frame_of(plan, frame or plan)
     views = []
@@ -184,7 +204,8 @@ def rows_of(table: CodewordTable, frame: Plan | None = None) -> tuple[ViewRows, 
             kept = np.arange(view.rows)
             vectors = fwht(sums.T).T @ back / (gain * people)
             deviations = np.full(view.rows, spread / np.sqrt(people))
-        views.append(ViewRows(vectors, deviations, people, geometry, kept, place, lift))
+        noise = {"across": 1 / whole, "along": second / whole, "known": gain**2 / whole}
+        views.append(ViewRows(vectors, deviations, people, geometry, kept, place, lift, **noise))
     return tuple(views)
 
 
