@@ -1,10 +1,12 @@
 """What is proved of the centers, and what floor remains where nothing is.
 
-    python -m benchmarks guarantees [--only theorems|rotation|pairs] [--seeds 2] [--out FILE.json]
+    python -m benchmarks guarantees [--only theorems|played|rotation|pairs] [--seeds 2] [--runs 200]
 
 *theorems*: ratio and t of `plan.approximation` for each protocol of the paper at `constants="theory"`, k = 4,
 ε = 1, by formula: for the decoder's own solver (κ = 26.7) and for a perfect one, and the n from which t is
-below n, what one center in the middle may cost. *rotation*: how far the mean of a codeword is from what it
+below n, what one center in the middle may cost. *played*: the same plans and the default, played in one
+dimension: the worst cost of all runs beside ratio·OPT + t, and the lemmas' η over the 90 % quantile of the
+largest error of a count on the deepest level. *rotation*: how far the mean of a codeword is from what it
 stands for under one public rotation, exactly: the law of a score Σ y_j·v_j has the characteristic function
 Π cos(y_j·t), and E[v_j; chosen] is one integral of it. *pairs*: four pairs of tight groups in ten
 dimensions, tables drawn from their law, which has no such bias: the excess of the default protocol over
@@ -23,14 +25,17 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from benchmarks.harness import machine, write_json
-from coterie import Plan, decode
-from coterie.engines import simulate
+from coterie import Aggregate, Plan, decode
+from coterie.coins import SimulationCoins
+from coterie.engines import play, simulate
 from coterie.geometry.ball import SCALE, quantize
 from coterie.geometry.lift import lift
 from coterie.metrics import normalized_objective
 from coterie.plan import Approximation
 from coterie.protocols.codeword.oracles.cell_sums import embedding_matrix
 from coterie.protocols.codeword.parameters import CodewordParameters
+from coterie.protocols.paper.net_tree.decode import tree_oracles
+from coterie.protocols.paper.tree.encode import TreePaths
 
 SUMS = {"protocol": "net-tree-sums", "model": "shuffle", "delta": 1e-6}
 PROTOCOLS: dict[str, dict[str, Any]] = {
@@ -38,6 +43,15 @@ PROTOCOLS: dict[str, dict[str, Any]] = {
     "codewords": {"protocol": "net-tree", "randomizer": "codeword"},
     "net-tree-sums": SUMS,
 }
+SHUFFLED = {"protocol": "net-tree", "model": "shuffle", "delta": 1e-6, "local_cap": 4.0}
+PLAYED: dict[str, dict[str, Any]] = {  # sums have no reports that could be played: `benchmarks theorem_2`
+    "default": {},
+    "net-tree": {**PROTOCOLS["net-tree"], "constants": "theory"},
+    "codewords": {**PROTOCOLS["codewords"], "constants": "theory"},
+    "codewords, shuffled": {**SHUFFLED, "constants": "theory"},
+}
+PLAYED_PEOPLE = (10**3, 10**4)
+FAILURE = 0.1  # β of η, and of its quantile
 THEORY: dict[str, Any] = {"constants": "theory"}
 PEOPLE = (10**3, 10**4, 10**5, 10**6, 10**8, 10**10, 10**12)
 ROTATIONS = [(100, 1.0), (100, 2.0), (100, 4.0), (100, 6.0), (100, 8.0), (10, 1.0), (10, 4.0)]  # d, ε
@@ -53,6 +67,48 @@ def promise(name: str, dimension: int, people: int) -> tuple[Plan, Approximation
     except ValueError:  # sums have a modulus for so many people only
         return None
     return plan, plan.approximation(THEORY), plan.approximation(THEORY, solver_ratio=1.0)
+
+
+def played(name: str, people: int, runs: int) -> dict[str, Any]:
+    """Play one protocol in one dimension; return its worst cost over n beside the promise, and η's room."""
+    costs, errors = [], []
+    told = None
+    for seed in range(runs):
+        generator = np.random.default_rng(seed)
+        places = np.sort(generator.uniform(-0.9, 0.9, 4))
+        points = np.clip(generator.choice(places, people) + generator.normal(0, 0.01, people), -1, 1)[:, None]
+        plan = Plan.design(1, 4, 1.0, people, seed=seed, **PLAYED[name])
+        table = play(plan, points, SimulationCoins(seed))
+        options = {} if name == "default" else THEORY
+        found = decode(table, random_state=seed, **options)
+        near = np.abs(points - places).argmin(axis=1)
+        best = np.array([points[near == each].mean() for each in set(near)])[:, None]  # at least the optimum
+        costs.append((normalized_objective(points, found.centers), normalized_objective(points, best)))
+        if name != "default":
+            told = plan.approximation(THEORY)
+            errors.append(_count_error(plan, table, points))
+    cost, optimum = max(costs)
+    line = {"protocol": name, "d": 1, "n": people, "runs": runs, "worst cost": cost, "its optimum": optimum}
+    if told is not None:
+        largest, stated = np.array(errors).T
+        line["promise"] = told.ratio * optimum + told.additive / people
+        line["violated"] = sum(c > told.ratio * o + told.additive / people for c, o in costs)
+        line["eta over measured"] = float(stated.mean() / np.quantile(largest, 1 - FAILURE))
+    return line
+
+
+def _count_error(plan: Plan, table: Aggregate, points: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the largest error of a count on the deepest level, and η for as many nodes."""
+    tree: Any = plan.parameters
+    paths = TreePaths(plan, tree)
+    grid = np.linspace(-1, 1, 20_001)[:, None]
+    nodes = np.unique(paths.of(quantize(grid, None, 1.0)[0]), axis=0)
+    mine = paths.of(quantize(points, None, 1.0)[0])
+    seen, counts = np.unique(np.concatenate([nodes, mine]), axis=0, return_counts=True)
+    counts -= (seen[:, None] == nodes).all(axis=2).any(axis=1)
+    estimated = tree_oracles(table.table)[0].frequencies(tree.levels, seen)
+    eta, _ = tree.oracle_errors(dimension=1, people=len(points), failure=2 * FAILURE, nodes=len(seen))
+    return float(np.abs(estimated - counts).max()), eta  # half of β is the counts'
 
 
 def says_something_from(name: str, dimension: int, perfect: bool) -> float:
@@ -117,12 +173,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", choices=("theorems", "rotation", "pairs"))
+    parser.add_argument("--only", choices=("theorems", "played", "rotation", "pairs"))
+    parser.add_argument("--runs", type=int, default=200, help="of what is played (%(default)s)")
     parser.add_argument("--seeds", type=int, default=2, help="of the pairs (%(default)s)")
     parser.add_argument("--out", type=Path, help="file for the figures, as JSON")
     arguments = parser.parse_args()
-    asked = {arguments.only} if arguments.only else {"theorems", "rotation", "pairs"}
-    found: dict[str, Any] = {"machine": machine(), "theorems": [], "rotation": [], "pairs": []}
+    asked = {arguments.only} if arguments.only else {"theorems", "played", "rotation", "pairs"}
+    found: dict[str, Any] = {"machine": machine(), "theorems": [], "played": [], "rotation": [], "pairs": []}
     for name in PROTOCOLS if "theorems" in asked else ():
         for dimension in (1, 2):
             for people in PEOPLE:
@@ -144,6 +201,11 @@ def main() -> None:
             found["theorems"].append({"protocol": name, "d": dimension, "t below n from": known})
             shown = f"{least[0]:.2g}, by a perfect solver {least[1]:.2g}"
             print(f"{name}, d = {dimension}: t < n from n = {shown}", flush=True)
+    for name, people in [(name, n) for name in PLAYED for n in PLAYED_PEOPLE] if "played" in asked else ():
+        found["played"].append(line := played(name, people, arguments.runs))
+        print(
+            *(f"{key} {value:.4g}" if key != "protocol" else value for key, value in line.items()), flush=True
+        )
     for dimension, epsilon in ROTATIONS if "rotation" in asked else ():
         sizes = np.quantile(rotation_biases(dimension, epsilon), (0.1, 0.5, 1.0)).tolist()
         found["rotation"].append({"d": dimension, "epsilon": epsilon, "quantiles": sizes})

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from coterie.plan.collection import Collection
 
 FORMAT: Final = "coterie-plan"
-VERSIONS: Final = (1, 2)  # a plan with directions is of version 2, all others are of version 1
+VERSIONS: Final = (1, 2)  # 2 has directions, or parameters that version 1 cannot say
 
 AUTO: Final = "auto"  # directions: those that the followed-up study found, where they pay
 
@@ -469,7 +469,7 @@ class Plan(Questions):
     @property
     def version(self) -> int:
         """Version of the JSON: the lowest that can say it."""
-        return VERSIONS[self.directions is not None]
+        return max(VERSIONS[self.directions is not None], self.parameters.plan_version)
 
     @property
     def study_id(self) -> str:
@@ -548,10 +548,6 @@ class Plan(Questions):
                 f"version must be an integer from 1 to {VERSIONS[-1]}, got {shown(version)}; later coteries "
                 "read later ones"
             )
-        if (version == VERSIONS[0]) == ("directions" in data):
-            raise PlanError(
-                f"a plan has directions exactly if its version is {VERSIONS[1]}, got version {version}"
-            )
         own = tuple(name for name in _WHERE_DECLARED if name in data)
         fields = checked_fields("plan", data, ("format", "version", *_FIELDS, *own))
         known = {name: fields[name] for name in _FIELDS}
@@ -568,7 +564,13 @@ class Plan(Questions):
             from coterie.plan.collection import Collection
 
             known["collection"] = Collection.from_dict(fields["collection"])
-        return cls(**known)
+        plan = cls(**known)
+        if plan.version != version:
+            raise PlanError(
+                f"a plan like this one is of version {plan.version}, got version {version}: those with "
+                "directions, and of protocol net-tree in the shuffle model, are of version 2, all others of 1"
+            )
+        return plan
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the canonical JSON to a file, whole or not at all; `sha256sum` of the file is the id.

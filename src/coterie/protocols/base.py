@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +97,8 @@ class Parameters(ABC):
     """
 
     __slots__ = ()
+
+    plan_version: ClassVar[int] = 1  # the lowest version of the plan that can say them
 
     @classmethod
     def of(cls, plan: Plan) -> Self:

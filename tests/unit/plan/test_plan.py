@@ -124,7 +124,7 @@ def test_doubles_beyond_the_integers_survive():
     ("changes", "message"),
     [
         ({"format": "plan"}, "format must be 'coterie-plan'"),
-        ({"version": 2}, "a plan has directions exactly if its version is 2"),
+        ({"version": 2}, "a plan like this one is of version 1, got version 2"),
         ({"version": True}, "version must be an integer from 1 to 2, got True"),
         ({"version": 1.0}, r"version must be an integer from 1 to 2, got 1\.0"),
         ({"protocol": "telepathy"}, "protocol must be one of codeword"),

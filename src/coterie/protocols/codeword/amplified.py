@@ -16,7 +16,7 @@ from coterie.plain.checks import MOST_PEOPLE, checked_integer, checked_real
 from coterie.privacy import MAX_EPSILON, Guarantee
 from coterie.privacy.amplification import amplified_delta, amplified_epsilon
 from coterie.privacy.guarantee import CONDITIONS, SHUFFLE_CONDITIONS
-from coterie.protocols.base import Facts
+from coterie.protocols.base import Facts, LocalParameters
 from coterie.protocols.codeword.parameters import CodewordParameters
 
 KEPT_REPORT: Final = (
@@ -25,34 +25,20 @@ KEPT_REPORT: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class AmplifiedParameters(CodewordParameters):
-    """The parameters of a codeword plan whose reports are shuffled.
+class Amplified(LocalParameters):
+    """What parameters have whose reports keep ε₀ alone, and (ε, δ) in a shuffled batch."""
 
-    Attributes
-    ----------
-    local_epsilon : float
-        ε₀, the promise of one report by itself.
-    minimum_batch : int
-        The fewest reports that a shuffler may release together.
-
-    Examples
-    --------
-    >>> from coterie.plan import Plan
-    >>> plan = Plan.design(100, 8, epsilon=1.0, expected_users=100_000, model="shuffle", delta=1e-6)
-    >>> plan.parameters.minimum_batch, round(plan.parameters.local_epsilon, 2)
-    (90000, 7.66)
-    """
+    __slots__ = ()
 
     local_epsilon: float  # ε₀
     minimum_batch: int
 
-    def __post_init__(self) -> None:
-        CodewordParameters.__post_init__(self)
-        self._set(
-            local_epsilon=checked_real("local_epsilon", self.local_epsilon, 0.0, MAX_EPSILON),
-            minimum_batch=checked_integer("minimum_batch", self.minimum_batch, 1, MOST_PEOPLE),
-        )
+    def checked_promises(self) -> dict[str, float | int]:
+        """Return ε₀ and the smallest batch, or raise PlanError."""
+        return {
+            "local_epsilon": checked_real("local_epsilon", self.local_epsilon, 0.0, MAX_EPSILON),
+            "minimum_batch": checked_integer("minimum_batch", self.minimum_batch, 1, MOST_PEOPLE),
+        }
 
     @property
     def smallest_batch(self) -> int:
@@ -78,3 +64,30 @@ class AmplifiedParameters(CodewordParameters):
         """Return the promise: the plan's, or what it comes to for a batch of so many people."""
         spent = amplified_epsilon(self.spent_epsilon(), facts.delta, people or self.minimum_batch)
         return self.mixed_guarantee(facts, people, spent, (*CONDITIONS, *SHUFFLE_CONDITIONS, KEPT_REPORT))
+
+
+@dataclass(frozen=True, slots=True)
+class AmplifiedParameters(Amplified, CodewordParameters):
+    """The parameters of a codeword plan whose reports are shuffled.
+
+    Attributes
+    ----------
+    local_epsilon : float
+        ε₀, the promise of one report by itself.
+    minimum_batch : int
+        The fewest reports that a shuffler may release together.
+
+    Examples
+    --------
+    >>> from coterie.plan import Plan
+    >>> plan = Plan.design(100, 8, epsilon=1.0, expected_users=100_000, model="shuffle", delta=1e-6)
+    >>> plan.parameters.minimum_batch, round(plan.parameters.local_epsilon, 2)
+    (90000, 7.66)
+    """
+
+    local_epsilon: float  # ε₀
+    minimum_batch: int
+
+    def __post_init__(self) -> None:
+        CodewordParameters.__post_init__(self)
+        self._set(**self.checked_promises())

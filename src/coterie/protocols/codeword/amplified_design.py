@@ -40,11 +40,16 @@ def design(
     local_cap : float
         The largest ε₀ to allow a single report.
     """
+    batch, local = local_promise(facts, minimum_batch, local_cap)
+    base = codeword_design.design(replace(facts, epsilon=local)).to_dict()
+    views = {} if facts.dimension <= NET_DIMENSION else {"views": _VIEWS}
+    return AmplifiedParameters(**base | views, local_epsilon=local, minimum_batch=batch)
+
+
+def local_promise(facts: Facts, minimum_batch: int | None, local_cap: float) -> tuple[int, float]:
+    """Return the smallest batch, and the largest ε₀ that it makes (ε, δ)-private."""
     batch = smallest_batch(facts, minimum_batch)
     cap = checked_real("local_cap", local_cap, 0.0, 16.0)
     if cap == 0:
         raise PlanError("local_cap must be in (0, 16], got 0")
-    local = largest_local_epsilon(facts.epsilon, facts.delta, batch, cap=cap)
-    base = codeword_design.design(replace(facts, epsilon=local)).to_dict()
-    views = {} if facts.dimension <= NET_DIMENSION else {"views": _VIEWS}
-    return AmplifiedParameters(**base | views, local_epsilon=local, minimum_batch=batch)
+    return batch, largest_local_epsilon(facts.epsilon, facts.delta, batch, cap=cap)

@@ -14,6 +14,7 @@ groups in 100 dimensions two share one in 7 studies of 100, in 47 with the ratio
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Final, Unpack
 
 from coterie.errors import PlanError
@@ -21,7 +22,9 @@ from coterie.geometry.ball import SCALE
 from coterie.plain.checks import checked_choice
 from coterie.privacy.odds import BASE_ODDS, largest_shared_odds
 from coterie.protocols.base import Facts
+from coterie.protocols.codeword.amplified_design import LOCAL_CAP, local_promise
 from coterie.protocols.codeword.design import choose_embedding
+from coterie.protocols.paper.net_tree.amplified import AmplifiedTreeParameters
 from coterie.protocols.paper.net_tree.parameters import (
     CodewordTreeParameters,
     LocalTreeParameters,
@@ -98,6 +101,32 @@ def design(
         return NetTreeParameters(**shape, count_odds=odds, vector_odds=odds)
 
     return design_tree(facts, depth, made, **tree)
+
+
+def design_amplified(
+    facts: Facts,
+    *,
+    minimum_batch: int | None = None,
+    local_cap: float = LOCAL_CAP,
+    **tree: Unpack[TreeOptions],
+) -> AmplifiedTreeParameters:
+    """Choose the parameters of a net-tree plan in the shuffle model: codewords of the largest ε₀ that serves.
+
+    Parameters
+    ----------
+    facts : Facts
+        Of the study.
+    minimum_batch : int, optional
+        The fewest reports to be released together; nine tenths of the expected users by default.
+    local_cap : float
+        The largest ε₀ to allow a single report.
+    **tree
+        As in `design`.
+    """
+    batch, local = local_promise(facts, minimum_batch, local_cap)
+    alone = replace(facts, epsilon=local, model="local", delta=0.0)
+    chosen = design(alone, randomizer="codeword", **tree).to_dict()
+    return AmplifiedTreeParameters(**chosen, local_epsilon=local, minimum_batch=batch)
 
 
 def _codeword_law(facts: Facts) -> dict[str, int]:

@@ -5,7 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from coterie.centers import decode
+from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
+from coterie.engines import play
 from coterie.errors import PlanError
 from coterie.plan import Plan, theory_constants
 from coterie.privacy.odds import BASE_ODDS
@@ -196,3 +199,42 @@ def test_a_nets_size_is_predicted():
     for dimension in (2, 5, 6):
         found = len(NetFamily.from_key(bytes(16), dimension, 1).roots_children())
         assert net_points(dimension, 1.0, 0.5) == pytest.approx(found, rel=0.35)
+
+
+def amplified(**options):
+    return Plan.design(2, 4, 1.0, 10_000, protocol="net-tree", model="shuffle", delta=1e-6, **options)
+
+
+def test_a_shuffled_plan_keeps_both_promises_and_is_of_version_2():
+    plan = amplified()
+    assert Plan.from_json(plan.to_json()) == plan
+    assert (plan.version, plan.report_width, plan.minimum_batch) == (2, 13, 9000)
+    assert plan.parameters.local_epsilon > 3
+    assert plan.guarantee.spent <= 1.0
+    with pytest.raises(PlanError, match="of version 2, got version 1"):
+        Plan.from_json(plan.to_json().replace('"version":2', '"version":1'))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"odds": 1}, "spend more than epsilon"),
+        ({"minimum_batch": -1000}, r"are not \(1, 1e-06\)-private"),
+    ],
+)
+def test_a_shuffled_plan_that_breaks_a_promise_is_refused(changes, message):
+    plan = amplified()
+    worse = {name: getattr(plan.parameters, name) + by for name, by in changes.items()}
+    with pytest.raises(PlanError, match=message):
+        replace(plan, parameters=replace(plan.parameters, **worse))
+
+
+def test_shuffled_reports_find_groups_that_local_ones_do_not():
+    """Of ε₀ = 5 instead of ε = 1; the tree, its oracles and its decoder are the same."""
+    points, means, _ = gaussian_mixture(10_000, 2, 4, 20.0, random_state=0)
+    local = Plan.design(2, 4, 1.0, 10_000, protocol="net-tree", randomizer="codeword")
+    worst = []
+    for plan in (amplified(minimum_batch=10_000), local):
+        found = decode(play(plan, points, SimulationCoins(0)), random_state=0).centers
+        worst.append(np.linalg.norm(means[:, None] - found[None], axis=2).min(axis=1).max())
+    assert worst[0] < 0.2 < 0.3 < worst[1]
