@@ -27,6 +27,7 @@ GRIDS = (
     "medians",
     "waves",
     "confirm",
+    "compare",
     "shuffle",
     "peers",
     "forecast",

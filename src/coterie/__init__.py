@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from coterie import errors
     from coterie.aggregate import Aggregate
-    from coterie.centers import Population, Result, decode
+    from coterie.centers import Comparison, Population, Result, compare, decode
     from coterie.encode import Client, RecordKeysWarning
     from coterie.engines import simulate
     from coterie.errors import CoterieError
@@ -40,6 +40,7 @@ __all__ = [
     "Aggregate",
     "Client",
     "ClippedPointsWarning",
+    "Comparison",
     "CoterieError",
     "DataDependentBallWarning",
     "DataDependentScaleWarning",
@@ -55,6 +56,7 @@ __all__ = [
     "UnreadColumnsWarning",
     "UnsupportedCentersWarning",
     "__version__",
+    "compare",
     "decode",
     "errors",
     "simulate",
@@ -65,6 +67,7 @@ _ROOM_OF = {
     "Aggregate": "coterie.aggregate",
     "Client": "coterie.encode",
     "ClippedPointsWarning": "coterie.estimators",
+    "Comparison": "coterie.centers",
     "CoterieError": "coterie.errors",
     "DataDependentBallWarning": "coterie.estimators",
     "DataDependentScaleWarning": "coterie.estimators",
@@ -79,6 +82,7 @@ _ROOM_OF = {
     "ShuffleKMeans": "coterie.estimators",
     "UnreadColumnsWarning": "coterie.estimators",
     "UnsupportedCentersWarning": "coterie.estimators",
+    "compare": "coterie.centers",
     "decode": "coterie.centers",
     "simulate": "coterie.engines",
     "write_reports": "coterie.wire.report_file",

@@ -7,19 +7,23 @@ loaded when it is asked for.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from coterie.centers.comparison import Comparison, Difference
 from coterie.centers.confirmed import Confirmed, ConfirmedGroup, Pair
 from coterie.centers.decode import decode
 from coterie.centers.result import Choice, Interval, Population, Result
 from coterie.centers.solution import Solution
 
 if TYPE_CHECKING:
+    from coterie.centers.comparing import compare
     from coterie.protocols.paper.k_means import NetTreeOutcome, Solver, k_means_decoder
     from coterie.protocols.paper.local_search import LocalSearch
 
 __all__ = [
     "Choice",
+    "Comparison",
     "Confirmed",
     "ConfirmedGroup",
+    "Difference",
     "Interval",
     "LocalSearch",
     "NetTreeOutcome",
@@ -28,11 +32,13 @@ __all__ = [
     "Result",
     "Solution",
     "Solver",
+    "compare",
     "decode",
     "k_means_decoder",
 ]
 
 _LATER = {
+    "compare": "coterie.centers.comparing",
     "LocalSearch": "coterie.protocols.paper.local_search",
     "NetTreeOutcome": "coterie.protocols.paper.k_means",
     "Solver": "coterie.protocols.paper.k_means",

@@ -162,7 +162,7 @@ def _reached(
     return shadow.place, shadow.covariance
 
 
-def _covariance(sums: GroupSums, group: int) -> NDArray[np.float64] | None:
+def mean_covariance(sums: GroupSums, group: int) -> NDArray[np.float64] | None:
     """Return that of a group's mean, by the error's linear part: (d, d); None where nobody is seen."""
     share = float(sums.shares[group])
     if share <= _normal(COVERAGE) * math.sqrt(sums.share_variances[group]):
@@ -177,7 +177,7 @@ def _covariance(sums: GroupSums, group: int) -> NDArray[np.float64] | None:
 
 
 def _deviations(sums: GroupSums, group: int) -> NDArray[np.float64]:
-    covariance = _covariance(sums, group)
+    covariance = mean_covariance(sums, group)
     if covariance is None:
         return np.full(sums.lift.dimension, math.inf)
     found: NDArray[np.float64] = np.sqrt(np.diagonal(covariance))
@@ -207,7 +207,7 @@ def _together(
     seen = {
         group: covariance
         for group in range(len(published))
-        if (covariance := _covariance(sums, group)) is not None
+        if (covariance := mean_covariance(sums, group)) is not None
     }
     if not seen:
         return centers, radii

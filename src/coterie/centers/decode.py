@@ -111,7 +111,7 @@ def decode(
     """
     tables = _checked_tables(aggregate)
     plan = tables[-1].plan
-    wanted = _checked_clusters(clusters, plan.clusters)
+    wanted = checked_clusters(clusters, plan.clusters)
     chosen = _chosen(tables, decoder)
     _check_asked(chosen, plan, wanted, solver)
     _check_objective(chosen, objective)
@@ -182,7 +182,7 @@ def _check_objective(decoder: Decoder, objective: object) -> None:
         )
 
 
-def _checked_clusters(clusters: object, planned: int) -> int | None:
+def checked_clusters(clusters: object, planned: int) -> int | None:
     """Return the number of clusters to find, None for one that is to be chosen."""
     if clusters is None:
         return planned
@@ -195,8 +195,8 @@ def _checked_clusters(clusters: object, planned: int) -> int | None:
     return clusters
 
 
-def _checked_tables(aggregate: object) -> Sequence[Aggregate]:
-    """Return the tables, each of them usable, several only if they belong together."""
+def usable(aggregate: object) -> list[Aggregate]:
+    """Return the tables, each with at least one report."""
     given: list[object] = list(aggregate) if isinstance(aggregate, Sequence) else [aggregate]
     if not given:
         raise DecodeError("decode needs an Aggregate, got none")
@@ -209,13 +209,29 @@ def _checked_tables(aggregate: object) -> Sequence[Aggregate]:
         if table.count == 0:
             raise DecodeError("the aggregate is empty: add reports (Aggregate.add) before decoding")
         tables.append(table)
-    if len(tables) > 1:
-        _check_together(tables)
     return tables
 
 
-def _check_together(tables: Sequence[Aggregate]) -> None:
-    """Refuse tables whose reports do not come from different people of one study."""
+def _checked_tables(aggregate: object) -> Sequence[Aggregate]:
+    """Return the tables, each of them usable, several only if different people of one study answered them."""
+    tables = usable(aggregate)
+    if len(tables) == 1:
+        return tables
+    check_alike(tables)
+    plans = [table.plan for table in tables]
+    if len({plan.id for plan in plans}) < len(plans):
+        raise DecodeError("two tables are of the same plan: merge them (Aggregate.merge)")
+    if len({plan.study_id for plan in plans}) > 1:
+        raise DecodeError(
+            "the tables' plans belong to different studies, so one person may have answered several of them, "
+            "and no promise covers that; Plan.follow_up designs a plan of the same study, and "
+            "coterie.compare compares studies"
+        )
+    return tables
+
+
+def check_alike(tables: Sequence[Aggregate]) -> None:
+    """Refuse tables that cannot be read together: what their plans ask, and of whom, must be alike."""
     plans = [table.plan for table in tables]
     able = [name for name, protocol in PROTOCOLS.items() if protocol.reads_several]
     if len({plan.protocol for plan in plans}) > 1 or plans[-1].protocol not in able:
@@ -226,13 +242,6 @@ def _check_together(tables: Sequence[Aggregate]) -> None:
         raise DecodeError("tables decoded together must declare the same features")
     if len({plan.model for plan in plans}) > 1:
         raise DecodeError("tables decoded together must be of the same model of trust")
-    if len({plan.id for plan in plans}) < len(plans):
-        raise DecodeError("two tables are of the same plan: merge them (Aggregate.merge)")
-    if len({plan.study_id for plan in plans}) > 1:
-        raise DecodeError(
-            "the tables' plans belong to different studies, so one person may have answered several of them, "
-            "and no promise covers that; Plan.follow_up designs a plan of the same study"
-        )
     for table in tables:
         if table.count < table.plan.minimum_batch:
             raise DecodeError(

@@ -165,7 +165,7 @@ def find_groups(
         return replace(_round(parts.blobs, answer, rng), peak=peak, spare=spare, members=tuple(found))
     return Found(
         answer=answer,
-        people=_as_long(people(parts, rng), views, rng),
+        people=as_long(people(parts, rng), views, rng),
         basis=population.basis,
         hidden=hidden_outside(population.edge, clusters, population.basis.shape[1]),
         scatter=population.scatter,
@@ -217,7 +217,7 @@ def _find_near(
     return _round(near, Answer(near.centers, near.shares, points, weights), rng)
 
 
-def _as_long(supposed: Weighted, views: Sequence[ViewRows], rng: np.random.Generator) -> Weighted:
+def as_long(supposed: Weighted, views: Sequence[ViewRows], rng: np.random.Generator) -> Weighted:
     """Scatter supposed people further, equally in all directions, until they are as long as the rows say."""
     points, weights = supposed
     lack = spread_beyond(points, weights, mean_rest(views), 1)

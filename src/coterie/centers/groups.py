@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 LIBRARIES: Final = ("pandas", "polars", "pyarrow")
 APART: Final = 3  # features that are named, at most
+_COUNTS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _ANY: Final = 0.9  # of intervals that are not given
 _NOISE: Final = 0.999  # rate at which noise alone stays below what sets a group apart
 
@@ -169,6 +170,17 @@ def listed(words: Sequence[str]) -> str:
     'one, two and three'
     """
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def number_word(number: int) -> str:
+    """Write a small number as a word.
+
+    Examples
+    --------
+    >>> number_word(3), number_word(12)
+    ('three', '12')
+    """
+    return _COUNTS[number] if number < len(_COUNTS) else f"{number:,}"
 
 
 def forging(told: NDArray[np.bool_], fragile: NDArray[np.float64]) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from html import escape
 from importlib import import_module
@@ -15,12 +17,15 @@ from coterie.centers.atoms import Population
 from coterie.centers.groups import Group, everybody_of, forging, frame_of, groups_of
 from coterie.centers.solution import Choice, Distance, Interval, squared_distances
 from coterie.errors import DecodeError
+from coterie.plain.files import replacing
 from coterie.privacy import Guarantee
 from coterie.protocols.base import Leverage
 
 if TYPE_CHECKING:
+    from coterie.aggregate import Aggregate
     from coterie.centers.confirmed import Confirmed
     from coterie.features import Estimate, Schema
+    from coterie.plan import Plan
 
 __all__ = ["Choice", "Interval", "Population", "Result"]
 
@@ -198,6 +203,36 @@ class Result:
         """Return the result for a notebook: its page, in a frame in which nothing runs."""
         page = import_module("coterie.show.results").result_page(self)  # a room above, and its extra
         return f'<iframe sandbox title="Result" width="100%" height="640" srcdoc="{escape(page)}"></iframe>'
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        plans: Sequence[Plan] = (),
+        tables: Sequence[Aggregate] = (),
+        title: str = "",
+        overwrite: bool = False,
+    ) -> None:
+        """Write a report for people who were not there: one page that opens from disk and calls nobody.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to write it (HTML).
+        plans : sequence of Plan
+            What people answered (`model.plans_`): the page then says what was asked and expected.
+        tables : sequence of Aggregate
+            What the result was found from: the page then says whether the reports look honest.
+        title : str
+            What the study is called.
+        overwrite : bool
+            Whether a file that exists is replaced.
+        """
+        show = import_module("coterie.show.report")  # a room above, and its extra
+        made = show.report_document(self, plans=plans, tables=tables, title=title)
+        page: str = show.report_page(made, self.guarantee, self.features, self.radius)
+        with replacing(path, overwrite=overwrite) as file:
+            file.write(page.encode("utf-8"))
 
     def to_frame(self, library: str = "pandas") -> Any:
         """Return the groups as a data frame, one row per figure, in a library that is installed.

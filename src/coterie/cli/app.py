@@ -13,6 +13,7 @@ from coterie.cli import (
     INTERRUPTED,
     aggregate,
     audit,
+    compare,
     decode,
     demo,
     encode,
@@ -22,6 +23,7 @@ from coterie.cli import (
     plan,
     power,
     release,
+    report,
     send,
     serve,
     sheet,
@@ -61,8 +63,8 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,  # a traceback must not print anyone's points
 )
 for _module in (
-    *(demo, power, plan, encode, shuffle, aggregate, decode, simulate, inspect, ledger, audit),
-    *(serve, study, waves, sheet, invite, send, withdraw, release, verify, store),
+    *(demo, power, plan, encode, shuffle, aggregate, decode, compare, report, simulate, inspect, ledger),
+    *(audit, serve, study, waves, sheet, invite, send, withdraw, release, verify, store),
 ):
     app.command(name=_module.__name__.rpartition(".")[2])(_module.run)
 

@@ -89,9 +89,9 @@ def run(
     check_output(out, force, inputs)
     check_output(population, force, [*inputs, *([] if out is None else [out])])
     contract = None if plan is None else Plan.load(plan)
-    wanted, options = _wanted(clusters), read_options(option, DecodeError)
-    read = [_load(path, None) for path in tables[:-1]]
-    read.append(_load(tables[-1], contract))
+    wanted, options = wanted_clusters(clusters), read_options(option, DecodeError)
+    read = [load(path, None) for path in tables[:-1]]
+    read.append(load(tables[-1], contract))
     with progress("decoding", None):
         result = decode(
             read,
@@ -130,7 +130,7 @@ def run(
             say(f"wrote {path}")
 
 
-def _load(path: Path, contract: Plan | None) -> Aggregate:
+def load(path: Path, contract: Plan | None) -> Aggregate:
     """Read a table from its file, or from a folder where it grows."""
     from coterie.aggregate import Aggregate
     from coterie.engines.growing_table import growing, is_growing
@@ -141,7 +141,8 @@ def _load(path: Path, contract: Plan | None) -> Aggregate:
         return table.table()
 
 
-def _wanted(clusters: str | None) -> int | str | None:
+def wanted_clusters(clusters: str | None) -> int | str | None:
+    """Read a number of clusters, or auto."""
     if clusters is None or clusters == "auto":
         return clusters
     try:

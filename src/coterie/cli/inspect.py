@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
 from coterie.cli.describe import plan_facts, plan_table
-from coterie.cli.registry import registry_entry
 from coterie.cli.screen import Json, counted, out, print_json, progress
 from coterie.errors import FileError, SettingError
 from coterie.plan import Plan
@@ -29,8 +29,15 @@ def run(
     ] = None,
     json: Json = False,
     registry: Annotated[
-        bool, typer.Option("--registry", help="A plan: print its entry for a register of deployments (JSON).")
+        bool,
+        typer.Option("--registry", help="A plan: print its record for the OpenDP registry of deployments."),
     ] = False,
+    curator: Annotated[str, typer.Option(help="Of the record: who publishes what was found.")] = "unnamed",
+    region: Annotated[str, typer.Option(help="Of the record: where the people are.")] = "not stated",
+    published: Annotated[
+        str | None, typer.Option(help="Of the record: when, as YYYY-MM-DD. Default: today.")
+    ] = None,
+    tier: Annotated[int, typer.Option(min=1, max=3, help="Of the record: how much to tell.")] = 3,
 ) -> None:
     """Explain a plan, a report file or a table, the privacy promise included. Damage is found and said."""
     contract = None if plan is None else Plan.load(plan)
@@ -45,15 +52,18 @@ def run(
     elif start.startswith(_TABLE_MAGIC):
         _table(file, contract, json)
     elif start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
-        _plan(file, json, registry)
+        about = {"curator": curator, "region": region, "tier": tier}
+        _plan(file, json, {**about, "published": published or date.today().isoformat()} if registry else None)
     else:
         raise FileError(file, 0, "the start of a plan, a report file, a shuffled file or a table")
 
 
-def _plan(file: Path, json: bool, registry: bool) -> None:
+def _plan(file: Path, json: bool, record: dict[str, Any] | None) -> None:
     contract = Plan.load(file)
-    if registry:
-        print_json(registry_entry(contract))
+    if record is not None:
+        from coterie.show.registry import registry_entry
+
+        print_json(registry_entry(contract, **record))
         return
     if json:
         print_json({"kind": "plan", **plan_facts(contract)})

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from coterie.centers.groups import listed
+from coterie.centers.groups import listed, number_word
 from coterie.show.people import HABITS, SCHEMA
-from coterie.show.words import Phrase, Wording, number_word
+from coterie.show.words import Phrase, Wording
 
 if TYPE_CHECKING:
     from coterie.cli.simulation import Study

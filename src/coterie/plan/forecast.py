@@ -30,6 +30,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from types import MappingProxyType
 from typing import Final, Self
 
@@ -45,6 +46,7 @@ SLACK: Final = 1.5  # by which the noise may be better or worse than the formula
 HOPELESS: Final = 0.25  # recovered at the lucky end of the band, below which a study is not worth asking for
 POOR: Final = 0.5  # recovered, below which a study gives directions rather than centers
 HELD: Final = 1.645  # deviations that hold 90 %
+READ: Final = 1.4  # deviation of a share that groups apart are read with, over the noise of one label's rows
 DECAY: Final = 0.27  # of the objective of digits: one_center·k^-0.27
 
 
@@ -207,6 +209,60 @@ class Confirmation:
         return (
             f"shares within {self.share:.1%}, means within {self.mean:.2g} radii a coordinate, of groups of "
             "equal shares, in 90% of studies"
+        )
+
+
+def seen_shift(deviation: float, tests: int, level: float = 0.05) -> float:
+    """Return the change of a share, whose error has this deviation, that is seen in four cases of five.
+
+    Parameters
+    ----------
+    deviation : float
+        Of a difference of two shares.
+    tests : int
+        Shares that are compared: the chance that any of them is called moved where none is stays at `level`.
+
+    Examples
+    --------
+    >>> round(seen_shift(0.01, tests=5), 3)
+    0.034
+    """
+    normal = NormalDist()
+    return (normal.inv_cdf(1 - level / (2 * tests)) + normal.inv_cdf(0.8)) * deviation
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """Which change of a group's share a comparison of two labels will see, for groups of equal shares.
+
+    Attributes
+    ----------
+    people : int
+        n, under each label.
+    share : float
+        Half the width of the interval of a difference of shares.
+    seen : float
+        The change that is called moved in four cases of five, with an error of 5 % for all shares together.
+    """
+
+    people: int
+    share: float
+    seen: float
+
+    @classmethod
+    def of(cls, table: Channel, people: int, clusters: int, *, confirms: bool) -> Self:
+        """Return it from the noise of a table (docs/compare.md)."""
+        noise = math.sqrt(table.noise / table.dimension * (1 - table.count**2)) / clusters
+        known = math.sqrt(1 - 1 / clusters) / table.count if confirms else READ
+        deviation = math.sqrt(2) * noise * known
+        return cls(people, HELD * deviation, seen_shift(deviation, clusters))
+
+    @property
+    def words(self) -> str:
+        """The same in one line."""
+        return (
+            f"a change of {100 * self.seen:.1f} points in a share is seen in four cases of five, differences "
+            f"are known within {100 * self.share:.1f}"
         )
 
 

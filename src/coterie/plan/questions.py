@@ -31,7 +31,7 @@ from coterie.protocols.base import TOKEN_BYTES, Facts, Parameters
 
 if TYPE_CHECKING:
     from coterie.features import Schema
-    from coterie.plan.forecast import Confirmation, Expectation, Kind
+    from coterie.plan.forecast import Confirmation, Expectation, Kind, Shift
     from coterie.protocols.paper.approximation import Approximation
 
 
@@ -158,6 +158,28 @@ class Questions:
         return Confirmation.of(
             channel_of(self.protocol, self.parameters, facts, people), people, facts.clusters
         )
+
+    def comparison(self, n: int | None = None) -> Shift:
+        """Return which change of a group's share two labels of such a plan will show (`coterie.compare`).
+
+        Parameters
+        ----------
+        n : int, optional
+            People who answer under each label; `expected_users` if None.
+
+        Examples
+        --------
+        >>> from coterie.plan import Plan
+        >>> plan = Plan.design(dimension=11, clusters=5, epsilon=2.0, expected_users=100_000)
+        >>> print(plan.comparison().words)  # doctest: +ELLIPSIS
+        a change of ... points in a share is seen in four cases of five, differences are known within ...
+        """
+        from coterie.plan.forecast import Shift, channel_of
+
+        facts = self.facts
+        people = facts.expected_users if n is None else checked_integer("n", n, 1, MOST_PEOPLE)
+        table = channel_of(self.protocol, self.parameters, facts, people)
+        return Shift.of(table, people, facts.clusters, confirms=self.confirms)
 
     def approximation(
         self,

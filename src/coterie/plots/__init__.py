@@ -3,6 +3,7 @@
     GroupsDisplay      groups in a flat view, with the stated radius and the share of each
     ProfileDisplay     a group's figures with their ranges, and everybody's beside them
     ChoicesDisplay     what other numbers of groups would explain
+    ComparisonDisplay  the same groups under several labels
     ForecastDisplay    what to expect of a study, over how many people answer and over ε
 
 In scikit-learn's manner: a class method computes and draws, `ax` takes an Axes to draw into, `ax_` and
@@ -15,9 +16,17 @@ Everything but `GroupsDisplay`'s `people` is made of public results.
 """
 
 from coterie.plots.choices import ChoicesDisplay
+from coterie.plots.comparison import ComparisonDisplay
 from coterie.plots.forecast import ForecastDisplay
 from coterie.plots.groups import GroupsDisplay
 from coterie.plots.profile import ProfileDisplay
 from coterie.plots.style import COLORS
 
-__all__ = ["COLORS", "ChoicesDisplay", "ForecastDisplay", "GroupsDisplay", "ProfileDisplay"]
+__all__ = [
+    "COLORS",
+    "ChoicesDisplay",
+    "ComparisonDisplay",
+    "ForecastDisplay",
+    "GroupsDisplay",
+    "ProfileDisplay",
+]

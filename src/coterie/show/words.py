@@ -25,7 +25,6 @@ MONTHS: Final = (
     "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
 
-_COUNTS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _FIRST: Final = re.compile(r"\b0 is (Monday|Sunday|January)\b", re.IGNORECASE)
 
 
@@ -80,17 +79,6 @@ def names_of(feature: Feature) -> tuple[str, ...] | None:
         "january": MONTHS,
     }[found[1].lower()]
     return names if feature.period == len(names) else None
-
-
-def number_word(number: int) -> str:
-    """Write a small number as a word.
-
-    Examples
-    --------
-    >>> number_word(3), number_word(12)
-    ('three', '12')
-    """
-    return _COUNTS[number] if number < len(_COUNTS) else f"{number:,}"
 
 
 def percent(value: float, low: float = math.nan, high: float = math.nan) -> str:

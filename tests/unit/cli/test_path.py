@@ -171,11 +171,12 @@ def test_any_real_type_is_encoded(study, dtype):
 
 def test_a_plan_has_an_entry_for_a_register_of_deployments(study):
     entry = json.loads(study.run("inspect", "plan.json", "--registry").stdout)
-    assert entry["guarantee"]["epsilon"] == 4
-    assert entry["guarantee"]["unit"] == "one person's single report"
-    assert entry["trust"] == {"model": "local", "ids": "random", "minimum_batch": 1}
-    assert entry["plan_id"] == json.loads(study.run("inspect", "plan.json", "--json").stdout)["plan_id"]
-    assert len(entry["conditions"]) >= 4
+    told = entry["deployment"]
+    assert told["privacy_loss"]["privacy_parameters"] == {"epsilon": 4}
+    assert told["privacy_loss"]["privacy_unit"] == "one person's single report"
+    assert told["deployment_model"]["model_name"] == "Local"
+    plan_id = json.loads(study.run("inspect", "plan.json", "--json").stdout)["plan_id"]
+    assert plan_id in told["administrative"]["notes"]
     assert "for a plan by itself" in study.fails("inspect", "plan.json", "--registry", "--plan", "plan.json")
 
 

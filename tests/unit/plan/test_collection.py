@@ -6,7 +6,6 @@ import json
 import numpy as np
 import pytest
 
-from coterie.cli.registry import registry_entry
 from coterie.errors import PlanError
 from coterie.plan import Plan
 from coterie.plan.collection import Collection, read_duration, read_time, written_time
@@ -32,7 +31,6 @@ def test_every_field_is_in_the_id():
     for plan in plans:
         assert Plan.from_json(plan.to_json()) == plan
     assert Plan.design(**FACTS, collection=HOW.to_dict()) == plans[0]
-    assert registry_entry(plans[0])["collection"]["minimum"] == 500
 
 
 @pytest.mark.parametrize(

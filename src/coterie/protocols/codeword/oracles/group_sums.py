@@ -33,6 +33,18 @@ from coterie.protocols.codeword.oracles.rows import Lift
 from coterie.protocols.codeword.table import CodewordTable
 
 
+def report_spread(table: CodewordTable) -> NDArray[np.float64]:
+    """Return S, (D, D): what one report adds to the covariance of a row; at most, where none was kept."""
+    parameters = table.parameters
+    law, gain = parameters.randomizer, parameters.randomizer.gain(parameters.embedding)  # κ
+    if table.second is None:  # E⟨v, Ra⟩² = 1 + c₂·E⟨w, a⟩² at most, and ⟨w, a⟩ ≤ 1
+        lifted = table.plan.coordinates + EXTRA_COORDINATES
+        return np.eye(lifted) * ((1 + law.second_gain(parameters.embedding)) / gain**2)
+    back = embedding_matrix(table.plan, parameters)  # R, (P, D)
+    spread: NDArray[np.float64] = back.T @ (table.second / table.count) @ back / gain**2
+    return spread
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Shadow:
     """An ellipsoid whose shadow in every direction a is the interval of aᵀm: aᵀplace ± z·√(aᵀCa)."""
@@ -70,18 +82,11 @@ class GroupSums:
     def of(cls, table: CodewordTable) -> GroupSums:
         """Read a table of a plan that confirms, with at least one report."""
         parameters, clusters = table.parameters, table.plan.clusters
-        law, lifted = parameters.randomizer, table.plan.dimension + EXTRA_COORDINATES
-        gain = law.gain(parameters.embedding)  # κ
-        if table.second is None:  # E⟨v, Ra⟩² = 1 + c₂·E⟨w, a⟩² at most, and ⟨w, a⟩ ≤ 1
-            spread = np.eye(lifted) * (1 + law.second_gain(parameters.embedding))
-        else:
-            back = embedding_matrix(table.plan, parameters)  # R, (P, D)
-            spread = back.T @ (table.second / table.count) @ back
         return cls(
             vectors=cell_sums(table)[0].vectors[:clusters],
-            spread=spread / gain**2,
+            spread=report_spread(table),
             people=table.count,
-            gain_error=law.gain_error(parameters.embedding),
+            gain_error=parameters.randomizer.gain_error(parameters.embedding),
             lift=Lift.from_count_weight(parameters.count_weight, table.plan.dimension),
         )
 

@@ -1,0 +1,83 @@
+"""`coterie compare`: what differs between tables that were collected under several labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from coterie.cli.decode import load, wanted_clusters
+from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say
+from coterie.cli.screen import out as screen
+from coterie.plain.files import replacing
+
+
+def run(
+    tables: Annotated[
+        list[Path],
+        typer.Argument(help="What `coterie aggregate` wrote, a file or a folder that grows: two or more."),
+    ],
+    label: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="One for each table, in order; tables of one label are read together. All are compared "
+            "with the first. Default: the files' names."
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to write the page (HTML).")] = None,
+    clusters: Annotated[
+        str | None, typer.Option(help="Groups to find on all tables, or auto. Default: as the plan says.")
+    ] = None,
+    random_state: Annotated[
+        int | None, typer.Option(min=0, help="Seed of the analyst's choices, to repeat a result.")
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Compare labels: shares and means of the same groups under each, and what is more than chance."""
+    from coterie.centers import compare
+    from coterie.centers.groups import letter
+
+    check_output(out, force, tables)
+    wanted = wanted_clusters(clusters)
+    read = [load(path, None) for path in tables]
+    names = [path.stem for path in tables] if label is None else label
+    with progress("comparing", None):
+        found = compare(read, names, clusters=wanted, random_state=random_state)
+    if out is not None:
+        with replacing(out, overwrite=force) as file:
+            file.write(found.page().encode("utf-8"))
+    if json:
+        print_json(found.to_dict())
+        return
+    table = Table(
+        "group", *(f"{name}, {count:,}" for name, count in zip(found.labels, found.counts, strict=True))
+    )
+    for other in found.labels[1:]:
+        table.add_column(f"{other} less {found.labels[0]}, points")
+    for group in range(found.shares.shape[1]):
+        shares = [
+            f"{share:.1%} ± {100 * half:.1f}"
+            for share, half in zip(found.shares[:, group], found.share_errors[:, group], strict=True)
+        ]
+        gaps = [
+            f"{100 * each.value:+.1f} ({100 * each.low:+.1f} to {100 * each.high:+.1f})"
+            + " moved" * each.moved
+            for each in found.differences
+            if each.group == group
+        ]
+        table.add_row(letter(group), *shares, *gaps)
+    screen.print(table)
+    for each in found.figures:
+        if each.moved:
+            screen.print(Text(str(each)), soft_wrap=True)
+    say(found.words)
+    if found.figure_words:
+        say(found.figure_words)
+    for note in found.notes:
+        caution(note)
+    if out is not None:
+        say(f"wrote {out}")

@@ -1,0 +1,79 @@
+"""`coterie report`: a study on one page, for people who were not there."""
+
+from __future__ import annotations
+
+import json as json_text
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from coterie.cli.decode import load
+from coterie.cli.screen import Force, Json, check_output, print_json, progress, say, to_json
+from coterie.errors import FileError
+from coterie.plain.files import read_bounded, replacing
+
+_MOST_AUDIT = 1 << 26  # bytes
+
+
+def run(
+    tables: Annotated[
+        list[Path],
+        typer.Argument(help="What `coterie aggregate` wrote; of a study with several plans all, in order."),
+    ],
+    out: Annotated[Path, typer.Option(help="Where to write the page (HTML).")],
+    document: Annotated[
+        Path | None, typer.Option(help="Where to write the same for programs (JSON).")
+    ] = None,
+    title: Annotated[str, typer.Option(help="What the study is called.")] = "",
+    audit: Annotated[
+        Path | None, typer.Option(help="What `coterie audit --json` printed, for its verdict.")
+    ] = None,
+    random_state: Annotated[
+        int, typer.Option(min=0, help="Seed of the analyst's choices, so that others get the same.")
+    ] = 0,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Write a study's report: what was asked, promised, expected, found and not found, in plain words."""
+    from coterie.centers import decode
+    from coterie.show.report import report_document, report_page
+
+    inputs = [*tables, *([] if audit is None else [audit])]
+    check_output(out, force, inputs)
+    check_output(document, force, [*inputs, out])
+    read = [load(path, None) for path in tables]
+    verdict = None if audit is None else _read(audit)
+    with progress("decoding", None):
+        result = decode(read, random_state=random_state)
+    names = [shlex.quote(path.name) for path in tables]
+    made = report_document(
+        result,
+        tables=read,
+        audit=verdict,
+        title=title,
+        commands=[f"coterie decode {' '.join(names)} --random-state {random_state}"],
+    )
+    page = report_page(made, result.guarantee, result.features, result.radius)
+    with replacing(out, overwrite=force) as file:
+        file.write(page.encode("utf-8"))
+    if document is not None:
+        with replacing(document, overwrite=force) as file:
+            file.write((to_json(made) + "\n").encode("utf-8"))
+    if json:
+        print_json(made)
+        return
+    for path in (out, document):
+        if path is not None:
+            say(f"wrote {path}")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = json_text.loads(read_bounded(path, _MOST_AUDIT, "an audit"))
+        if found["verdict"] in ("passed", "failed") and isinstance(found["checks"], list):
+            return dict(found)
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise FileError(path, 0, "what `coterie audit --json` prints")
