@@ -40,6 +40,7 @@ NUMBERS = {
     20: "twenty",
     21: "twenty-one",
     22: "twenty-two",
+    23: "twenty-three",
 }
 SERVED = "http://127.0.0.1:8787"  # a collector, on the page
 ATOMS, REPEATS = population.ATOMS, repeats.REPEATS  # as they are; the tests' own are smaller

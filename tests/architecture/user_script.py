@@ -13,6 +13,7 @@ from coterie import (
     Aggregate,
     Client,
     ClippedPointsWarning,
+    Comparison,
     CoterieError,
     DataDependentBallWarning,
     DataDependentScaleWarning,
@@ -27,6 +28,7 @@ from coterie import (
     ShuffleKMeans,
     UnreadColumnsWarning,
     UnsupportedCentersWarning,
+    compare,
     decode,
     errors,
     simulate,
@@ -134,6 +136,8 @@ def main(folder: Path) -> None:
     plan.save(folder / "plan.json")
     result = decode(counted(Plan.load(folder / "plan.json"), points, folder), random_state=0)
     print(*told(result), coterie.__version__, fitted(points).shape, sep="\n")
+    years: Comparison = compare([simulate(plan, points, people=10**5, random_state=i) for i in (0, 1)])
+    print(years.labels, years.moved)
     print(simulate(plan, points, people=10**8).count, play(plan, points, SimulationCoins(0)).count)
     report = answered(of_records(), folder)
     print(kept(plan, folder, Client(plan).encode(points[0])), len(report))

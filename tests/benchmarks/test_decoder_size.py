@@ -11,6 +11,6 @@ def test_names_in_capitals_at_the_top_of_a_module_count():
 def test_a_decode_loads_the_decoder_and_no_other_protocols():
     found = size_of(SOURCE)
     names = {name for name, _, _ in found.by_module}
-    assert {"decode", "codeword", "explain", "repeats"} <= names
+    assert {"decode", "explain", "repeats"} <= names
     assert not names & {"net_tree", "lsh_tree", "vector_sums"}
     assert found.centers == sum(lines for _, lines, _ in found.by_module) < found.lines < FORMER.lines

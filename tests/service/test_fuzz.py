@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from coterie.errors import CoterieError
 from coterie.remote import CollectorError, Receipt
 from coterie.remote.collector import _failures, _parsed, _problem
-from coterie.service.endpoints import _wait
+from coterie.service.endpoints import waiting
 from coterie.service.keys import is_operator
 from coterie.service.settings import Settings
 from coterie.service.uploads import ONE_SIZE, Uploads
@@ -145,7 +145,7 @@ def test_how_long_a_request_waits(text):
     class Request:
         headers = {"prefer": text}  # noqa: RUF012
 
-    assert 0 <= _wait(Request()) <= 300
+    assert 0 <= waiting(Request()) <= 300
 
 
 @ANY

@@ -104,7 +104,7 @@ NAMED = (
     ),
     Named(
         "centers are shrunk in the subspace they lie in",
-        "centers",
+        "protocols",
         "directions = None if moment is None else signal_subspace(moment, table.plan.dimension)",
         "directions = None",
         _SOLVE,
@@ -287,8 +287,8 @@ NAMED = (
     Named(
         "the radius of a small group is wider",
         "centers",
-        "radii=np.minimum(np.hypot(reach / scale, beside), 1.0)",
-        "radii=np.minimum(np.hypot(np.full_like(scale, reach), beside), 1.0)",
+        "radii=np.minimum(wider * reach / scale, 1.0)",
+        "radii=np.minimum(wider * np.full_like(scale, reach), 1.0)",
         _DECODER,
     ),
     Named(

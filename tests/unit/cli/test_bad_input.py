@@ -34,7 +34,7 @@ PLAN = {"--dimension": 3, "--clusters": 2, "--epsilon": 1, "--users": 100, "--ou
             {"--minimum-batch": 5},
             r"no option 'minimum_batch'; known: .*Leave it out, or choose .*codeword \(shuffle\)",
         ),
-        ({"--local-cap": 3}, r"no option 'local_cap'; .*have it: codeword \(shuffle\)$"),
+        ({"--local-cap": 3}, r"no option 'local_cap'; .*have it: codeword \(shuffle\), net-tree"),
         ({"--layout": "cells"}, r"no option 'layout'; .*vector-sums \(shuffle\), vector-sums \(central\)$"),
         ({"--delta": 1e-6}, "delta must be 0 in the local model, got 1e-06; leave it out or choose"),
         ({"--option": "minimum_batch=word"}, "is given as --minimum-batch"),
@@ -114,7 +114,7 @@ def test_a_plan_edited_by_hand(study):
         (text.replace('"clusters":2,', ""), "lacks the field 'clusters'"),
         (text.replace('"clusters":2', '"clusters":"2"'), "clusters must be an integer"),
         (text[:-5], "plan.json"),
-        (text.replace('"version":1', '"version":2'), "a plan has directions exactly if"),
+        (text.replace('"version":1', '"version":2'), "a plan like this one is of version 1"),
     ):
         assert edited != text
         path.write_text(edited)
