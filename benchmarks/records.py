@@ -83,14 +83,14 @@ GRID = (
 
 
 @cache
-def records(folder: Path) -> NDArray[np.float64]:
+def records(folder: Path, schema: Schema = SCHEMA) -> NDArray[np.float64]:
     """Return the points of all records: (m, d)."""
     table: dict[str, Any] = real_data.adult(folder)
-    for feature in SCHEMA.features:
+    for feature in schema.features:
         if isinstance(feature, Number):
             table[feature.name] = np.array(table[feature.name], dtype=np.float64)
     table["over-50k"] = [value == ">50K" for value in table["salary"]]
-    return SCHEMA.points(table)
+    return schema.points({feature.name: table[feature.name] for feature in schema.features})
 
 
 @cache

@@ -143,7 +143,7 @@ class Comparison:
         if number == 1:
             return "The reports tell no groups apart, so there are no shares to compare."
         moved = self.moved
-        many = number_word(len(moved)).capitalize()
+        many = number_word(len(moved)).capitalize() if moved else "None"
         names = f" ({listed([letter(group) for group in moved])})" if moved else ""
         shift = 100 * max(self.visible)
         return (
@@ -161,7 +161,7 @@ class Comparison:
         named = ", ".join(f"{each.name} ({each.label})" for each in moved[:_MOST_NAMED])
         more = f" and {len(moved) - _MOST_NAMED} more" if len(moved) > _MOST_NAMED else ""
         which = f": {named}{more}" if moved else ""
-        return f"{len(moved)} of {len(self.figures)} figures moved, at the same error{which}."
+        return f"{len(moved) or 'None'} of {len(self.figures)} figures moved, at the same error{which}."
 
     def describe(self) -> str:
         """Return what was found, line by line, with the cautions first.

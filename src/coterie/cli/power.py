@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any
 
 import typer
@@ -12,13 +12,16 @@ from rich.table import Table
 
 from coterie.cli.screen import Json, print_json, say
 from coterie.cli.screen import out as screen
+from coterie.errors import SettingError
+from coterie.plain.checks import checked_real
 from coterie.plan import Plan
-from coterie.plan.forecast import Expectation, epsilon_needed, kind_of, people_needed, target
+from coterie.plan.forecast import READ, Expectation, Shift, epsilon_needed, kind_of, people_needed, target
 
 _PEOPLE = (0.1, 0.3, 1, 3, 10)  # of the table, in multiples of what is asked about
 _EPSILONS = (0.25, 0.5, 1, 2, 4)
 _MOST_EPSILON = 16.0
 _FIRST_WAVES = (0.2, 0.35, 0.5, 0.65, 0.8)  # shares of the people
+_LEAST_SHIFT = 0.01  # points
 _NEARLY = 0.95  # of what everybody would find: enough for a first wave
 
 
@@ -48,6 +51,12 @@ def run(
             "--waves", help="How many to ask first, if the others are to confirm what those have found."
         ),
     ] = False,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Which change of a share two labels would show, instead.")
+    ] = False,
+    shift: Annotated[
+        float | None, typer.Option(help="With --compare: the change that is wanted, in points. Default: 5.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Forecast a study: the objective, the recovered share, how many people and which epsilon it takes.
@@ -69,6 +78,16 @@ def run(
         # Only other designs than the default one depend on how many people are expected.
         return designed(spent, max(people, clusters) if options else users).expected(people, kind)
 
+    if shift is not None and not compare:
+        raise SettingError("--shift says which change a comparison is to show: give --compare as well")
+    if compare:
+        if clusters < 2:
+            raise SettingError(
+                "one group has everybody: there is no share that could change; ask for two or more"
+            )
+        points = checked_real("shift", 5.0 if shift is None else shift, _LEAST_SHIFT, 100.0)
+        _tell_shifts(designed(epsilon, users), users, points, json=json)
+        return
     if waves:
         _tell_waves(designed(epsilon, users), users, at, json=json)
         return
@@ -139,6 +158,40 @@ def _tell_waves(plan: Plan, users: int, at: Callable[[float, int], Expectation],
         f"ask {best:.0%} first: the fewest who find nearly what all {users:,} would ({whole:.0%} recovered); "
         "intervals at 90%, of groups of equal shares"
     )
+
+
+def _tell_shifts(plan: Plan, users: int, points: float, *, json: bool) -> None:
+    """Say which change of a share two labels would show, and how many people under each it takes."""
+
+    def at(people: int, kind: str) -> Shift:
+        return plan.comparison(people, kind=kind)
+
+    counts = [max(round(users * factor), plan.clusters) for factor in _PEOPLE]
+    needed = {
+        kind: people_needed(partial(at, kind=kind), lambda found: 100 * found.seen <= points) for kind in READ
+    }
+    if json:
+        print_json(
+            {
+                "shift": points / 100,
+                "people_needed": needed,
+                "table": [{"kind": kind, **asdict(at(count, kind))} for kind in READ for count in counts],
+            }
+        )
+        return
+    table = Table(
+        title="a change of a share that is seen in four cases of five, points", title_justify="left", box=None
+    )
+    table.add_column("people under each label", justify="right", no_wrap=True)
+    for kind in READ:
+        table.add_column(kind_of(kind).name, justify="right", no_wrap=True)
+    for count in counts:
+        table.add_row(f"{count:,}", *(f"{100 * at(count, kind).seen:.1f}" for kind in READ))
+    screen.print(table)
+    for kind, people in needed.items():
+        enough = "no number of people is enough" if people is None else f"{people:,} people under each label"
+        say(f"for {points:g} points, {kind_of(kind).name}: {enough}")
+    say("of all shares together, at most 5 comparisons in 100 without a change would say that one moved")
 
 
 def facts(found: Expectation) -> dict[str, Any]:

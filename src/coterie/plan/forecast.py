@@ -32,7 +32,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from types import MappingProxyType
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
@@ -42,11 +42,14 @@ from coterie.privacy import MAX_EPSILON
 from coterie.protocols import PROTOCOLS
 from coterie.protocols.base import Facts, Parameters
 
+T = TypeVar("T")
+
 SLACK: Final = 1.5  # by which the noise may be better or worse than the formula: the band
 HOPELESS: Final = 0.25  # recovered at the lucky end of the band, below which a study is not worth asking for
 POOR: Final = 0.5  # recovered, below which a study gives directions rather than centers
 HELD: Final = 1.645  # deviations that hold 90 %
-READ: Final = 1.4  # deviation of a share that groups apart are read with, over the noise of one label's rows
+# Deviation of a share over the noise of its label's rows (`python -m benchmarks compare --calibrate`).
+READ: Final[Mapping[str, float]] = MappingProxyType({"separated": 1.4, "real": 2.8})
 DECAY: Final = 0.27  # of the objective of digits: one_center·k^-0.27
 
 
@@ -235,6 +238,10 @@ def seen_shift(deviation: float, tests: int, level: float = 0.05) -> float:
 class Shift:
     """Which change of a group's share a comparison of two labels will see, for groups of equal shares.
 
+    A share's deviation is `READ` times the noise of its label's rows, √ν/n: for groups that lie apart, or
+    for real data, where groups overlap and halfspaces cut them. Where plans ask about published groups it
+    follows from the noise alone.
+
     Attributes
     ----------
     people : int
@@ -250,10 +257,13 @@ class Shift:
     seen: float
 
     @classmethod
-    def of(cls, table: Channel, people: int, clusters: int, *, confirms: bool) -> Self:
-        """Return it from the noise of a table (docs/compare.md)."""
+    def of(cls, table: Channel, people: int, clusters: int, *, kind: str | None) -> Self:
+        """Return it from the noise of a table (docs/compare.md); without a kind, of one that confirms."""
         noise = math.sqrt(table.noise / table.dimension * (1 - table.count**2)) / clusters
-        known = math.sqrt(1 - 1 / clusters) / table.count if confirms else READ
+        if kind is None:
+            known = math.sqrt(1 - 1 / clusters) / table.count
+        else:
+            known = READ[checked_choice("kind", kind, READ)]
         deviation = math.sqrt(2) * noise * known
         return cls(people, HELD * deviation, seen_shift(deviation, clusters))
 
@@ -420,7 +430,7 @@ def _found_by_rows(channel: Channel, within: float, c: Constants) -> float:
 # ---------------------------------------------------------------- the inverse questions
 
 
-def people_needed(at: Callable[[int], Expectation], good: Callable[[Expectation], bool]) -> int | None:
+def people_needed(at: Callable[[int], T], good: Callable[[T], bool]) -> int | None:
     """Return the fewest people for whom a forecast is good; None where `MOST_PEOPLE` are too few.
 
     Parameters

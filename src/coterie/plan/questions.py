@@ -159,13 +159,16 @@ class Questions:
             channel_of(self.protocol, self.parameters, facts, people), people, facts.clusters
         )
 
-    def comparison(self, n: int | None = None) -> Shift:
+    def comparison(self, n: int | None = None, *, kind: str = "separated") -> Shift:
         """Return which change of a group's share two labels of such a plan will show (`coterie.compare`).
 
         Parameters
         ----------
         n : int, optional
             People who answer under each label; `expected_users` if None.
+        kind : {"separated", "real"}
+            What people are believed to be like: groups that lie apart, or real data, whose groups overlap.
+            Plans that ask about published groups need no such belief.
 
         Examples
         --------
@@ -179,7 +182,7 @@ class Questions:
         facts = self.facts
         people = facts.expected_users if n is None else checked_integer("n", n, 1, MOST_PEOPLE)
         table = channel_of(self.protocol, self.parameters, facts, people)
-        return Shift.of(table, people, facts.clusters, confirms=self.confirms)
+        return Shift.of(table, people, facts.clusters, kind=None if self.confirms else kind)
 
     def approximation(
         self,

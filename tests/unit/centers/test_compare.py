@@ -1,5 +1,7 @@
 """Labels compared on the same groups: a change is seen, none is made up, other things are refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -56,6 +58,10 @@ def test_differences_are_those_of_the_people_nearest_to_the_common_centers(found
     assert found.moved == (0, 1)
     assert found.words.startswith("Two of two shares moved (A and B)")
     np.testing.assert_allclose(found.shares.sum(axis=1), 1)
+    still = replace(found, differences=tuple(replace(each, moved=False) for each in found.differences))
+    assert still.words.startswith("None of two shares moved; ")
+    one = replace(found, differences=(found.differences[0], *still.differences[1:]))
+    assert one.words.startswith("One of two shares moved (A); ")
 
 
 def test_tables_of_one_label_are_read_together(found):

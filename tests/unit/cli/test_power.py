@@ -37,6 +37,19 @@ def test_power_says_how_many_to_ask_in_which_wave():
     assert json.loads(run(*scarce).stdout)["first"] == 0.8  # nobody can be spared from finding
 
 
+def test_power_says_which_change_labels_would_show():
+    about = ("power", "--dimension", 11, "--clusters", 5, "--epsilon", 2, "--users", 100_000, "--compare")
+    told = json.loads(run(*about, "--shift", 4, "--json").stdout)
+    plan = Plan.design(11, 5, 2.0, 100_000)
+    for kind, people in told["people_needed"].items():
+        assert plan.comparison(people, kind=kind).seen <= 0.04 < plan.comparison(people - 1, kind=kind).seen
+    assert told["people_needed"]["real"] > told["people_needed"]["separated"]
+    assert "for 5 points, round groups, r = 8: " in run(*about).stderr
+    for wrong in (("--shift", 0), ("--clusters", 1)):
+        assert run(*about, *wrong).exit_code == 1
+    assert run(*about[:-1], "--shift", 4).exit_code == 1
+
+
 @pytest.mark.parametrize("kind", ["tight", "broad", "real"])
 def test_power_for_programs(kind):
     done = run("power", "--dimension", 20, "--clusters", 4, "--users", 1_000_000, "--kind", kind, "--json")

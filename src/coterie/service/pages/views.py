@@ -157,10 +157,11 @@ def asked_words(plan: Plan) -> str:
     >>> asked_words(Plan.design(2, 3, 1.0, 100))
     'find 3 groups'
     """
+    groups = f"group{'s' * (plan.clusters != 1)}"
     if plan.confirms:
-        return f"confirm {plan.clusters} published groups"
+        return f"confirm {plan.clusters} published {groups}"
     directions = "" if plan.directions is None else f", in {len(plan.directions)} directions"
-    return f"find {plan.clusters} groups{directions}" + (", in a ball that was found" if plan.after else "")
+    return f"find {plan.clusters} {groups}{directions}" + (", in a ball that was found" if plan.after else "")
 
 
 @lru_cache(maxsize=32)  # a result never changes
