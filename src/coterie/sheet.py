@@ -241,6 +241,14 @@ def sign_sheet(sheet: Mapping[str, Any], key: bytes) -> bytes:
     return canonical_bytes({**document, "signature": signature.hex()})
 
 
+def is_signed_sheet(data: bytes) -> bool:
+    """Return whether this is meant to be a signed sheet, whose signature is to be checked, and no draft."""
+    try:
+        return "signature" in parse_object(data, "a sheet")
+    except PlanError:
+        return False
+
+
 def read_sheet(data: bytes, plan: Plan, key: str | None = None) -> dict[str, Any]:
     """Read a signed sheet of a plan, and check its signature and all of it.
 

@@ -91,7 +91,7 @@ def check_inert(text):
     for tag, attributes in reader.tags:
         assert not [name for name in attributes if name.startswith("on") or name in ("style", "srcdoc")]
         for address in (attributes.get("src"), attributes.get("href")):
-            own = r"\.\./|static/|#|(study|participate|result|table|manifest|key|openapi\.json)$"
+            own = r"\.\./|static/|#|(study|participate|report|result|table|manifest|key|\w+\.json)$"
             assert address is None or re.match(own, address)
         if tag == "script":
             assert re.match(r"(\.\./\.\./)?static/", attributes["src"])
@@ -185,7 +185,7 @@ def check_pinned(pages, plan):
                 ask_for(plan.id)
 
 
-def test_a_study_without_features_tells_its_centers(pages, plan):
+def test_a_study_without_features_tells_its_centers(pages, plan, tmp_path):
     reports = reports_of(plan, 4000)
     assert post(pages.url, plan, reports.tobytes())[0] == 200
     pages.store.compact(plan.id)
@@ -197,6 +197,7 @@ def test_a_study_without_features_tells_its_centers(pages, plan):
     pages.operator.close(plan.id)
     page = Reader(ask(pages.url, "GET", f"/plans/{plan.id}/study")[2].decode())
     assert "Closed, not decoded yet" in page.text
+    problem(ask(pages.url, "GET", f"/plans/{plan.id}/report"), 404, "not-decoded")
     pages.operator.decode(plan.id)
     page = check_inert(ask(pages.url, "GET", f"/plans/{plan.id}/study")[2].decode())
     assert "Two groups among 4,000 people" in page.text
@@ -206,6 +207,26 @@ def test_a_study_without_features_tells_its_centers(pages, plan):
     assert re.search(r"The groups explain \d+% \(\d+ to \d+\) of how people differ\.", page.text)
     assert "How many groups" in page.text
     assert "everybody" in page.text
+    check_report(pages, plan, tmp_path)
+
+
+def check_report(pages, plan, folder):
+    """What is kept of a study says the same as its page; a sheet that comes later is told in it, as text."""
+    found = [ask(pages.url, "GET", f"/plans/{plan.id}/{name}") for name in ("report", "report.json")]
+    assert all("attachment" in headers["content-disposition"] for _, headers, _ in found)
+    document = json.loads(found[1][2])
+    assert document["result"] == json.loads(ask(pages.url, "GET", f"/plans/{plan.id}/result")[2])
+    assert document["waves"] == [{"plan_id": plan.id, "people": 4000}]
+    assert document["honest"]
+    assert document["sheet"] is None
+    assert f"--key {public_key(KEY).hex()}" in found[0][2].decode()
+    said = {"title": EVIL, "purpose": "Why not.", "who": EVIL, "contact": ODD, "consent": EVIL}
+    (folder / "sheet.json").write_text(json.dumps({"languages": {"en": said}}), encoding="utf-8")
+    pages.operator.put_sheet(plan, draft_sheet(folder / "sheet.json", plan))
+    text = ask(pages.url, "GET", f"/plans/{plan.id}/report")[2].decode()
+    assert EVIL in Reader(text).text
+    assert "Why not." in text
+    assert "<script" not in text
 
 
 def known(plan):

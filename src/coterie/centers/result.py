@@ -229,7 +229,8 @@ class Result:
             Whether a file that exists is replaced.
         """
         show = import_module("coterie.show.report")  # a room above, and its extra
-        made = show.report_document(self, plans=plans, tables=tables, title=title)
+        about = {"plans": plans, "tables": tables, "title": title}
+        made = show.report_document(self.to_dict(), self.guarantee, self.radius, **about)
         page: str = show.report_page(made, self.guarantee, self.features, self.radius)
         with replacing(path, overwrite=overwrite) as file:
             file.write(page.encode("utf-8"))

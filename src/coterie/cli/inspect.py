@@ -11,6 +11,7 @@ from rich.text import Text
 
 from coterie.cli.describe import plan_facts, plan_table
 from coterie.cli.screen import Json, counted, out, print_json, progress
+from coterie.cli.sheet import sheet_of
 from coterie.errors import FileError, SettingError
 from coterie.plan import Plan
 from coterie.wire.report_file import MAGIC as REPORTS_MAGIC
@@ -30,9 +31,17 @@ def run(
     json: Json = False,
     registry: Annotated[
         bool,
-        typer.Option("--registry", help="A plan: print its record for the OpenDP registry of deployments."),
+        typer.Option(
+            "--registry", help="A plan or table: print its record for the OpenDP registry of deployments."
+        ),
     ] = False,
-    curator: Annotated[str, typer.Option(help="Of the record: who publishes what was found.")] = "unnamed",
+    sheet: Annotated[
+        Path | None, typer.Option(help="Of the record: the study's sheet, for its name, purpose and curator.")
+    ] = None,
+    curator: Annotated[
+        str | None,
+        typer.Option(help="Of the record: who publishes what was found. Default: as its sheet says."),
+    ] = None,
     region: Annotated[str, typer.Option(help="Of the record: where the people are.")] = "not stated",
     published: Annotated[
         str | None, typer.Option(help="Of the record: when, as YYYY-MM-DD. Default: today.")
@@ -45,26 +54,42 @@ def run(
         raise SettingError("--registry is for a plan by itself, not for a file with --plan")
     with file.open("rb") as opened:
         start = opened.read(_LOOKED_AT)
-    if start.startswith(REPORTS_MAGIC):
+    if registry:
+        _record(file, start, sheet, curator, {"region": region, "tier": tier, "published": published})
+    elif start.startswith(REPORTS_MAGIC):
         _reports(file, contract, json)
     elif start.startswith(SHUFFLED_MAGIC):
         _shuffled(file, contract, json)
     elif start.startswith(_TABLE_MAGIC):
         _table(file, contract, json)
     elif start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
-        about = {"curator": curator, "region": region, "tier": tier}
-        _plan(file, json, {**about, "published": published or date.today().isoformat()} if registry else None)
+        _plan(file, json)
     else:
         raise FileError(file, 0, "the start of a plan, a report file, a shuffled file or a table")
 
 
-def _plan(file: Path, json: bool, record: dict[str, Any] | None) -> None:
-    contract = Plan.load(file)
-    if record is not None:
-        from coterie.show.registry import registry_entry
+def _record(file: Path, start: bytes, sheet: Path | None, curator: str | None, given: dict[str, Any]) -> None:
+    from coterie.show.registry import registry_entry
 
-        print_json(registry_entry(contract, **record))
-        return
+    if start.startswith((REPORTS_MAGIC, SHUFFLED_MAGIC)):
+        raise SettingError("reports name their plan only: --registry is for a plan or a table")
+    if start.startswith(_TABLE_MAGIC):
+        from coterie.aggregate import Aggregate
+
+        contract = Aggregate.load(file).plan
+    else:
+        contract = Plan.load(file)
+    words = {"title": "", "purpose": "", "who": "unnamed"}
+    if sheet is not None:
+        read = sheet_of(sheet, [contract])
+        words = read["languages"][read["language"]]
+    about = {"name": words["title"], "purpose": words["purpose"], "curator": curator or words["who"]}
+    when = given["published"] or date.today().isoformat()
+    print_json(registry_entry(contract, **{**given, **about, "published": when}))
+
+
+def _plan(file: Path, json: bool) -> None:
+    contract = Plan.load(file)
     if json:
         print_json({"kind": "plan", **plan_facts(contract)})
         return

@@ -11,7 +11,8 @@ import typer
 
 from coterie.cli.decode import load
 from coterie.cli.screen import Force, Json, check_output, print_json, progress, say, to_json
-from coterie.errors import FileError
+from coterie.cli.sheet import sheet_of
+from coterie.errors import FileError, SettingError
 from coterie.plain.files import read_bounded, replacing
 
 _MOST_AUDIT = 1 << 26  # bytes
@@ -26,7 +27,10 @@ def run(
     document: Annotated[
         Path | None, typer.Option(help="Where to write the same for programs (JSON).")
     ] = None,
-    title: Annotated[str, typer.Option(help="What the study is called.")] = "",
+    sheet: Annotated[
+        Path | None, typer.Option(help="Who asked, and why: the study's sheet, signed or a draft.")
+    ] = None,
+    title: Annotated[str, typer.Option(help="What the study is called. Default: as its sheet says.")] = "",
     audit: Annotated[
         Path | None, typer.Option(help="What `coterie audit --json` printed, for its verdict.")
     ] = None,
@@ -40,17 +44,23 @@ def run(
     from coterie.centers import decode
     from coterie.show.report import report_document, report_page
 
-    inputs = [*tables, *([] if audit is None else [audit])]
+    inputs = [*tables, *(each for each in (audit, sheet) if each is not None)]
     check_output(out, force, inputs)
-    check_output(document, force, [*inputs, out])
+    check_output(document, force, inputs)
+    if document is not None and document.resolve() == out.resolve():
+        raise SettingError("--out and --document are two files: give them different names")
     read = [load(path, None) for path in tables]
+    told = None if sheet is None else sheet_of(sheet, [table.plan for table in read])
     verdict = None if audit is None else _read(audit)
     with progress("decoding", None):
         result = decode(read, random_state=random_state)
     names = [shlex.quote(path.name) for path in tables]
     made = report_document(
-        result,
+        result.to_dict(),
+        result.guarantee,
+        result.radius,
         tables=read,
+        sheet=told,
         audit=verdict,
         title=title,
         commands=[f"coterie decode {' '.join(names)} --random-state {random_state}"],

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,7 +15,14 @@ from coterie.plain.files import read_bounded, replacing
 from coterie.plan import Plan
 from coterie.remote.collector import RemoteCollector
 from coterie.service.keys import TOKEN_VARIABLE
-from coterie.sheet import MOST_BYTES, draft_sheet, read_sheet
+from coterie.sheet import MOST_BYTES, draft_sheet, is_signed_sheet, read_sheet
+
+
+def sheet_of(path: Path, plans: Sequence[Plan]) -> dict[str, Any]:
+    """Read the sheet of one of a study's plans: signed, and then its signature is checked, or a draft."""
+    data = read_bounded(path, MOST_BYTES, "a sheet")
+    plan = next((each for each in plans if each.id.encode() in data), plans[0])
+    return read_sheet(data, plan) if is_signed_sheet(data) else draft_sheet(path, plan)
 
 
 def run(

@@ -14,6 +14,7 @@ from coterie.service.batches import Batches
 from coterie.service.documents import Documents
 from coterie.service.metrics import Metrics
 from coterie.service.problems import Problem
+from coterie.service.reports import Reports
 from coterie.service.results import Results
 from coterie.service.taking import Taking
 from coterie.sheet import checked_sheet, sign_sheet
@@ -58,6 +59,7 @@ class Collector(Taking):
         self.shufflers = tuple(shufflers)
         self.batches = Batches(store)
         super().__init__(store, self.results, token=token, key=key, metrics=metrics, clock=clock, **options)
+        self.reports = Reports(self.results, self.sheet, self.public_key)
 
     def check_plan(self, plan: Plan) -> None:
         """Raise Problem unless this service takes such plans."""

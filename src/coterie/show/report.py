@@ -20,7 +20,6 @@ from coterie.show.told import Told
 
 if TYPE_CHECKING:
     from coterie.aggregate import Aggregate
-    from coterie.centers.result import Result
     from coterie.plan import Plan
 
 FORMAT: Final = "coterie-report"
@@ -51,10 +50,13 @@ NOT_COVERED: Final = (
 
 
 def report_document(
-    result: Result,
+    found: Mapping[str, Any],
+    promise: Guarantee,
+    radius: float,
     *,
     plans: Sequence[Plan] = (),
     tables: Sequence[Aggregate] = (),
+    sheet: Mapping[str, Any] | None = None,
     audit: Mapping[str, Any] | None = None,
     title: str = "",
     commands: Sequence[str] = (),
@@ -63,26 +65,34 @@ def report_document(
 
     Parameters
     ----------
-    result : Result
-        What was found.
+    found : mapping
+        What was found: `Result.to_dict()`, or its JSON.
+    promise : Guarantee
+        What was promised.
+    radius : float
+        Of the ball that holds everybody.
     plans : sequence of Plan
         What people answered; those of the tables where none are given. Without any, the forecast is left out.
     tables : sequence of Aggregate
-        What it was found from: for the tests of honest reports.
+        What it was found from, wave by wave: for their counts, and the tests of honest reports.
+    sheet : mapping, optional
+        Who asked, and why, as people read it (`coterie.sheet`); told in its first language.
     audit : mapping, optional
         What `coterie audit --json` printed.
     title : str
-        What the study is called.
+        What the study is called; by its sheet where empty.
     commands : sequence of str
         That give the same again.
     """
     asked = list(plans) or [table.plan for table in tables]
-    promise = result.guarantee
+    words = None if sheet is None else sheet["languages"][sheet["language"]]
     return {
         "format": FORMAT,
         "version": VERSION,
-        "title": title,
-        "asked": [_asked(plan) for plan in asked],
+        "title": title or ("" if words is None else words["title"]),
+        "sheet": None if sheet is None else _told(sheet),
+        "asked": [_asked(plan, {} if words is None else words["questions"]) for plan in asked],
+        "waves": [{"plan_id": table.plan.id, "people": table.count} for table in tables],
         "promise": {
             **{"epsilon": promise.epsilon, "delta": promise.delta, "spent": promise.spent},
             "model": promise.model,
@@ -92,8 +102,8 @@ def report_document(
         },
         "who_sees": [{"who": who, "what": what} for who, what in _SEES[promise.model]],
         "forecast": [words for plan in asked for words in _forecast(plan)],
-        "result": result.to_dict(),
-        "not_found": Told.of(result.to_dict(), result.radius).shortcomings,
+        "result": dict(found),
+        "not_found": Told.of(found, radius).shortcomings,
         "honest": [each for table in tables for each in _tests(table)],
         "audit": None if audit is None else _audited(audit),
         "software": {"coterie": __version__, "python": platform.python_version()},
@@ -115,13 +125,28 @@ def report_page(
     )
 
 
-def _asked(plan: Plan) -> dict[str, Any]:
+def _told(sheet: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a sheet says of who asks, and by whose key, if it is signed."""
+    words = sheet["languages"][sheet["language"]]
+    return {
+        **{name: words[name] for name in ("title", "purpose", "who", "contact", "consent")},
+        "language": sheet["language"],
+        "languages": sorted(sheet["languages"]),
+        "public_key": sheet.get("public_key"),
+    }
+
+
+def _asked(plan: Plan, questions: Mapping[str, Any]) -> dict[str, Any]:
     features = [] if plan.features is None else plan.features.features
     return {
         "plan_id": plan.id,
         "study_id": plan.study_id,
         "features": [
-            {"name": each.name, "kind": each.kind, "unit": each.unit, "description": each.description}
+            {
+                **{"name": each.name, "kind": each.kind, "unit": each.unit},
+                "description": each.description,
+                "question": questions[each.name]["ask"] if each.name in questions else "",
+            }
             for each in features
         ],
         "dimension": plan.dimension,

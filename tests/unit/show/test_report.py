@@ -10,6 +10,14 @@ from coterie.errors import FileError
 from coterie.features import Flag, Number
 from coterie.show.report import NOT_COVERED, report_document, report_page
 
+SAID = {
+    "title": "<Listening>",
+    "purpose": "To plan the night.",
+    "who": "Radio <Example>",
+    "contact": "study@radio.example",
+    "consent": "It is voluntary.",
+}
+
 
 @pytest.fixture(scope="module")
 def table():
@@ -27,15 +35,30 @@ def result(table):
 
 def test_a_report_tells_what_was_asked_promised_and_found(table, result):
     audit = {"claim": "pure 4", "verdict": "failed", "checks": [{"name": "law <i>", "passed": False}]}
+    sheet = {
+        "language": "en",
+        "languages": {"en": {**SAID, "questions": {"member": {"ask": "How <old>?"}}}},
+        "public_key": "ab" * 32,
+    }
+    about = (result.to_dict(), result.guarantee, result.radius)
     made = report_document(
-        result, tables=[table], audit=audit, title="Us & them", commands=["coterie decode t"]
+        *about,
+        tables=[table],
+        sheet=sheet,
+        audit=audit,
+        title="Us & them, <Listening>",
+        commands=["coterie decode t"],
     )
     page = report_page(
         json.loads(json.dumps(made, default=str)), result.guarantee, result.features, result.radius
     )
-    assert "<h1>Us &amp; them</h1>" in page
+    assert "<h1>Us &amp; them, &lt;Listening&gt;</h1>" in page
     assert "a &lt;b&gt;bold&lt;/b&gt; one" in page
     assert "law &lt;i&gt;" in page
+    for words in (*SAID.values(), "How <old>?", "ab" * 32):
+        assert words.replace("<", "&lt;").replace(">", "&gt;") in page
+    assert report_document(*about, sheet=sheet)["title"] == SAID["title"]
+    assert made["waves"] == [{"plan_id": table.plan.id, "people": 4000}]
     assert "FAILED" in page
     for words in (*result.guarantee.conditions, *NOT_COVERED, *made["forecast"], "coterie decode t"):
         assert words.replace("'", "&#39;") in page

@@ -3,6 +3,7 @@
 GET /                                 what this server is, and the operator's console
 GET /plans/{plan-id}/participate      the form
 GET /plans/{plan-id}/study            how it is going, and what was found
+GET /plans/{plan-id}/report           the same to keep, for people who were not there; and report.json
 GET /studies/{study-id}/participate   goes on to the form of the plan that is open
 GET /studies/{study-id}/study         all waves of a study, and what changed from one to the next
 GET /static/{hash}/{file}             scripts and sheets, for good
@@ -16,11 +17,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from coterie.service.endpoints import collector_of, of, study_status
+from coterie.service.endpoints import Endpoint, collector_of, of, study_status
 from coterie.service.pages import views
 from coterie.service.pages.assets import assets
 from coterie.service.pages.headers import ASSET, PAGE
 from coterie.service.problems import Problem
+from coterie.service.reports import FOR_PROGRAMS
+from coterie.service.reports import PAGE as REPORT
 from coterie.service.results import RESULT
 from coterie.service.study_endpoints import parts_of, study_of, told_of
 
@@ -52,6 +55,21 @@ async def study_page(request: Request) -> Response:
     )
     key = collector.public_key
     return _html(await collector.ask(views.study_page, known.plan, known.collection, status, result, key))
+
+
+def _report(media_type: str, ending: str) -> Endpoint:
+    """Return the endpoint of a decoded study's report."""
+
+    async def endpoint(request: Request) -> Response:
+        collector, known = collector_of(request), await of(request).known(request)
+        found = await collector.ask(collector.reports.find, known.plan, media_type)
+        if found is None:
+            raise Problem("not-decoded", "the operator closes and decodes a study; ask again later")
+        name = f"report-{known.plan.id[:12]}.{ending}"
+        kept = {**PAGE, "content-disposition": f'attachment; filename="{name}"'}
+        return collector.documents.answer(found, media_type, kept)
+
+    return endpoint
 
 
 async def participate_in_study(request: Request) -> Response:
@@ -86,6 +104,8 @@ PAGES: Final[tuple[BaseRoute, ...]] = (
     Route("/", console_page),
     Route("/plans/{plan_id}/participate", participate_page),
     Route("/plans/{plan_id}/study", study_page),
+    Route("/plans/{plan_id}/report", _report(REPORT, "html")),
+    Route("/plans/{plan_id}/report.json", _report(FOR_PROGRAMS, "json")),
     Route("/studies/{study_id}/participate", participate_in_study),
     Route("/studies/{study_id}/study", waves_page),
     Route("/static/{name}/{file}", static_file),
