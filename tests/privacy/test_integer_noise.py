@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from benchmarks.reproduction.shuffled_histogram import blanket_delta, least_blanket
 from coterie.errors import PlanError
 from coterie.plan import Plan
-from coterie.privacy.blanket import blanket_delta, least_blanket
 from coterie.privacy.renyi import (
     Influence,
     distributed_curve,

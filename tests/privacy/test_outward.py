@@ -8,15 +8,13 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
+from benchmarks.reproduction.shuffled_histogram import blanket_delta, least_blanket
 from coterie.errors import PlanError
 from coterie.privacy.amplification import (
     amplified_delta,
     amplified_epsilon,
-    closed_form_epsilon,
     largest_local_epsilon,
-    least_users,
 )
-from coterie.privacy.blanket import blanket_delta, least_blanket
 from coterie.privacy.clones import conditional_delta, least_epsilon, mean_delta, window
 from coterie.privacy.odds import (
     BASE_ODDS,
@@ -179,13 +177,8 @@ def test_the_exact_law_of_one_integer_is_summed_as_far_as_it_matters():
         (lambda: amplified_epsilon(1.0, 0.0, 10), r"delta must be in \(0, 1\)"),
         (lambda: amplified_epsilon(1.0, 1.0, 10), r"delta must be in \(0, 1\)"),
         (lambda: amplified_epsilon(0.0, 0.5, 10), "local epsilon must be in"),
-        (lambda: closed_form_epsilon(1.0, 0.0, 10), r"delta must be in \(0, 1\)"),
-        (lambda: closed_form_epsilon(17.0, 0.5, 10), "local epsilon must be in"),
         (lambda: largest_local_epsilon(1.0, 0.0, 10), r"delta must be in \(0, 1\)"),
         (lambda: largest_local_epsilon(1.0, 0.5, 0), "a batch has 1 to"),
-        (lambda: least_users(1.0, 0.0, 2.0), r"delta must be in \(0, 1\)"),
-        (lambda: least_users(1.0, 0.5, 0.0), "local epsilon must be in"),
-        (lambda: least_users(1e-9, 1e-30, 16.0), r"no batch below 2\^40"),
         (lambda: largest_shared_odds(1.0, 0), "at least one part"),
         (lambda: spent_by_product([BASE_ODDS, BASE_ODDS + 1]), "odds must exceed"),
         (lambda: spent_by_product([]), "odds must exceed"),
@@ -228,24 +221,6 @@ def test_a_product_spends_the_smallest_double_above_its_logarithm(odds):
 # ---------------------------------------------------------------- mixing
 
 
-def test_the_closed_form():
-    for local, delta, users in ((1.0, 1e-6, 10_000), (3.0, 1e-9, 10**7), (0.2, 0.01, 300)):
-        grown = Decimal(local).exp()
-        root = (2 * (4 / Decimal(delta)).ln()).sqrt() / ((grown + 1) * users).sqrt()
-        exact = (1 + (grown - 1) * (4 * root + Decimal(4) / users)).ln()
-        assert outward(exact, closed_form_epsilon(local, delta, users), above=1e-8)
-
-
-def test_the_closed_form_says_nothing_where_it_is_not_proved():
-    """It needs ε₀ ≤ ln(n/(8·ln(2/δ)) - 1)."""
-    delta, users = 1e-6, 10_000
-    most = math.log(users / (8 * math.log(2 / delta)) - 1)
-    assert closed_form_epsilon(most - 1e-9, delta, users) < 0.9 * most
-    assert closed_form_epsilon(most + 1e-9, delta, users) == most + 1e-9
-    assert closed_form_epsilon(1.0, delta, 100) == 1.0  # no room at all
-    assert closed_form_epsilon(0.001, 0.5, 12) == 0.001  # never above ε₀
-
-
 def test_searches_stop_at_the_boundary_and_on_the_safe_side():
     users, delta, local = 1000, 1e-6, 3.0
     epsilon = amplified_epsilon(local, delta, users)
@@ -254,9 +229,6 @@ def test_searches_stop_at_the_boundary_and_on_the_safe_side():
     most = largest_local_epsilon(epsilon, delta, users)
     assert amplified_delta(epsilon, most, users, target=delta) <= delta
     assert amplified_delta(epsilon, most * (1 + 3e-7), users, target=delta) > delta
-    least = least_users(epsilon, delta, local)
-    assert amplified_delta(epsilon, local, least, target=delta) <= delta
-    assert amplified_delta(epsilon, local, least - 1, target=delta) > delta
     rate = least_blanket(1.0, 1e-6)
     assert blanket_delta(1.0, float(rate), target=1e-6) <= 1e-6
     assert blanket_delta(1.0, float(rate - Fraction(1, 64)), target=1e-6) > 1e-6
@@ -275,7 +247,6 @@ def test_searches_know_when_nothing_is_to_be_found():
     assert largest_local_epsilon(1.0, 1e-6, 10, cap=0.5) == 0.5  # shuffling never costs privacy
     assert largest_local_epsilon(16.0, 1e-6, 10) == 16.0
     assert largest_local_epsilon(1.0, 1e-6, 1) == pytest.approx(1.0, rel=1e-5)
-    assert least_users(2.0, 1e-6, 2.0) == 1
     assert amplified_delta(1.0, 1.0, 5) == 0.0
     assert least_blanket(30.0, 0.5) > 0
     assert least_epsilon(lambda epsilon: 0.0, 0.5, 1.0) < 1e-8

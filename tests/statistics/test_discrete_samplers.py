@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks.reproduction.shuffled_histogram import poisson
 from coterie.coins import SimulationCoins, SystemCoins
 from coterie.randomizers.discrete_gaussian import DiscreteGaussian
 from coterie.randomizers.discrete_laplace import DiscreteLaplace
-from coterie.randomizers.exact import bernoulli_exp, poisson
+from coterie.randomizers.exact import bernoulli_exp
 
 FALSE_ALARM = 1e-7
 DRAWS = 200_000

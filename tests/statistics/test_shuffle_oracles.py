@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks.reproduction.shuffled_histogram import ShuffledHistogram
 from coterie.coins import SimulationCoins
 from coterie.engines import Inline, drawn_table
 from coterie.plan import Plan
-from coterie.protocols.paper.shuffled_histogram import ShuffledHistogram
 from coterie.protocols.vector_sums.encode import VectorSumEncoder
 from coterie.protocols.vector_sums.oracle import mixed_cell_sums
 

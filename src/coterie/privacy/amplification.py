@@ -81,26 +81,6 @@ def amplified_epsilon(local_epsilon: float, delta: float, users: int) -> float:
     )
 
 
-def closed_form_epsilon(local_epsilon: float, delta: float, users: int) -> float:
-    """Return the closed form ln(1 + (e^ε₀-1)·(4√(2ln(4/δ))/√((e^ε₀+1)n) + 4/n)); ε₀ where it is not valid.
-
-    It is never below the numeric bound, and needs no special functions: a first number, or a check.
-
-    Examples
-    --------
-    >>> round(closed_form_epsilon(1.0, 1e-6, 10_000), 3)
-    0.18
-    """
-    _check(local_epsilon, users)
-    _check_delta(delta)
-    room = users / (8 * math.log(2 / delta)) - 1
-    if room <= 0 or local_epsilon > math.log(room):
-        return local_epsilon
-    grown = math.exp(local_epsilon)
-    spread = 4 * math.sqrt(2 * math.log(4 / delta)) / math.sqrt((grown + 1) * users) + 4 / users
-    return min(local_epsilon, math.log1p((grown - 1) * spread) * (1 + MARGIN))
-
-
 def largest_local_epsilon(epsilon: float, delta: float, users: int, *, cap: float = MAX_EPSILON) -> float:
     """Return the largest ε₀ ≤ `cap` whose n shuffled reports are (ε, δ)-private, rounded down.
 
@@ -123,33 +103,6 @@ def largest_local_epsilon(epsilon: float, delta: float, users: int, *, cap: floa
         else:
             high = middle
     return low
-
-
-def least_users(epsilon: float, delta: float, local_epsilon: float) -> int:
-    """Return the smallest batch for which ε₀-private reports, shuffled, are (ε, δ)-private.
-
-    Examples
-    --------
-    >>> 4_000 < least_users(0.5, 1e-6, 4.0) < 8_000
-    True
-    """
-    _check(local_epsilon, 1)
-    _check_delta(delta)
-    low, high = 0, 1
-    while amplified_delta(epsilon, local_epsilon, high, target=delta) > delta:
-        low, high = high, 2 * high
-        if high > MOST_PEOPLE:
-            raise PlanError(
-                f"no batch below 2^40 makes reports of local epsilon {local_epsilon:g} "
-                f"({epsilon:g}, {delta:g})-private"
-            )
-    while high - low > 1:
-        middle = (low + high) // 2
-        if amplified_delta(epsilon, local_epsilon, middle, target=delta) <= delta:
-            high = middle
-        else:
-            low = middle
-    return high
 
 
 def _binomial_tails(trials: int, chance: float) -> tuple[Tail, Tail]:

@@ -1,4 +1,4 @@
-"""Hiding one person's bit among random bits: the exact δ(ε) that amplification and blankets share.
+"""Hiding one person's bit among random bits: the exact δ(ε) that amplification by shuffling rests on.
 
 A person contributes a bit, 0 with probability p under the first value and with probability 1-p under the
 second; C other people each contribute a fair bit. Only the numbers of zeros and ones are seen. Given C = c

@@ -1,4 +1,4 @@
-"""Exact random variables from integer coins: Bernoulli(e^-γ), geometric runs, Poisson.
+"""Exact random variables from integer coins: Bernoulli(e^-γ) and geometric runs.
 
 Everything is decided by comparing uniform integers, so each law is exact: no float, no rounding, no table
 that ends too early. The constructions are vectorized: a batch of trials advances together, and those that
@@ -12,18 +12,12 @@ multiplied, so everything fits 64 bits.
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import Final
-
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.coins import Coins
-from coterie.errors import PlanError
 
 Ratio = tuple[NDArray[np.int64], int]  # numerators (n,), all in [0, denominator], and the denominator
-
-MOST_POISSON_ROUNDS: Final = 1 << 12  # a rate beyond this wants another algorithm
 
 
 def bernoulli_exp(ratios: tuple[Ratio, ...], coins: Coins) -> NDArray[np.bool_]:
@@ -99,54 +93,3 @@ def geometric_inverse_e(size: int, coins: Coins) -> NDArray[np.int64]:
         running = running[bernoulli_inverse_e(running.size, coins)]
         runs[running] += 1
     return runs
-
-
-def poisson(rate: Fraction, size: int, coins: Coins) -> NDArray[np.int64]:
-    """Return `size` exact Poisson variables of a rational rate.
-
-    A sum of ⌈rate⌉ Poisson(1) variables, each event kept with probability rate/⌈rate⌉. Poisson(1) by
-    rejection: propose 0 with probability 1/3, else N with Pr[N ≥ j] = 1/j!, which is a run of coins of
-    probability 1/2, 1/3, 1/4, …; keep N = j with probability (j+1)/(2j). What is kept has law ∝ 1/j!.
-
-    Examples
-    --------
-    >>> from coterie.coins import SimulationCoins
-    >>> poisson(Fraction(0), 2, SimulationCoins(0)).tolist()
-    [0, 0]
-    """
-    if rate < 0:
-        raise PlanError(f"a Poisson rate must not be negative, got {rate}")
-    rounds = -(-rate.numerator // rate.denominator)
-    if rounds > MOST_POISSON_ROUNDS:
-        raise PlanError(f"a Poisson rate must be at most {MOST_POISSON_ROUNDS}, got {float(rate):g}")
-    total = np.zeros(size, dtype=np.int64)
-    for _ in range(rounds):
-        total += _poisson_one(size, coins)
-    keep = rate / rounds if rounds else Fraction(1)
-    if keep == 1:
-        return total
-    owner = np.repeat(np.arange(size), total)
-    kept = coins.below_many(keep.denominator, owner.size) < keep.numerator
-    return np.bincount(owner[kept], minlength=size)
-
-
-def _poisson_one(size: int, coins: Coins) -> NDArray[np.int64]:
-    drawn = np.zeros(size, dtype=np.int64)
-    waiting = np.arange(size)
-    while waiting.size:
-        proposed = (coins.below_many(3, waiting.size) > 0).astype(np.int64)
-        running = np.flatnonzero(proposed)
-        length = 1
-        while running.size:
-            running = running[coins.below_many(length + 1, running.size) == 0]
-            proposed[running] += 1
-            length += 1
-        # Keep j ≥ 1 with probability (j+1)/(2j), in a draw below 2j that differs by element: j is small,
-        # so one value of j at a time.
-        kept = proposed == 0
-        for j in range(1, length + 1):
-            of_length = np.flatnonzero(proposed == j)
-            kept[of_length] = coins.below_many(2 * j, of_length.size) < j + 1
-        drawn[waiting[kept]] = proposed[kept]
-        waiting = waiting[~kept]
-    return drawn

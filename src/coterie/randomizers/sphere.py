@@ -18,7 +18,6 @@ sum of products with a quantized point stays below 2^53, so every language finds
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache
 from statistics import NormalDist
 from typing import Final
@@ -27,8 +26,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.geometry.ball import SCALE_SQUARED
-from coterie.privacy.odds import BASE_ODDS
-from coterie.randomizers.response import BinaryResponse
 
 NORMAL_SCALE: Final = 1 << 12  # a standard deviation of a direction's coordinates, in integer steps
 
@@ -53,40 +50,6 @@ def djw_norm(dimension: int, scale: float) -> float:
     4.0
     """
     return scale / one_bit_gain(dimension)
-
-
-@dataclass(frozen=True, slots=True)
-class DuchiJordanWainwright:
-    """The randomizer as a law on vectors; a client sends its one bit instead.
-
-    Examples
-    --------
-    >>> randomizer = DuchiJordanWainwright(100, BinaryResponse.for_epsilon(1.0))
-    >>> round(randomizer.squared_norm - 1)  # E‖z - x‖²
-    731
-    """
-
-    dimension: int  # D
-    response: BinaryResponse
-
-    @property
-    def epsilon(self) -> float:
-        """What an answer spends: ln(A/B)."""
-        return math.log(self.response.odds / BASE_ODDS)
-
-    @property
-    def squared_norm(self) -> float:
-        """B², the squared length of every answer."""
-        return djw_norm(self.dimension, self.response.scale) ** 2
-
-    def simulate(self, vectors: NDArray[np.float64], generator: np.random.Generator) -> NDArray[np.float64]:
-        """Draw answers for unit vectors, (n, D) -> (n, D). For simulation."""
-        directions = generator.standard_normal(vectors.shape)
-        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-        towards = np.where(np.einsum("ij,ij->i", directions, vectors) >= 0, 1.0, -1.0)
-        lies = generator.random(len(vectors)) < BASE_ODDS / self.response.total
-        answers = np.where(lies, -towards, towards) * math.sqrt(self.squared_norm)
-        return np.asarray(answers[:, None] * directions)
 
 
 @cache

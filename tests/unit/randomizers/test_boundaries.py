@@ -7,14 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from benchmarks.reproduction.shuffled_histogram import Blanket, poisson
 from coterie.coins import SimulationCoins
 from coterie.errors import PlanError, ReportError
 from coterie.privacy.odds import BASE_ODDS
-from coterie.randomizers.blanket import Blanket
 from coterie.randomizers.codeword import CodewordRandomizer
 from coterie.randomizers.discrete_gaussian import DiscreteGaussian
 from coterie.randomizers.discrete_laplace import DiscreteLaplace
-from coterie.randomizers.exact import poisson
 from coterie.randomizers.response import BinaryResponse
 from coterie.randomizers.split_and_mix import (
     SplitAndMix,

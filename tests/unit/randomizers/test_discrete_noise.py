@@ -3,11 +3,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from benchmarks.reproduction.shuffled_histogram import MOST_POISSON_ROUNDS, poisson
 from coterie.coins import SimulationCoins
 from coterie.errors import PlanError
 from coterie.randomizers.discrete_gaussian import DiscreteGaussian
 from coterie.randomizers.discrete_laplace import DiscreteLaplace
-from coterie.randomizers.exact import MOST_POISSON_ROUNDS, geometric_inverse_e, poisson
+from coterie.randomizers.exact import geometric_inverse_e
 
 
 @pytest.mark.parametrize("sampler", [DiscreteGaussian, DiscreteLaplace])

@@ -3,11 +3,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from benchmarks.reproduction.shuffled_histogram import Blanket, ShuffledHistogram
 from coterie.coins import SimulationCoins
 from coterie.errors import PlanError, ReportError
 from coterie.geometry.hashing import PairwiseHash
-from coterie.protocols.paper.shuffled_histogram import ShuffledHistogram
-from coterie.randomizers.blanket import Blanket
 
 
 def test_every_true_message_is_sent_and_dummies_are_everywhere():
