@@ -31,52 +31,15 @@ _ID: Final = re.compile(r"[0-9a-f]{64}")
 
 
 def run(
-    reports: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Report files of the plan (spark: also Parquet files of reports); or tables, to be merged."
-        ),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="Where to write the table.")] = None,
-    into: Annotated[
-        Path | None,
-        typer.Option(
-            help="Instead of --out: a folder whose table grows. Ids that it has counted do not count again."
-        ),
-    ] = None,
-    plan: Annotated[
-        Path | None,
-        typer.Option(
-            help="The plan that the reports answer; of a store also its id. Tables, and a folder that grows, "
-            "hold theirs."
-        ),
-    ] = None,
-    from_store: Annotated[
-        str | None,
-        typer.Option(
-            "--from-store",
-            help="Instead of files: a collector's store, its folder or postgresql://….",
-            show_default=False,
-        ),
-    ] = None,
-    engine: Annotated[
-        str | None,
-        typer.Option(
-            help="inline: one core. parallel (default): all cores. spark: a cluster. The bits are the same."
-        ),
-    ] = None,
-    master: Annotated[
-        str | None,
-        typer.Option(help="Of spark: the cluster's master, such as spark://host:7077, yarn or local[*]."),
-    ] = None,
-    disjoint: Annotated[
-        bool,
-        typer.Option(
-            "--disjoint",
-            help="For tables: say that no person's report is in two of them. A table holds no ids, so that "
-            "cannot be checked.",
-        ),
-    ] = False,
+    reports: list[str] | None = None,
+    *,
+    out: Path | None = None,
+    into: Path | None = None,
+    plan: Path | None = None,
+    from_store: Annotated[str | None, typer.Option(show_default=False)] = None,
+    engine: str | None = None,
+    master: str | None = None,
+    disjoint: bool = False,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -84,6 +47,27 @@ def run(
 
     Every file is verified to its last byte before anything counts. Repeated ids in report files count once;
     tables of one plan are merged as they are, with --disjoint.
+
+    Parameters
+    ----------
+    reports
+        Report files of the plan (spark: also Parquet files of reports); or tables, to be merged.
+    out
+        Where to write the table.
+    into
+        Instead of --out: a folder whose table grows. Ids that it has counted do not count again.
+    plan
+        The plan that the reports answer; of a store also its id. Tables, and a folder that grows, hold
+        theirs.
+    from_store
+        Instead of files: a collector's store, its folder or postgresql://….
+    engine
+        inline: one core. parallel (default): all cores. spark: a cluster. The bits are the same.
+    master
+        Of spark: the cluster's master, such as spark://host:7077, yarn or local[*].
+    disjoint
+        For tables: say that no person's report is in two of them. A table holds no ids, so that cannot be
+        checked.
     """
     from coterie.aggregate.aggregate import is_table
     from coterie.engines import engine as engine_of

@@ -35,6 +35,7 @@ from coterie.cli import (
     waves,
     withdraw,
 )
+from coterie.cli.command import command
 from coterie.cli.screen import show_error
 from coterie.errors import CoterieError
 
@@ -66,7 +67,7 @@ for _module in (
     *(demo, power, plan, encode, shuffle, aggregate, decode, compare, report, simulate, inspect, ledger),
     *(audit, serve, study, waves, sheet, invite, send, withdraw, release, verify, store),
 ):
-    app.command(name=_module.__name__.rpartition(".")[2])(_module.run)
+    app.command(name=_module.__name__.rpartition(".")[2])(command(_module.run))
 
 
 def _show_version(wanted: bool) -> None:

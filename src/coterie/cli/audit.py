@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.text import Text
@@ -14,25 +13,32 @@ from coterie.plan import Plan
 
 
 def run(
-    plan: Annotated[Path, typer.Option(help="The plan that the client answers.")],
-    client: Annotated[
-        str | None,
-        typer.Option(
-            help="A client in any language, as a command: JSON points or records per line in, hex reports "
-            "out; the plan's file is its last argument. Default: the package's own."
-        ),
-    ] = None,
-    page: Annotated[Path | None, typer.Option(help="Write an HTML page here, too.")] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer samples: only large faults are found.")
-    ] = False,
-    canaries: Annotated[bool, typer.Option(help="Run broken clients that must be caught, too.")] = True,
+    *,
+    plan: Path,
+    client: str | None = None,
+    page: Path | None = None,
+    quick: bool = False,
+    canaries: bool = True,
     force: Force = False,
     json: Json = False,
 ) -> None:
     """Audit a client: exact laws, samples of its bytes, broken clients that must be caught.
 
     Exit code 1 if anything fails.
+
+    Parameters
+    ----------
+    plan
+        The plan that the client answers.
+    client
+        A client in any language, as a command: JSON points or records per line in, hex reports out; the
+        plan's file is its last argument. Default: the package's own.
+    page
+        Write an HTML page here, too.
+    quick
+        Fewer samples: only large faults are found.
+    canaries
+        Run broken clients that must be caught, too.
     """
     from coterie.audit import audit
 

@@ -16,28 +16,31 @@ from coterie.plain.files import replacing
 
 
 def run(
-    tables: Annotated[
-        list[Path],
-        typer.Argument(help="What `coterie aggregate` wrote, a file or a folder that grows: two or more."),
-    ],
-    label: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="One for each table, in order; tables of one label are read together. All are compared "
-            "with the first. Default: the files' names."
-        ),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="Where to write the page (HTML).")] = None,
-    clusters: Annotated[
-        str | None, typer.Option(help="Groups to find on all tables, or auto. Default: as the plan says.")
-    ] = None,
-    random_state: Annotated[
-        int | None, typer.Option(min=0, help="Seed of the analyst's choices, to repeat a result.")
-    ] = None,
+    tables: list[Path],
+    *,
+    label: list[str] | None = None,
+    out: Path | None = None,
+    clusters: str | None = None,
+    random_state: Annotated[int | None, typer.Option(min=0)] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Compare labels: shares and means of the same groups under each, and what is more than chance."""
+    """Compare labels: shares and means of the same groups under each, and what is more than chance.
+
+    Parameters
+    ----------
+    tables
+        What `coterie aggregate` wrote, a file or a folder that grows: two or more.
+    label
+        One for each table, in order; tables of one label are read together. All are compared with the first.
+        Default: the files' names.
+    out
+        Where to write the page (HTML).
+    clusters
+        Groups to find on all tables, or auto. Default: as the plan says.
+    random_state
+        Seed of the analyst's choices, to repeat a result.
+    """
     from coterie.centers import compare
     from coterie.centers.groups import letter
 

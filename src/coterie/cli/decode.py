@@ -36,51 +36,44 @@ _SHOWN_COORDINATES = 4
 
 
 def run(
-    tables: Annotated[
-        list[Path],
-        typer.Argument(
-            help="What `coterie aggregate` wrote, a file or a folder that grows; of a study with follow-up "
-            "plans, all, in order."
-        ),
-    ],
-    plan: Annotated[
-        Path | None,
-        typer.Option(
-            help="The plan that the table must be of; of several, the last. Default: the table's own."
-        ),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="Where to write the centers (JSON).")] = None,
-    clusters: Annotated[
-        str | None, typer.Option(help="Centers to find, or auto. Default: as many as the plan says.")
-    ] = None,
-    population: Annotated[
-        Path | None,
-        typer.Option(help="Where to write the weighted points that explain the reports (.npz)."),
-    ] = None,
-    option: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="An option of the protocol's decoder as name=value, such as strays=0; may be given more "
-            "than once. An unknown name is refused with the list of known ones."
-        ),
-    ] = None,
-    decoder: Annotated[
-        str | None,
-        typer.Option(help="Which of the protocol's decoders, as population or cells. Default: the best."),
-    ] = None,
-    objective: Annotated[
-        str,
-        typer.Option(
-            help="means, or medians: centers that people are near to, with how near; no radii then."
-        ),
-    ] = "means",
-    random_state: Annotated[
-        int | None, typer.Option(min=0, help="Seed of the analyst's choices, to repeat a result.")
-    ] = None,
+    tables: list[Path],
+    *,
+    plan: Path | None = None,
+    out: Path | None = None,
+    clusters: str | None = None,
+    population: Path | None = None,
+    option: list[str] | None = None,
+    decoder: str | None = None,
+    objective: str = "means",
+    random_state: Annotated[int | None, typer.Option(min=0)] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Turn a table into groups: their centers, their shares of people, and how sure both are."""
+    """Turn a table into groups: their centers, their shares of people, and how sure both are.
+
+    Parameters
+    ----------
+    tables
+        What `coterie aggregate` wrote, a file or a folder that grows; of a study with follow-up plans, all,
+        in order.
+    plan
+        The plan that the table must be of; of several, the last. Default: the table's own.
+    out
+        Where to write the centers (JSON).
+    clusters
+        Centers to find, or auto. Default: as many as the plan says.
+    population
+        Where to write the weighted points that explain the reports (.npz).
+    option
+        An option of the protocol's decoder as name=value, such as strays=0; may be given more than once. An
+        unknown name is refused with the list of known ones.
+    decoder
+        Which of the protocol's decoders, as population or cells. Default: the best.
+    objective
+        means, or medians: centers that people are near to, with how near; no radii then.
+    random_state
+        Seed of the analyst's choices, to repeat a result.
+    """
     from coterie.centers import decode
     from coterie.centers.result import distance_words
     from coterie.show.told import Told

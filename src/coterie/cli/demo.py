@@ -20,14 +20,11 @@ PAGE = Path("coterie-demo.html")
 
 
 def run(
-    users: Annotated[int, typer.Option(min=100, help="People to simulate.")] = 200_000,
-    epsilon: Annotated[float, typer.Option(help="Privacy of one report, in (0, 16].")] = 1.0,
-    out: Annotated[
-        Path, typer.Option(help="Where to write the page; a page that exists is replaced.")
-    ] = PAGE,
-    seed: Annotated[
-        int | None, typer.Option(min=0, max=2**32 - 1, help="Repeat a run, coins included.")
-    ] = None,
+    *,
+    users: Annotated[int, typer.Option(min=100)] = 200000,
+    epsilon: float = 1.0,
+    out: Path = PAGE,
+    seed: Annotated[int | None, typer.Option(min=0, max=2**32 - 1)] = None,
     json: Json = False,
 ) -> None:
     """Simulate people, collect one private report from each, find the groups, and write a page about it.
@@ -35,6 +32,17 @@ def run(
     The people use an app, in five groups; their features, their habits and how they are drawn stand in
     coterie/show/people.py. Schema, encoder, reports, table and decoder are the real ones. Without --seed the
     coins are the operating system's.
+
+    Parameters
+    ----------
+    users
+        People to simulate.
+    epsilon
+        Privacy of one report, in (0, 16].
+    out
+        Where to write the page; a page that exists is replaced.
+    seed
+        Repeat a run, coins included.
     """
     check_output(out, force=True)
     with progress("starting", None):

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from coterie.cli.people import Header, open_people
 from coterie.cli.screen import Force, Json, caution, check_output, counted, print_json, progress, say
@@ -18,15 +15,10 @@ _MIXED = {"shuffle": ", once the reports are mixed"}
 
 
 def run(
-    points: Annotated[
-        Path,
-        typer.Argument(
-            help="One row a person: points (.npy, .csv, .parquet) or, where the plan declares features, "
-            "records with columns by name (.csv, .parquet)."
-        ),
-    ],
-    plan: Annotated[Path, typer.Option(help="The plan to answer.")],
-    out: Annotated[Path, typer.Option(help="Where to write the reports.")],
+    points: Path,
+    *,
+    plan: Path,
+    out: Path,
     header: Header = None,
     force: Force = False,
     json: Json = False,
@@ -35,6 +27,16 @@ def run(
 
     Coins come from the operating system. There is no ledger here: the plan's epsilon holds for each call, and
     encoding the same person twice spends it twice. On a device use coterie.Client with a ledger.
+
+    Parameters
+    ----------
+    points
+        One row a person: points (.npy, .csv, .parquet) or, where the plan declares features, records with
+        columns by name (.csv, .parquet).
+    plan
+        The plan to answer.
+    out
+        Where to write the reports.
     """
     check_output(out, force, (points, plan))
     contract = Plan.load(plan)

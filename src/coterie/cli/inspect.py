@@ -24,31 +24,38 @@ _LOOKED_AT = 64  # bytes, enough for every magic
 
 
 def run(
-    file: Annotated[Path, typer.Argument(help="A plan, a report file, a shuffled file or a table.")],
-    plan: Annotated[
-        Path | None, typer.Option(help="For report files, which name their plan only: the plan itself.")
-    ] = None,
+    file: Path,
+    *,
+    plan: Path | None = None,
     json: Json = False,
-    registry: Annotated[
-        bool,
-        typer.Option(
-            "--registry", help="A plan or table: print its record for the OpenDP registry of deployments."
-        ),
-    ] = False,
-    sheet: Annotated[
-        Path | None, typer.Option(help="Of the record: the study's sheet, for its name, purpose and curator.")
-    ] = None,
-    curator: Annotated[
-        str | None,
-        typer.Option(help="Of the record: who publishes what was found. Default: as its sheet says."),
-    ] = None,
-    region: Annotated[str, typer.Option(help="Of the record: where the people are.")] = "not stated",
-    published: Annotated[
-        str | None, typer.Option(help="Of the record: when, as YYYY-MM-DD. Default: today.")
-    ] = None,
-    tier: Annotated[int, typer.Option(min=1, max=3, help="Of the record: how much to tell.")] = 3,
+    registry: bool = False,
+    sheet: Path | None = None,
+    curator: str | None = None,
+    region: str = "not stated",
+    published: str | None = None,
+    tier: Annotated[int, typer.Option(min=1, max=3)] = 3,
 ) -> None:
-    """Explain a plan, a report file or a table, the privacy promise included. Damage is found and said."""
+    """Explain a plan, a report file or a table, the privacy promise included. Damage is found and said.
+
+    Parameters
+    ----------
+    file
+        A plan, a report file, a shuffled file or a table.
+    plan
+        For report files, which name their plan only: the plan itself.
+    registry
+        A plan or table: print its record for the OpenDP registry of deployments.
+    sheet
+        Of the record: the study's sheet, for its name, purpose and curator.
+    curator
+        Of the record: who publishes what was found. Default: as its sheet says.
+    region
+        Of the record: where the people are.
+    published
+        Of the record: when, as YYYY-MM-DD. Default: today.
+    tier
+        Of the record: how much to tell.
+    """
     contract = None if plan is None else Plan.load(plan)
     if registry and plan is not None:
         raise SettingError("--registry is for a plan by itself, not for a file with --plan")

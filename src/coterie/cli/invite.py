@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from coterie.cli.operator import TokenFile, operator_token_of
 from coterie.cli.screen import Force, Json, check_output, print_json, say
 from coterie.errors import MissingExtraError, SettingError
-from coterie.plain.files import read_bounded, replacing
+from coterie.plain.files import replacing
 from coterie.remote.collector import RemoteCollector
-from coterie.service.keys import TOKEN_VARIABLE
 
 PIECE = 50_000  # tokens in one request
 MOST_CODES = 10_000  # files in one folder
 
 
 def run(
-    plan_id: Annotated[str, typer.Argument(help="The plan's id, 64 hex digits.")],
-    count: Annotated[int, typer.Option(min=1, help="How many people to invite.")],
-    url: Annotated[str, typer.Option(help="The collector's address.")],
-    out: Annotated[Path, typer.Option(help="Where to write the invitations, one link per line.")],
-    public_url: Annotated[
-        str | None, typer.Option(help="The collector's address as people reach it, if that is another.")
-    ] = None,
-    qr: Annotated[
-        Path | None, typer.Option(help="Also write a QR code (SVG) of each link into this new folder.")
-    ] = None,
-    waves: Annotated[
-        bool,
-        typer.Option("--waves", help="Links follow the study of this first plan to the wave that is open."),
-    ] = False,
-    bare: Annotated[
-        bool, typer.Option("--bare", help="Write tokens alone, 32 hex digits, for an app of your own.")
-    ] = False,
-    token_file: Annotated[
-        Path | None, typer.Option(help=f"File with the operator's token. Default: {TOKEN_VARIABLE}.")
-    ] = None,
+    plan_id: str,
+    *,
+    count: Annotated[int, typer.Option(min=1)],
+    url: str,
+    out: Path,
+    public_url: str | None = None,
+    qr: Path | None = None,
+    waves: bool = False,
+    bare: bool = False,
+    token_file: TokenFile = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -47,6 +36,25 @@ def run(
     The token in a link stands behind #, which browsers send to no server. The collector keeps marks of the
     tokens, not the tokens. Hand each link to one person: whoever knows who got which can tell whose report
     it is.
+
+    Parameters
+    ----------
+    plan_id
+        The plan's id, 64 hex digits.
+    count
+        How many people to invite.
+    url
+        The collector's address.
+    out
+        Where to write the invitations, one link per line.
+    public_url
+        The collector's address as people reach it, if that is another.
+    qr
+        Also write a QR code (SVG) of each link into this new folder.
+    waves
+        Links follow the study of this first plan to the wave that is open.
+    bare
+        Write tokens alone, 32 hex digits, for an app of your own.
     """
     check_output(out, force)
     segno: Any = None if qr is None else _segno()
@@ -93,12 +101,3 @@ def _segno() -> Any:
     except ImportError:
         raise MissingExtraError("segno", "qr") from None
     return segno
-
-
-def operator_token_of(path: Path | None) -> str:
-    """Return the operator's token, from a file or from the environment."""
-    if path is not None:
-        return read_bounded(path, 4096, "the operator's token").decode("utf-8", "replace").strip()
-    if token := os.environ.get(TOKEN_VARIABLE):
-        return token
-    raise SettingError(f"give --token-file, or set {TOKEN_VARIABLE}")

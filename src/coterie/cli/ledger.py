@@ -18,14 +18,22 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def run(
-    file: Annotated[Path, typer.Argument(help="A ledger, as `Client(plan, ledger=...)` keeps it.")],
-    days: Annotated[int | None, typer.Option(min=1, help="Sum up the last so many days only.")] = None,
+    file: Path,
+    *,
+    days: Annotated[int | None, typer.Option(min=1)] = None,
     json: Json = False,
 ) -> None:
     """Show which plans a device answered, and what they may have spent of its owner's privacy.
 
     For the owner's eyes: the ledger says in which studies somebody took part. Sums are exact, and shown
     rounded up.
+
+    Parameters
+    ----------
+    file
+        A ledger, as `Client(plan, ledger=...)` keeps it.
+    days
+        Sum up the last so many days only.
     """
     with file.open("rb"):  # a ledger that is not there is no empty one
         pass

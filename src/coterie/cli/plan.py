@@ -39,89 +39,33 @@ _NOT_OF_A_DESIGN = {
 
 
 def run(
-    users: Annotated[int, typer.Option(help="Roughly how many people will answer.")],
-    out: Annotated[Path, typer.Option(help="Where to write the plan (JSON).")],
-    dimension: Annotated[int | None, typer.Option(help="Coordinates of a point.")] = None,
-    features: Annotated[
-        Path | None,
-        typer.Option(
-            help="Declared features of people's records (.json or .toml): dimension and ball follow."
-        ),
-    ] = None,
-    clusters: Annotated[int | None, typer.Option(help="Centers to find.")] = None,
-    epsilon: Annotated[
-        float | None, typer.Option(help="Privacy of one report, in (0, 16]; smaller is more private.")
-    ] = None,
-    radius: Annotated[float | None, typer.Option(help="Radius of the public ball. Default: 1.")] = None,
-    center: Annotated[
-        str | None, typer.Option(help="Center of the public ball: numbers with commas. Default: the origin.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Public; another seed gives other public randomness.")] = 0,
-    protocol: Annotated[str | None, typer.Option(help="The construction. Default: codeword.")] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            help="Whom people have to trust: local (nobody; the default), shuffle (a mixer), central."
-        ),
-    ] = None,
-    delta: Annotated[
-        float | None, typer.Option(help="Chance that the promise may fail; 0 in the local model.")
-    ] = None,
-    minimum_batch: Annotated[
-        int | None, typer.Option(help="Shuffle: the fewest people to be released together.")
-    ] = None,
-    local_cap: Annotated[
-        float | None, typer.Option(help="Shuffle, codeword: the largest epsilon of a single report.")
-    ] = None,
-    layout: Annotated[str | None, typer.Option(help="Protocol vector-sums: cells, column or hashed.")] = None,
-    option: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="An option of the protocol's design as name=value, such as levels=3; may be given more than "
-            "once. An unknown name is refused with the list of known ones."
-        ),
-    ] = None,
-    ids: Annotated[
-        str | None, typer.Option(help="Where a report's id comes from: random, or token (local model only).")
-    ] = None,
-    after: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Follow up, for other people: the first study's table (with its plan's dimension, clusters, "
-            "epsilon and protocol where they are not given), or the population that `coterie decode "
-            "--population` wrote. Gives the ball where none is given. Of several waves, each table, in order."
-        ),
-    ] = None,
-    confirm: Annotated[
-        bool,
-        typer.Option(
-            "--confirm",
-            help="With --after TABLE: ask about the groups that were found, published in the plan, instead "
-            "of finding others.",
-        ),
-    ] = False,
-    study: Annotated[
-        str | None,
-        typer.Option(
-            help="The id of the first plan of a study, where this one is to be beside it under a label."
-        ),
-    ] = None,
-    opens: Annotated[
-        str | None,
-        typer.Option(help="When a collector starts to take reports in: 2027-01-31 or 2027-01-31T18:00Z."),
-    ] = None,
-    closes: Annotated[str | None, typer.Option(help="When it stops to, written alike.")] = None,
-    minimum: Annotated[int | None, typer.Option(help="People without whom nothing is decoded.")] = None,
-    retention: Annotated[
-        str | None,
-        typer.Option(help="How long reports are kept after the close: 90d, 12h. Default: until deleted."),
-    ] = None,
-    time_precision: Annotated[
-        str | None, typer.Option(help="The steps in which a collector keeps time. Default: 1h.")
-    ] = None,
-    random_state: Annotated[
-        int | None, typer.Option(min=0, help="With --after TABLE: seed of decoding it.")
-    ] = None,
+    *,
+    users: int,
+    out: Path,
+    dimension: int | None = None,
+    features: Path | None = None,
+    clusters: int | None = None,
+    epsilon: float | None = None,
+    radius: float | None = None,
+    center: str | None = None,
+    seed: int = 0,
+    protocol: str | None = None,
+    model: str | None = None,
+    delta: float | None = None,
+    minimum_batch: int | None = None,
+    local_cap: float | None = None,
+    layout: str | None = None,
+    option: list[str] | None = None,
+    ids: str | None = None,
+    after: list[Path] | None = None,
+    confirm: bool = False,
+    study: str | None = None,
+    opens: str | None = None,
+    closes: str | None = None,
+    minimum: int | None = None,
+    retention: str | None = None,
+    time_precision: str | None = None,
+    random_state: Annotated[int | None, typer.Option(min=0)] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -129,6 +73,65 @@ def run(
 
     Choose ball, epsilon and clusters without looking at the data: a plan is public. A follow-up plan is for
     people who answered none of the study's plans before: one message per person.
+
+    Parameters
+    ----------
+    users
+        Roughly how many people will answer.
+    out
+        Where to write the plan (JSON).
+    dimension
+        Coordinates of a point.
+    features
+        Declared features of people's records (.json or .toml): dimension and ball follow.
+    clusters
+        Centers to find.
+    epsilon
+        Privacy of one report, in (0, 16]; smaller is more private.
+    radius
+        Radius of the public ball. Default: 1.
+    center
+        Center of the public ball: numbers with commas. Default: the origin.
+    seed
+        Public; another seed gives other public randomness.
+    protocol
+        The construction. Default: codeword.
+    model
+        Whom people have to trust: local (nobody; the default), shuffle (a mixer), central.
+    delta
+        Chance that the promise may fail; 0 in the local model.
+    minimum_batch
+        Shuffle: the fewest people to be released together.
+    local_cap
+        Shuffle, codeword: the largest epsilon of a single report.
+    layout
+        Protocol vector-sums: cells, column or hashed.
+    option
+        An option of the protocol's design as name=value, such as levels=3; may be given more than once. An
+        unknown name is refused with the list of known ones.
+    ids
+        Where a report's id comes from: random, or token (local model only).
+    after
+        Follow up, for other people: the first study's table (with its plan's dimension, clusters, epsilon and
+        protocol where they are not given), or the population that `coterie decode --population` wrote. Gives
+        the ball where none is given. Of several waves, each table, in order.
+    confirm
+        With --after TABLE: ask about the groups that were found, published in the plan, instead of finding
+        others.
+    study
+        The id of the first plan of a study, where this one is to be beside it under a label.
+    opens
+        When a collector starts to take reports in: 2027-01-31 or 2027-01-31T18:00Z.
+    closes
+        When it stops to, written alike.
+    minimum
+        People without whom nothing is decoded.
+    retention
+        How long reports are kept after the close: 90d, 12h. Default: until deleted.
+    time_precision
+        The steps in which a collector keeps time. Default: 1h.
+    random_state
+        With --after TABLE: seed of decoding it.
     """
     check_output(out, force, [*(after or ()), *([] if features is None else [features])])
     given: dict[str, Any] = {

@@ -26,43 +26,55 @@ _NEARLY = 0.95  # of what everybody would find: enough for a first wave
 
 
 def run(
-    dimension: Annotated[int, typer.Option(help="Coordinates of a point.")],
-    clusters: Annotated[int, typer.Option(help="Centers to find.")],
-    epsilon: Annotated[float, typer.Option(help="Privacy of one report, in (0, 16].")] = 1.0,
-    users: Annotated[int, typer.Option(help="People who would answer.")] = 1_000_000,
-    kind: Annotated[
-        str, typer.Option(help="What people's points are like: tight, separated, broad or real.")
-    ] = "separated",
-    recovered: Annotated[
-        float | None,
-        typer.Option("--target", help="Share of the non-private gain that is wanted. Default: 0.9."),
-    ] = None,
-    objective: Annotated[
-        float | None, typer.Option(help="Instead: the objective that is wanted, in squared radii.")
-    ] = None,
-    shape: Annotated[
-        str | None, typer.Option(help="Of the design: broad, or tight for many tight groups or few people.")
-    ] = None,
-    model: Annotated[str | None, typer.Option(help="local (the default), or shuffle with --delta.")] = None,
-    delta: Annotated[float | None, typer.Option(help="Chance that the promise may fail.")] = None,
-    waves: Annotated[
-        bool,
-        typer.Option(
-            "--waves", help="How many to ask first, if the others are to confirm what those have found."
-        ),
-    ] = False,
-    compare: Annotated[
-        bool, typer.Option("--compare", help="Which change of a share two labels would show, instead.")
-    ] = False,
-    shift: Annotated[
-        float | None, typer.Option(help="With --compare: the change that is wanted, in points. Default: 5.")
-    ] = None,
+    *,
+    dimension: int,
+    clusters: int,
+    epsilon: float = 1.0,
+    users: int = 1000000,
+    kind: str = "separated",
+    recovered: Annotated[float | None, typer.Option("--target")] = None,
+    objective: float | None = None,
+    shape: str | None = None,
+    model: str | None = None,
+    delta: float | None = None,
+    waves: bool = False,
+    compare: bool = False,
+    shift: float | None = None,
     json: Json = False,
 ) -> None:
     """Forecast a study: the objective, the recovered share, how many people and which epsilon it takes.
 
     Nothing is asked of anybody: the forecast follows from the noise of the reports, measured on kinds of data
     that are named. Yours will differ.
+
+    Parameters
+    ----------
+    dimension
+        Coordinates of a point.
+    clusters
+        Centers to find.
+    epsilon
+        Privacy of one report, in (0, 16].
+    users
+        People who would answer.
+    kind
+        What people's points are like: tight, separated, broad or real.
+    recovered
+        Share of the non-private gain that is wanted. Default: 0.9.
+    objective
+        Instead: the objective that is wanted, in squared radii.
+    shape
+        Of the design: broad, or tight for many tight groups or few people.
+    model
+        local (the default), or shuffle with --delta.
+    delta
+        Chance that the promise may fail.
+    waves
+        How many to ask first, if the others are to confirm what those have found.
+    compare
+        Which change of a share two labels would show, instead.
+    shift
+        With --compare: the change that is wanted, in points. Default: 5.
     """
     wanted = target(
         recovered=0.9 if recovered is None and objective is None else recovered, objective=objective

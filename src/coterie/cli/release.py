@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from coterie.cli.invite import operator_token_of
+from coterie.cli.operator import operator_token_of
 from coterie.cli.screen import Json, print_json, say
 from coterie.errors import CollectorError
 from coterie.remote.collector import RemoteCollector
@@ -18,21 +18,29 @@ _LOOK_SECONDS = 0.25
 
 
 def run(
-    plan_id: Annotated[str, typer.Argument(help="The plan's id, 64 hex digits.")],
-    url: Annotated[str, typer.Option(help="The shuffler's address.")],
+    plan_id: str,
+    *,
+    url: str,
     token_file: Annotated[
         Path | None,
         typer.Option(help=f"File with the token of the shuffler's operator. Default: {TOKEN_VARIABLE}."),
     ] = None,
-    wait: Annotated[
-        float, typer.Option(min=0, help="Seconds to wait until the collector has the batch.")
-    ] = 60.0,
+    wait: Annotated[float, typer.Option(min=0)] = 60.0,
     json: Json = False,
 ) -> None:
     """Release what a shuffler has gathered, as one batch, and wait until its collector keeps it.
 
     A shuffler does so by itself once the study is closed. Before that, release rarely and not by how many
     have come: each batch needs the plan's minimum of honest people by itself. Safe to run twice.
+
+    Parameters
+    ----------
+    plan_id
+        The plan's id, 64 hex digits.
+    url
+        The shuffler's address.
+    wait
+        Seconds to wait until the collector has the batch.
     """
     with RemoteCollector(url, token=operator_token_of(token_file)) as shuffler:
         state = shuffler.release(plan_id)

@@ -19,28 +19,36 @@ _MOST_AUDIT = 1 << 26  # bytes
 
 
 def run(
-    tables: Annotated[
-        list[Path],
-        typer.Argument(help="What `coterie aggregate` wrote; of a study with several plans all, in order."),
-    ],
-    out: Annotated[Path, typer.Option(help="Where to write the page (HTML).")],
-    document: Annotated[
-        Path | None, typer.Option(help="Where to write the same for programs (JSON).")
-    ] = None,
-    sheet: Annotated[
-        Path | None, typer.Option(help="Who asked, and why: the study's sheet, signed or a draft.")
-    ] = None,
-    title: Annotated[str, typer.Option(help="What the study is called. Default: as its sheet says.")] = "",
-    audit: Annotated[
-        Path | None, typer.Option(help="What `coterie audit --json` printed, for its verdict.")
-    ] = None,
-    random_state: Annotated[
-        int, typer.Option(min=0, help="Seed of the analyst's choices, so that others get the same.")
-    ] = 0,
+    tables: list[Path],
+    *,
+    out: Path,
+    document: Path | None = None,
+    sheet: Path | None = None,
+    title: str = "",
+    audit: Path | None = None,
+    random_state: Annotated[int, typer.Option(min=0)] = 0,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Write a study's report: what was asked, promised, expected, found and not found, in plain words."""
+    """Write a study's report: what was asked, promised, expected, found and not found, in plain words.
+
+    Parameters
+    ----------
+    tables
+        What `coterie aggregate` wrote; of a study with several plans all, in order.
+    out
+        Where to write the page (HTML).
+    document
+        Where to write the same for programs (JSON).
+    sheet
+        Who asked, and why: the study's sheet, signed or a draft.
+    title
+        What the study is called. Default: as its sheet says.
+    audit
+        What `coterie audit --json` printed, for its verdict.
+    random_state
+        Seed of the analyst's choices, so that others get the same.
+    """
     from coterie.centers import decode
     from coterie.show.report import report_document, report_page
 

@@ -25,32 +25,38 @@ _MOST_NOTE = 1 << 16
 
 
 def run(
-    reports: Annotated[list[Path], typer.Argument(help="Report files.")],
-    url: Annotated[str, typer.Option(help="The collector's address, such as https://collector.example.")],
-    plan: Annotated[
-        Path | None, typer.Option(help="The plan that the reports answer. Default: the collector's.")
-    ] = None,
-    shuffler: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Public key of a shuffler that is trusted: reports of the shuffle model are sent only where "
-            "one of these keys says that it mixes them."
-        ),
-    ] = None,
-    admissions: Annotated[
-        Path | None,
-        typer.Option(help="Where the shuffler takes invited people only: a line of 160 hex digits a report."),
-    ] = None,
-    again: Annotated[
-        bool, typer.Option("--again", help="Send everything, also what was acknowledged before.")
-    ] = False,
-    attempts: Annotated[int, typer.Option(min=1, help="How often a request is tried.")] = 8,
+    reports: list[Path],
+    *,
+    url: str,
+    plan: Path | None = None,
+    shuffler: list[str] | None = None,
+    admissions: Path | None = None,
+    again: bool = False,
+    attempts: Annotated[int, typer.Option(min=1)] = 8,
     json: Json = False,
 ) -> None:
     """Send report files to a collector; each report is acknowledged once it is on the collector's disk.
 
     How far it got is noted beside each file (FILE.sent): interrupted and run again, it goes on from there.
     Reports that are sent twice count once.
+
+    Parameters
+    ----------
+    reports
+        Report files.
+    url
+        The collector's address, such as https://collector.example.
+    plan
+        The plan that the reports answer. Default: the collector's.
+    shuffler
+        Public key of a shuffler that is trusted: reports of the shuffle model are sent only where one of
+        these keys says that it mixes them.
+    admissions
+        Where the shuffler takes invited people only: a line of 160 hex digits a report.
+    again
+        Send everything, also what was acknowledged before.
+    attempts
+        How often a request is tried.
     """
     contract = None if plan is None else Plan.load(plan)
     totals = {"sent": 0, "before": 0, "taken": 0}

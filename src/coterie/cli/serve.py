@@ -18,39 +18,18 @@ _BROUGHT = ("httptools", "prometheus_client", "pyarrow", "psycopg", "starlette",
 
 
 def run(
-    data: Annotated[
-        Path | None,
-        typer.Option(help="Folder of the store, the operator's token and the signing key; made if need be."),
-    ] = None,
-    store: Annotated[
-        str | None, typer.Option(help="Keep reports there instead: a folder, or postgresql://…")
-    ] = None,
-    host: Annotated[str | None, typer.Option(help="Address to listen on. Default: 127.0.0.1.")] = None,
-    port: Annotated[
-        int | None, typer.Option(help="Port to listen on; 0 takes a free one. Default: 8787.")
-    ] = None,
-    role: Annotated[
-        str | None, typer.Option(help="What the service is: collector (the default) or shuffler.")
-    ] = None,
-    shufflers: Annotated[
-        str | None,
-        typer.Option(help="For a collector: public keys of its shufflers, with commas between them."),
-    ] = None,
-    deliver_to: Annotated[
-        str | None, typer.Option(help="For a shuffler: address of the collector that gets the batches.")
-    ] = None,
-    token_file: Annotated[
-        Path | None, typer.Option(help="File with the operator's token. Default: in --data.")
-    ] = None,
-    key_file: Annotated[
-        Path | None,
-        typer.Option(help="File with the key that signs manifests, or batches. Default: in --data."),
-    ] = None,
-    config: Annotated[Path | None, typer.Option(help="File of settings (TOML).")] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Another setting as name=value, such as most_body=65536; see the docs."),
-    ] = None,
+    *,
+    data: Path | None = None,
+    store: str | None = None,
+    host: str | None = None,
+    port: int | None = None,
+    role: str | None = None,
+    shufflers: str | None = None,
+    deliver_to: str | None = None,
+    token_file: Path | None = None,
+    key_file: Path | None = None,
+    config: Path | None = None,
+    set_: Annotated[list[str] | None, typer.Option("--set")] = None,
 ) -> None:
     """Run a collector: takes reports in over HTTP, keeps them, decodes when told.
 
@@ -60,6 +39,31 @@ def run(
 
     Settings come from flags, then from variables such as COTERIE_SERVE_PORT, then from --config. A TLS proxy
     belongs in front of it (docs/deploy.md). SIGTERM stops it; what was accepted is kept.
+
+    Parameters
+    ----------
+    data
+        Folder of the store, the operator's token and the signing key; made if need be.
+    store
+        Keep reports there instead: a folder, or postgresql://…
+    host
+        Address to listen on. Default: 127.0.0.1.
+    port
+        Port to listen on; 0 takes a free one. Default: 8787.
+    role
+        What the service is: collector (the default) or shuffler.
+    shufflers
+        For a collector: public keys of its shufflers, with commas between them.
+    deliver_to
+        For a shuffler: address of the collector that gets the batches.
+    token_file
+        File with the operator's token. Default: in --data.
+    key_file
+        File with the key that signs manifests, or batches. Default: in --data.
+    config
+        File of settings (TOML).
+    set_
+        Another setting as name=value, such as most_body=65536; see the docs.
     """
     flags = {
         "data": data,

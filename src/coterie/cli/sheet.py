@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from coterie.cli.invite import operator_token_of
+from coterie.cli.operator import TokenFile, operator_token_of
 from coterie.cli.screen import Force, Json, check_output, counted, print_json, say
 from coterie.errors import SettingError
 from coterie.plain.files import read_bounded, replacing
 from coterie.plan import Plan
 from coterie.remote.collector import RemoteCollector
-from coterie.service.keys import TOKEN_VARIABLE
 from coterie.sheet import MOST_BYTES, draft_sheet, is_signed_sheet, read_sheet
 
 
@@ -26,16 +23,13 @@ def sheet_of(path: Path, plans: Sequence[Plan]) -> dict[str, Any]:
 
 
 def run(
-    draft: Annotated[Path, typer.Argument(help="The draft (TOML or JSON), or with --key a signed sheet.")],
-    plan: Annotated[Path, typer.Option(help="The plan that it is about.")],
-    url: Annotated[str | None, typer.Option(help="Publish it: the collector's address.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Where to write the sheet as it was signed.")] = None,
-    key: Annotated[
-        str | None, typer.Option(help="Check a signed sheet: the public key, 64 hex digits.")
-    ] = None,
-    token_file: Annotated[
-        Path | None, typer.Option(help=f"File with the operator's token. Default: {TOKEN_VARIABLE}.")
-    ] = None,
+    draft: Path,
+    *,
+    plan: Path,
+    url: str | None = None,
+    out: Path | None = None,
+    key: str | None = None,
+    token_file: TokenFile = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -44,6 +38,19 @@ def run(
     The sheet has title, purpose, who runs the study, contact, consent text, and how questions and answers are
     worded, in any number of languages. It names the plan's features and cannot add one. The collector signs
     it with the key of its manifests, and the page for participants shows it in the browser's language.
+
+    Parameters
+    ----------
+    draft
+        The draft (TOML or JSON), or with --key a signed sheet.
+    plan
+        The plan that it is about.
+    url
+        Publish it: the collector's address.
+    out
+        Where to write the sheet as it was signed.
+    key
+        Check a signed sheet: the public key, 64 hex digits.
     """
     check_output(out, force, (draft, plan))
     contract = Plan.load(plan)

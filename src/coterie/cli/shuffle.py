@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from coterie.cli.screen import Force, Json, caution, check_output, counted, print_json, say, skipped_facts
 from coterie.plan import Plan
 
 
 def run(
-    reports: Annotated[list[Path], typer.Argument(help="Report files of the plan.")],
-    plan: Annotated[Path, typer.Option(help="A plan of the shuffle model.")],
-    out: Annotated[Path, typer.Option(help="Where to write the shuffled file.")],
-    released: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder that remembers released ids, by plan. Default: in the user's state folder."
-        ),
-    ] = None,
+    reports: list[Path],
+    *,
+    plan: Path,
+    out: Path,
+    released: Path | None = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -29,6 +22,17 @@ def run(
     Refuses a batch under the plan's minimum; leaves out, and counts, reports that were released before and
     reports without the plan's form. Interrupted, it leaves no output; run again with the same files, it
     writes the same bytes.
+
+    Parameters
+    ----------
+    reports
+        Report files of the plan.
+    plan
+        A plan of the shuffle model.
+    out
+        Where to write the shuffled file.
+    released
+        Folder that remembers released ids, by plan. Default: in the user's state folder.
     """
     from coterie.store.shuffle_files import default_folder, shuffle_files
 

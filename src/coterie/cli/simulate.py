@@ -16,23 +16,14 @@ from coterie.plan import Plan
 
 
 def run(
-    points: Annotated[
-        Path,
-        typer.Argument(
-            help="What people are like, one row each: points (.npy, .csv, .parquet) or, where the plan "
-            "declares features, records (.csv, .parquet)."
-        ),
-    ],
-    plan: Annotated[Path, typer.Option(help="The plan that they would answer.")],
-    people: Annotated[float, typer.Option(help="How many people; 1e8 is a hundred million.")],
-    out: Annotated[Path, typer.Option(help="Where to write the table.")],
-    seed: Annotated[int, typer.Option(help="The same one gives the same table.", min=0)] = 0,
-    by: Annotated[
-        str, typer.Option(help="law: draw the table as it would come out. reports: encode everybody.")
-    ] = "law",
-    device: Annotated[
-        str | None, typer.Option(help="By law: where PyTorch does the products, cuda for instance.")
-    ] = None,
+    points: Path,
+    *,
+    plan: Path,
+    people: float,
+    out: Path,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    by: str = "law",
+    device: str | None = None,
     header: Header = None,
     force: Force = False,
     json: Json = False,
@@ -41,6 +32,24 @@ def run(
 
     By law this takes no longer for a hundred million people than for a thousand. Decode the table as any
     other.
+
+    Parameters
+    ----------
+    points
+        What people are like, one row each: points (.npy, .csv, .parquet) or, where the plan declares
+        features, records (.csv, .parquet).
+    plan
+        The plan that they would answer.
+    people
+        How many people; 1e8 is a hundred million.
+    out
+        Where to write the table.
+    seed
+        The same one gives the same table.
+    by
+        law: draw the table as it would come out. reports: encode everybody.
+    device
+        By law: where PyTorch does the products, cuda for instance.
     """
     from coterie.engines import simulate
 

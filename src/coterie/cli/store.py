@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from enum import StrEnum
-from typing import Annotated
 
 import typer
 
@@ -20,25 +19,11 @@ class Action(StrEnum):
 
 
 def run(
-    action: Annotated[
-        Action,
-        typer.Argument(
-            help="check: read every file to its last byte. migrate: bring it to this version, then check it."
-        ),
-    ],
-    address: Annotated[str, typer.Argument(help="The store: its folder, or postgresql://….")],
-    mend: Annotated[
-        bool,
-        typer.Option(
-            "--mend",
-            help="Cut out of a folder's log what is damaged, and note in its studies what they lost. Copy "
-            "the folder first: what is cut out is gone.",
-        ),
-    ] = False,
-    accept: Annotated[
-        list[str] | None,
-        typer.Option(help="The id of a plan whose study is to go on without what it lost."),
-    ] = None,
+    action: Action,
+    address: str,
+    *,
+    mend: bool = False,
+    accept: list[str] | None = None,
     json: Json = False,
 ) -> None:
     """Look for damage in a store, and say what was lost; bring an older one forward.
@@ -46,6 +31,18 @@ def run(
     Ends with code 1 if anything is wrong. The server must be stopped where the store is a folder, and all
     servers of the old version before a store is migrated; make a copy first. A store that is newer than this
     program is refused and left as it is.
+
+    Parameters
+    ----------
+    action
+        check: read every file to its last byte. migrate: bring it to this version, then check it.
+    address
+        The store: its folder, or postgresql://….
+    mend
+        Cut out of a folder's log what is damaged, and note in its studies what they lost. Copy the folder
+        first: what is cut out is gone.
+    accept
+        The id of a plan whose study is to go on without what it lost.
     """
     from coterie.store import open_store
     from coterie.store.check import check_store

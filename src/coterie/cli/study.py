@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from coterie.cli.invite import operator_token_of
+from coterie.cli.operator import TokenFile, operator_token_of
 from coterie.cli.screen import Json, print_json, progress, say
 from coterie.plan import Plan
 from coterie.remote.collector import RemoteCollector
-from coterie.service.keys import TOKEN_VARIABLE
 
 
 class Action(StrEnum):
@@ -26,27 +24,28 @@ class Action(StrEnum):
 
 
 def run(
-    action: Annotated[
-        Action,
-        typer.Argument(
-            help="list all; open one by its plan; close it for good; decode it once it is closed; delete its "
-            "reports."
-        ),
-    ],
-    url: Annotated[str, typer.Option(help="The collector's address.")],
-    which: Annotated[
-        str | None,
-        typer.Argument(metavar="[PLAN]", help="To open: its file. Else: its id, 64 hex digits."),
-    ] = None,
-    token_file: Annotated[
-        Path | None, typer.Option(help=f"File with the operator's token. Default: {TOKEN_VARIABLE}.")
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Close or delete without asking.")] = False,
+    action: Action,
+    which: Annotated[str | None, typer.Argument(metavar="[PLAN]")] = None,
+    *,
+    url: str,
+    token_file: TokenFile = None,
+    yes: bool = False,
     json: Json = False,
 ) -> None:
     """Look after the studies of a collector, as its console in the browser does (the collector's address).
 
     Counts are told coarsely. Invitations are `coterie invite`, withdrawals `coterie withdraw`.
+
+    Parameters
+    ----------
+    action
+        list all; open one by its plan; close it for good; decode it once it is closed; delete its reports.
+    url
+        The collector's address.
+    which
+        To open: its file. Else: its id, 64 hex digits.
+    yes
+        Close or delete without asking.
     """
     if (which is None) != (action is Action.LIST):
         raise typer.BadParameter("list takes none, all others take one", param_hint="PLAN")

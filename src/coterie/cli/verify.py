@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from coterie.cli.screen import Json, caution, print_json, progress, say
 from coterie.plain.canonical import MAX_BYTES
@@ -17,19 +14,27 @@ MOST_RESULT = 1 << 28
 
 
 def run(
-    manifest: Annotated[Path, typer.Argument(help="The signed manifest of a decoded study.")],
-    table: Annotated[list[Path], typer.Option(help="Its table; of several waves each of them.")],
-    result: Annotated[
-        Path | None, typer.Option(help="Its published result: then words are checked as well as figures.")
-    ] = None,
-    key: Annotated[
-        str | None, typer.Option(help="The public key that must have signed it, 64 hex digits.")
-    ] = None,
+    manifest: Path,
+    *,
+    table: list[Path],
+    result: Path | None = None,
+    key: str | None = None,
     json: Json = False,
 ) -> None:
     """Check a manifest: its signature, the digests, the counts, and the whole result, computed again.
 
     Of a study of several waves the plan of each is made again, too, from the tables before it.
+
+    Parameters
+    ----------
+    manifest
+        The signed manifest of a decoded study.
+    table
+        Its table; of several waves each of them.
+    result
+        Its published result: then words are checked as well as figures.
+    key
+        The public key that must have signed it, 64 hex digits.
     """
     data = read_bounded(manifest, MAX_BYTES, "a manifest")
     published = None if result is None else read_bounded(result, MOST_RESULT, "a result")

@@ -9,14 +9,13 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from coterie.cli.invite import operator_token_of
+from coterie.cli.operator import TokenFile, operator_token_of
 from coterie.cli.plan import collection_of
 from coterie.cli.screen import Force, Json, check_output, out, print_json, progress, say
 from coterie.errors import SettingError
 from coterie.plain.files import replacing
 from coterie.plan import Plan
 from coterie.remote.collector import RemoteCollector
-from coterie.service.keys import TOKEN_VARIABLE
 
 
 class Action(StrEnum):
@@ -29,34 +28,23 @@ class Action(StrEnum):
 
 
 def run(
-    action: Annotated[
-        Action,
-        typer.Argument(
-            help="show: its plans. next: end the last wave and open the next. label: open a plan under a "
-            "label. save: write manifest, result and tables, for `coterie verify` or to compare labels."
-        ),
-    ],
-    study_id: Annotated[str, typer.Argument(help="The id of the study's first plan, 64 hex digits.")],
-    url: Annotated[str, typer.Option(help="The collector's address.")],
-    users: Annotated[int | None, typer.Option(help="next: how many other people will answer.")] = None,
-    confirm: Annotated[
-        bool, typer.Option("--confirm", help="next: ask about the groups that were found.")
-    ] = False,
-    epsilon: Annotated[float | None, typer.Option(help="next: another privacy of one report.")] = None,
-    clusters: Annotated[int | None, typer.Option(help="next: another number of groups to find.")] = None,
-    opens: Annotated[str | None, typer.Option(help="next: as for `coterie plan`.")] = None,
-    closes: Annotated[str | None, typer.Option(help="next: likewise.")] = None,
-    minimum: Annotated[int | None, typer.Option(help="next: likewise.")] = None,
-    retention: Annotated[str | None, typer.Option(help="next: likewise.")] = None,
-    time_precision: Annotated[str | None, typer.Option(help="next: likewise.")] = None,
-    plan: Annotated[Path | None, typer.Option(help="label: the plan; its study is this one.")] = None,
-    label: Annotated[str | None, typer.Option(help="label: a public word, a-z, 0-9, '.', '_', '-'.")] = None,
-    out_: Annotated[
-        Path | None, typer.Option("--out", help="next: where to write the plan. save: a new folder.")
-    ] = None,
-    token_file: Annotated[
-        Path | None, typer.Option(help=f"File with the operator's token. Default: {TOKEN_VARIABLE}.")
-    ] = None,
+    action: Action,
+    study_id: str,
+    *,
+    url: str,
+    users: int | None = None,
+    confirm: bool = False,
+    epsilon: float | None = None,
+    clusters: int | None = None,
+    opens: str | None = None,
+    closes: str | None = None,
+    minimum: int | None = None,
+    retention: str | None = None,
+    time_precision: str | None = None,
+    plan: Path | None = None,
+    label: str | None = None,
+    out_: Annotated[Path | None, typer.Option("--out")] = None,
+    token_file: TokenFile = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -64,6 +52,40 @@ def run(
 
     `next` closes the wave that is open, has all waves decoded together, and opens a plan made from the
     result, for other people: to find better, or with --confirm to confirm what was found. Closing is final.
+
+    Parameters
+    ----------
+    action
+        show: its plans. next: end the last wave and open the next. label: open a plan under a label. save:
+        write manifest, result and tables, for `coterie verify` or to compare labels.
+    study_id
+        The id of the study's first plan, 64 hex digits.
+    url
+        The collector's address.
+    users
+        next: how many other people will answer.
+    confirm
+        next: ask about the groups that were found.
+    epsilon
+        next: another privacy of one report.
+    clusters
+        next: another number of groups to find.
+    opens
+        next: as for `coterie plan`.
+    closes
+        next: likewise.
+    minimum
+        next: likewise.
+    retention
+        next: likewise.
+    time_precision
+        next: likewise.
+    plan
+        label: the plan; its study is this one.
+    label
+        label: a public word, a-z, 0-9, '.', '_', '-'.
+    out_
+        next: where to write the plan. save: a new folder.
     """
     operates = action in (Action.NEXT, Action.LABEL)
     token = operator_token_of(token_file) if operates else None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from coterie.cli.screen import Json, caution, print_json, say
@@ -12,11 +10,20 @@ from coterie.remote.receipt import Receipt
 
 
 def run(
-    receipts: Annotated[list[str], typer.Argument(help="Receipts, as coterie-receipt-1.…")],
-    url: Annotated[str, typer.Option(help="The collector's address.")],
+    receipts: list[str],
+    *,
+    url: str,
     json: Json = False,
 ) -> None:
-    """Withdraw reports by their receipts: they do not count, whatever is sent later."""
+    """Withdraw reports by their receipts: they do not count, whatever is sent later.
+
+    Parameters
+    ----------
+    receipts
+        Receipts, as coterie-receipt-1.…
+    url
+        The collector's address.
+    """
     with RemoteCollector(url) as collector:
         done = collector.withdraw_by([Receipt.read(text) for text in receipts])
     if json:

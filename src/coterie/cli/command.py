@@ -1,0 +1,47 @@
+"""A command is a function: what is positional is an argument, what is by keyword an option.
+
+Their help stands in the function's docstring, under Parameters, as that of every other function does.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import typer
+
+_ENTRY = re.compile(r"^(\w+)$((?:\n    .*)+)", re.MULTILINE)
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Return the function with the types that typer reads, and the text before its Parameters as its help.
+
+    A type may be `Annotated` with a `typer.Option` or `typer.Argument` that has what a signature cannot say:
+    bounds, or another name.
+    """
+    told, _, parameters = (inspect.getdoc(function) or "").partition("\n\nParameters\n----------\n")
+    helps = {name: " ".join(text.split()) for name, text in _ENTRY.findall(parameters)}
+    signature, hints = inspect.signature(function), get_type_hints(function, include_extras=True)
+
+    def declared(name: str, parameter: inspect.Parameter) -> Any:
+        kind, *given = get_args(hints[name]) if get_origin(hints[name]) is Annotated else (hints[name],)
+        option = parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        flag = [f"--{name.replace('_', '-')}"] if parameter.default is False else []
+        info = given[0] if given else typer.Option(*flag) if option else typer.Argument()
+        info.help = info.help or helps[name]
+        return Annotated[kind, info]
+
+    types = {name: declared(name, each) for name, each in signature.parameters.items()}
+
+    @wraps(function)
+    def called(**given: Any) -> None:
+        function(**given)
+
+    called.__doc__, called.__annotations__ = told, types
+    called.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[each.replace(annotation=types[name]) for name, each in signature.parameters.items()]
+    )
+    return called
