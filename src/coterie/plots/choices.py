@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from coterie.centers.result import Choice, Result
 from coterie.errors import SettingError
-from coterie.plots.style import PAPER, TEAL, axes_of, styled
+from coterie.plots.style import PAPER, TEAL, Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 @dataclass(slots=True, eq=False)
-class ChoicesDisplay:
+class ChoicesDisplay(Display):
     """The share of people's spread that k groups explain, over k, by the same reports.
 
     Parameters
@@ -34,8 +33,6 @@ class ChoicesDisplay:
 
     choices: Sequence[Choice]
     chosen: int
-    ax_: Axes = field(init=False, repr=False)
-    figure_: Figure = field(init=False, repr=False)
 
     @classmethod
     def from_result(cls, result: Result, *, ax: Axes | None = None) -> Self:
@@ -50,31 +47,29 @@ class ChoicesDisplay:
             raise SettingError("the result compares no numbers of groups: result.choices has fewer than two")
         return cls(result.choices, len(result.centers)).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw into an Axes, a new one if None."""
-        with styled():
-            from matplotlib.ticker import MaxNLocator, PercentFormatter
+    def _size(self) -> tuple[float, float]:
+        return 5.4, 3.2
 
-            self.ax_ = axes = axes_of(ax, (5.4, 3.2))
-            self.figure_ = axes.figure  # type: ignore[assignment]
-            numbers = [each.clusters for each in self.choices]
-            values, lows, highs = zip(*(each.explained for each in self.choices), strict=True)
-            axes.fill_between(numbers, lows, highs, color=TEAL, alpha=0.18, linewidth=0, label="range")
-            axes.plot(numbers, values, color=TEAL, linewidth=1.6)
-            for each in self.choices:
-                apart, here = each.apart, each.clusters == self.chosen
-                axes.scatter(
-                    [each.clusters], [each.explained.value], s=90 if here else 30, zorder=3,
-                    color=TEAL if apart or here else PAPER, edgecolors=TEAL, linewidths=1.4,
-                )  # fmt: skip
-            axes.set_title(f"{self.chosen} groups explain {self._value():.0%} of how people differ")
-            axes.set_xlabel("number of groups (hollow: two of them might be one)")
-            axes.set_ylim(-0.03, 1.03)
-            axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-            axes.grid(axis="y")
-            axes.spines[:].set_visible(False)
-        return self
+    def _draw(self, ax: Axes) -> None:
+        from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+        numbers = [each.clusters for each in self.choices]
+        values, lows, highs = zip(*(each.explained for each in self.choices), strict=True)
+        ax.fill_between(numbers, lows, highs, color=TEAL, alpha=0.18, linewidth=0, label="range")
+        ax.plot(numbers, values, color=TEAL, linewidth=1.6)
+        for each in self.choices:
+            apart, here = each.apart, each.clusters == self.chosen
+            ax.scatter(
+                [each.clusters], [each.explained.value], s=90 if here else 30, zorder=3,
+                color=TEAL if apart or here else PAPER, edgecolors=TEAL, linewidths=1.4,
+            )  # fmt: skip
+        ax.set_title(f"{self.chosen} groups explain {self._value():.0%} of how people differ")
+        ax.set_xlabel("number of groups (hollow: two of them might be one)")
+        ax.set_ylim(-0.03, 1.03)
+        ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.grid(axis="y")
+        ax.spines[:].set_visible(False)
 
     def _value(self) -> float:
         found = [each.explained.value for each in self.choices if each.clusters == self.chosen]

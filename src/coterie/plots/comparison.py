@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from coterie.centers.comparison import Comparison
 from coterie.centers.groups import letter
-from coterie.plots.style import INK, SOFT, axes_of, color_of, styled
+from coterie.plots.style import INK, SOFT, Display, color_of
 from coterie.show.words import Wording
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 @dataclass(slots=True, eq=False)
-class ComparisonDisplay:
+class ComparisonDisplay(Display):
     """Differences of the groups' shares from the first label's, with their ranges; filled where they moved.
 
     Parameters
@@ -46,8 +45,6 @@ class ComparisonDisplay:
     """
 
     comparison: Comparison
-    ax_: Axes = field(init=False, repr=False)
-    figure_: Figure = field(init=False, repr=False)
 
     @classmethod
     def from_comparison(cls, comparison: Comparison, *, ax: Axes | None = None) -> Self:
@@ -62,14 +59,8 @@ class ComparisonDisplay:
         """
         return cls(comparison).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw into an Axes, a new one if None."""
-        with styled():
-            rows = max(len(self.comparison.differences), 1)
-            self.ax_ = axes_of(ax, (7.6, 1.6 + 0.42 * rows))
-            self.figure_ = self.ax_.figure  # type: ignore[assignment]
-            self._draw(self.ax_)
-        return self
+    def _size(self) -> tuple[float, float]:
+        return 7.6, 1.6 + 0.42 * max(len(self.comparison.differences), 1)
 
     def _draw(self, ax: Axes) -> None:
         found = self.comparison

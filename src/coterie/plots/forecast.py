@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from coterie.errors import SettingError
 from coterie.plan import Plan
 from coterie.plan.forecast import Expectation, Kind, kind_of
-from coterie.plots.style import INK, PAPER, SOFT, TEAL, axes_of, styled
+from coterie.plots.style import INK, PAPER, SOFT, TEAL, Display
 from coterie.show.words import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _STEPS: Final = 49  # of a curve
 _DECADES: Final = 1.5  # drawn to either side of the people that the plan expects
@@ -26,7 +25,7 @@ _APART: Final = 0.06  # of names that would stand on each other
 
 
 @dataclass(slots=True, eq=False)
-class ForecastDisplay:
+class ForecastDisplay(Display):
     """The share of the non-private gain that is recovered, over people, one curve an ε.
 
     1 is as good as k-means with everybody's data in the open, 0 is no better than one center for all. The
@@ -57,8 +56,6 @@ class ForecastDisplay:
     curves: Mapping[float, Sequence[Expectation]]
     here: Expectation
     epsilon: float
-    ax_: Axes = field(init=False, repr=False)
-    figure_: Figure = field(init=False, repr=False)
 
     @classmethod
     def from_plan(
@@ -108,13 +105,8 @@ class ForecastDisplay:
             curves[epsilon] = [like.expected(count, kind) for count in counts]
         return cls(curves, plan.expected(kind=kind_of(kind)), plan.epsilon).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw into an Axes, a new one if None."""
-        with styled():
-            self.ax_ = axes_of(ax, (6.8, 3.8))
-            self.figure_ = self.ax_.figure  # type: ignore[assignment]
-            self._draw(self.ax_)
-        return self
+    def _size(self) -> tuple[float, float]:
+        return 6.8, 3.8
 
     def _draw(self, ax: Axes) -> None:
         from matplotlib.ticker import PercentFormatter

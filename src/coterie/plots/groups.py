@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
@@ -13,14 +13,13 @@ from coterie.centers.groups import Group
 from coterie.centers.result import Result
 from coterie.centers.solution import squared_distances
 from coterie.errors import SettingError
-from coterie.plots.style import INK, PAPER, SOFT, axes_of, color_of, styled
+from coterie.plots.style import INK, PAPER, SOFT, Display, color_of
 from coterie.show.picture import View
 from coterie.show.told import Told
 from coterie.show.words import Wording, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _MOST_PEOPLE: Final = 4000  # that are drawn
 _LINE: Final = 36  # letters of a line beside the view
@@ -28,7 +27,7 @@ _MOST_TALL: Final = 5  # groups that have two lines for their names
 
 
 @dataclass(slots=True, eq=False)
-class GroupsDisplay:
+class GroupsDisplay(Display):
     """Groups in a flat view of all dimensions, and what is known of each.
 
     A dashed ring is the radius that holds the mean of the people nearest to a center, at the stated rate, in
@@ -65,8 +64,6 @@ class GroupsDisplay:
     told: Told
     wording: Wording | None
     people: NDArray[np.float64] | None = None
-    ax_: Axes = field(init=False, repr=False)
-    figure_: Figure = field(init=False, repr=False)
 
     @classmethod
     def from_result(cls, result: Result, *, people: Any = None, ax: Axes | None = None) -> Self:
@@ -89,13 +86,8 @@ class GroupsDisplay:
             points = _points(result, people)
         return cls(told, wording, points).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw into an Axes, a new one if None."""
-        with styled():
-            self.ax_ = axes_of(ax, (8.6, 4.6))
-            self.figure_ = self.ax_.figure  # type: ignore[assignment]
-            self._draw(self.ax_)
-        return self
+    def _size(self) -> tuple[float, float]:
+        return 8.6, 4.6
 
     def _draw(self, ax: Axes) -> None:
         from matplotlib.patches import Circle

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import numpy as np
@@ -14,13 +14,12 @@ from coterie.centers.groups import Group, letter
 from coterie.centers.result import Result
 from coterie.errors import SettingError
 from coterie.features import Category, Cycle, Estimate, Feature, Number, Ordinal
-from coterie.plots.style import INK, LINE, PEOPLE, SOFT, axes_of, color_of, styled
+from coterie.plots.style import INK, LINE, PEOPLE, SOFT, Display, color_of, styled
 from coterie.show.told import Told
 from coterie.show.words import Wording, is_clock, names_of, percent, rounded
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _MOST_ROWS: Final = 16
 _HEIGHT: Final = 0.3  # inches of a row
@@ -39,7 +38,7 @@ class Row(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class ProfileDisplay:
+class ProfileDisplay(Display):
     """What the people of a group are like, figure by figure, and everybody beside it.
 
     Every row runs from the least to the most that its figure can be. The dot is the group, the thick line its
@@ -66,8 +65,6 @@ class ProfileDisplay:
     rows: Sequence[Row]
     title: str
     color: str
-    ax_: Axes = field(init=False, repr=False)
-    figure_: Figure = field(init=False, repr=False)
 
     @classmethod
     def from_result(cls, result: Result, group: str | int = "A", *, ax: Axes | None = None) -> Self:
@@ -109,7 +106,7 @@ class ProfileDisplay:
             found = [cls._of(told, result, group.number) for group in told.told]
             across = min(len(found), 2)
             down = -(-len(found) // across)
-            size = (6.2 * across, down * found[0]._height())
+            size = (6.2 * across, down * found[0]._size()[1])
             _, axes = pyplot.subplots(down, across, figsize=size, squeeze=False, layout="constrained")
             for spare in axes.flat[len(found) :]:
                 spare.set_axis_off()
@@ -129,27 +126,22 @@ class ProfileDisplay:
         rows = _rows_of_points(group, told) if wording is None else _rows(group, told, wording)
         return cls(group, rows[:_MOST_ROWS], "\n".join(title), color_of(place))
 
-    def _height(self) -> float:
-        return 1.3 + _HEIGHT * len(self.rows)
+    def _size(self) -> tuple[float, float]:
+        return 6.4, 1.3 + _HEIGHT * len(self.rows)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw into an Axes, a new one if None."""
-        with styled():
-            self.ax_ = axes = axes_of(ax, (6.4, self._height()))
-            self.figure_ = axes.figure  # type: ignore[assignment]
-            places = np.arange(len(self.rows))[::-1]
-            for place, row in zip(places, self.rows, strict=True):
-                self._draw(axes, float(place), row)
-            axes.set_yticks(places, [row.label for row in self.rows])
-            axes.set_ylim(-0.7, len(self.rows) - 0.3)
-            axes.set_xlim(-0.02, 1.02)
-            axes.set_xticks([])
-            axes.set_xlabel("dot: the group, with its range     tick: everybody", fontsize=8, loc="left")
-            axes.spines[:].set_visible(False)
-            axes.set_title(self.title, fontsize=10, linespacing=1.4)
-        return self
+    def _draw(self, ax: Axes) -> None:
+        places = np.arange(len(self.rows))[::-1]
+        for place, row in zip(places, self.rows, strict=True):
+            self._row(ax, float(place), row)
+        ax.set_yticks(places, [row.label for row in self.rows])
+        ax.set_ylim(-0.7, len(self.rows) - 0.3)
+        ax.set_xlim(-0.02, 1.02)
+        ax.set_xticks([])
+        ax.set_xlabel("dot: the group, with its range     tick: everybody", fontsize=8, loc="left")
+        ax.spines[:].set_visible(False)
+        ax.set_title(self.title, fontsize=10, linespacing=1.4)
 
-    def _draw(self, ax: Axes, y: float, row: Row) -> None:
+    def _row(self, ax: Axes, y: float, row: Row) -> None:
         ax.plot([0, 1], [y, y], color=LINE, linewidth=3.5, solid_capstyle="round", zorder=1)
         for low, high in row.ranges:
             ax.plot(

@@ -6,14 +6,18 @@ apart (a test simulates it); and every group is named by its letter besides.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
 
 from coterie.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 COLORS: Final = ("#0a5a9e", "#cc8500", "#14967a", "#8a2a66", "#8ea2f2")  # of groups, in their order
 
@@ -24,37 +28,7 @@ PAPER: Final = "#ffffff"
 TEAL: Final = "#0b7a6f"
 PEOPLE: Final = "#8fa09b"
 
-_SETTINGS: Final[dict[Any, Any]] = {
-    "figure.facecolor": PAPER,
-    "figure.dpi": 110,
-    "savefig.facecolor": PAPER,
-    "savefig.bbox": "tight",
-    "axes.facecolor": PAPER,
-    "axes.edgecolor": LINE,
-    "axes.labelcolor": SOFT,
-    "axes.labelsize": 9.5,
-    "axes.titlecolor": INK,
-    "axes.titlesize": 11.5,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.titlepad": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "xtick.color": SOFT,
-    "ytick.color": SOFT,
-    "xtick.labelsize": 9,
-    "ytick.labelsize": 9,
-    "xtick.major.size": 0,
-    "ytick.major.size": 0,
-    "grid.color": LINE,
-    "grid.linewidth": 0.8,
-    "text.color": INK,
-    "font.size": 9.5,
-    "legend.frameon": False,
-    "legend.fontsize": 9,
-    "svg.hashsalt": "coterie",  # the same figure gives the same file
-}
+_SHEET: Final = Path(__file__).with_name("coterie.mplstyle")  # svg.hashsalt: the same figure, the same file
 
 
 @contextmanager
@@ -70,17 +44,35 @@ def styled() -> Iterator[None]:
         from matplotlib import rc_context
     except ImportError:
         raise MissingExtraError("matplotlib", "plot") from None
-    with rc_context(_SETTINGS):
+    with rc_context(fname=_SHEET):
         yield
 
 
-def axes_of(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """Return where to draw: what was given, or the one Axes of a new figure of a size in inches."""
-    if ax is not None:
-        return ax
-    from matplotlib import pyplot
+@dataclass(slots=True, eq=False, kw_only=True)
+class Display:
+    """A figure in scikit-learn's manner: what is shown, then, once drawn, what it was drawn into."""
 
-    return pyplot.subplots(figsize=size, layout="constrained")[1]
+    ax_: Axes = field(init=False, repr=False)
+    figure_: Figure = field(init=False, repr=False)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw into an Axes, a new one if None."""
+        with styled():
+            if ax is None:
+                from matplotlib import pyplot
+
+                ax = pyplot.subplots(figsize=self._size(), layout="constrained")[1]
+            self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
+            self._draw(ax)
+        return self
+
+    @abstractmethod
+    def _size(self) -> tuple[float, float]:
+        """Return how large a new figure is, in inches."""
+
+    @abstractmethod
+    def _draw(self, ax: Axes) -> None:
+        """Draw, with the style set."""
 
 
 def color_of(place: int) -> str:
