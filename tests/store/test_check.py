@@ -12,7 +12,7 @@ from coterie.collect.shuffler import gathered
 from coterie.engines import engine
 from coterie.errors import FileError, StoreError, StudyIncompleteError
 from coterie.store import Lost, StudyState, open_store
-from coterie.store.check import check_store
+from coterie.store.check import _check_yield, check_store
 from coterie.store.state import read_checked, write_checked
 
 from .conftest import found, ids, rows
@@ -213,6 +213,14 @@ def test_a_database_is_checked_by_what_it_yields(database, plan):
     with psycopg.connect(database) as connection:
         connection.execute("UPDATE coterie.blocks SET body = %s", [rows((2, 2), (1, 1)).tobytes()])
     assert "not in the order" in check_store(database).findings[0].words
+
+
+def test_of_a_deleted_study_a_store_need_yield_nothing(folder, plan, other_plan):
+    with open_store(folder) as store:
+        store.close(plan.id)
+        store.delete_reports(plan.id)
+        found = _check_yield(store)
+    assert (found.findings, found.plans, found.files) == ([], 2, 2)  # of the other: its reports, its batches
 
 
 def test_a_mix_of_an_incomplete_study_is_not_released(folder, plan):

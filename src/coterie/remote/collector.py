@@ -220,24 +220,30 @@ class RemoteCollector:
 
     def result_bytes(self, plan_id: str) -> bytes:
         """Return the result of a decoded study as it was published, as `coterie verify --result` reads it."""
-        return self._left(plan_id, "result")
+        return self._left(f"/plans/{_part(plan_id)}", "result", lambda: self.manifest(plan_id))
 
     def table(self, plan_id: str) -> bytes:
         """Return the table of a decoded study, as `Aggregate.from_bytes` reads it."""
-        return self._left(plan_id, "table")
+        return self._left(f"/plans/{_part(plan_id)}", "table", lambda: self.manifest(plan_id))
 
     def manifest(self, plan_id: str) -> bytes:
         """Return the signed manifest of a decoded study, as `coterie verify` reads it."""
-        data = self._ask("GET", f"/plans/{_part(plan_id)}/manifest")[1]
-        if self._key is not None and waves_of(read_manifest(data, self._key))[-1]["plan_id"] != plan_id:
-            raise ManifestError("the collector answered with the manifest of another plan")
+        return self._manifest(f"/plans/{_part(plan_id)}", -1, plan_id)
+
+    def _manifest(self, where: str, wave: int, plan_id: str) -> bytes:
+        """Return a manifest; where a key is pinned, one of that key, of which this wave is of this plan."""
+        data = self._ask("GET", f"{where}/manifest")[1]
+        if self._key is not None and waves_of(read_manifest(data, self._key))[wave]["plan_id"] != plan_id:
+            raise ManifestError(
+                f"the collector answered with the manifest of another {('study', 'plan')[wave]}"
+            )
         return data
 
-    def _left(self, plan_id: str, name: str) -> bytes:
-        """Return what a decoded study left; where a key is pinned, as that key's manifest has its digest."""
-        data = self._ask("GET", f"/plans/{_part(plan_id)}/{name}")[1]
+    def _left(self, where: str, name: str, manifest: Callable[[], bytes]) -> bytes:
+        """Return what was decoded; where a key is pinned, as that key's manifest has its digest."""
+        data = self._ask("GET", f"{where}/{name}")[1]
         if self._key is not None:
-            signed = waves_of(read_manifest(self.manifest(plan_id)))[-1][name]
+            signed = waves_of(read_manifest(manifest()))[-1][name]
             if hashlib.sha256(data).hexdigest() != signed:
                 raise ManifestError(f"this is another {name}: its digest is not the manifest's")
         return data
@@ -258,19 +264,12 @@ class RemoteCollector:
 
     def study_result(self, study_id: str) -> bytes:
         """Return the result of all waves that were decoded, as it was published."""
-        data = self._ask("GET", f"/studies/{_part(study_id)}/result")[1]
-        if self._key is not None:
-            signed = waves_of(read_manifest(self.study_manifest(study_id)))[-1]["result"]
-            if hashlib.sha256(data).hexdigest() != signed:
-                raise ManifestError("this is another result: its digest is not the manifest's")
-        return data
+        where = f"/studies/{_part(study_id)}"
+        return self._left(where, "result", lambda: self.study_manifest(study_id))
 
     def study_manifest(self, study_id: str) -> bytes:
         """Return the signed manifest of all waves that were decoded; its tables are those of the plans."""
-        data = self._ask("GET", f"/studies/{_part(study_id)}/manifest")[1]
-        if self._key is not None and waves_of(read_manifest(data, self._key))[0]["plan_id"] != study_id:
-            raise ManifestError("the collector answered with the manifest of another study")
-        return data
+        return self._manifest(f"/studies/{_part(study_id)}", 0, study_id)
 
     # ------------------------------------------------------------ for the operator
 

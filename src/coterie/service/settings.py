@@ -23,22 +23,9 @@ PREFIX: Final = "COTERIE_SERVE_"
 _MOST_FILE: Final = 1 << 20
 
 
-_LEAST: Final = {
-    "port": 0,
-    "most_body": 1024,
-    "most_header": 1024,
-    "most_connections": 1,
-    "most_readers": 1,
-    "most_waiting": 1024,
-    "most_reports": 1,
-    "reports_per_second": 0,
-    "request_seconds": 1,
-    "answer_seconds": 1,
-    "idle_seconds": 1,
-    "drain_seconds": 1,
-    "upkeep_seconds": 1,
-    "compact_seconds": 1,
-    "decode_seconds": 1,
+_LEAST: Final = {  # of the numbers; of the others 1
+    **dict.fromkeys(("port", "reports_per_second"), 0),
+    **dict.fromkeys(("most_body", "most_header", "most_waiting"), 1024),
 }
 
 
@@ -79,8 +66,8 @@ class Settings:
     decode_seconds: int = 3600  # after which decoding is given up
 
     def __post_init__(self) -> None:
-        for name, low in _LEAST.items():
-            value: object = getattr(self, name)
+        for name in (each.name for each in fields(self) if type(each.default) is int):
+            value, low = getattr(self, name), _LEAST.get(name, 1)
             if type(value) is not int or not low <= value < 1 << 63:
                 raise SettingError(
                     f"the setting {name} must be an integer of at least {low}, got {shown(value)}"

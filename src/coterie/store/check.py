@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from coterie.errors import CoterieError, FileError, StoreError
-from coterie.store.base import Lost, StudyState
+from coterie.store.base import Lost, Store, StudyState
 from coterie.store.embedded import check_title, locked
 from coterie.store.log import Log, Reports, reset_tail, write_list
 from coterie.store.open import is_database, open_store
@@ -70,7 +71,8 @@ def check_store(address: str | os.PathLike[str], *, mend: bool = False) -> Check
     []
     """
     if is_database(address):
-        return _check_database(str(address))
+        with open_store(str(address)) as store:
+            return _check_yield(store)
     folder = Path(address).absolute()
     if not (folder / "store").is_file():
         raise StoreError(f"{folder} holds no store; give the folder that a collector keeps")
@@ -152,24 +154,22 @@ def _note(studies: dict[str, StudyFolder], lost: dict[str, int | None]) -> None:
         study.publish(replace(study.state, lost=after))
 
 
-def _check_database(url: str) -> Checked:
+def _check_yield(store: Store) -> Checked:
+    """Look at what a store, of whatever kind, yields of its studies."""
     found = Checked()
-    with open_store(url) as store:
-        for plan_id in store.plan_ids():
-            found.plans += 1
-            with found.looking("studies", plan_id):
-                study = store.study(plan_id)
-                if study.state is StudyState.DELETED:
-                    continue
-                counted, last = 0, b""
-                for rows in store.reports(plan_id):
-                    keys = rows.view(f"S{rows.shape[1]}")[:, 0]
-                    if keys[0] <= last or (keys[1:] <= keys[:-1]).any():
-                        raise StoreError("reports that count are not in the order of their ids")
-                    counted, last = counted + len(rows), keys[-1]
-                if counted != store.study(plan_id).counts.counted:
-                    raise StoreError(f"{counted} reports are there, and another number is said to count")
-            with found.looking("batches", plan_id):
-                for _ in store.batches(plan_id):
-                    pass
+    for plan_id in store.plan_ids():
+        found.plans += 1
+        if store.study(plan_id).state is StudyState.DELETED:
+            continue
+        with found.looking("studies", plan_id):
+            counted, last = 0, b""
+            for rows in store.reports(plan_id):
+                keys = rows.view(f"S{rows.shape[1]}")[:, 0]
+                if keys[0] <= last or (keys[1:] <= keys[:-1]).any():
+                    raise StoreError("reports that count are not in the order of their ids")
+                counted, last = counted + len(rows), keys[-1]
+            if counted != store.study(plan_id).counts.counted:
+                raise StoreError(f"{counted} reports are there, and another number is said to count")
+        with found.looking("batches", plan_id):
+            deque(store.batches(plan_id), 0)
     return found

@@ -57,6 +57,10 @@ class StudyRows:
         """Return the one row of a query about this study, whose number is the last value."""
         return self.connection.execute(query.encode(), [*values, self.number], binary=True).fetchone()
 
+    def _all(self, query: str, *values: object) -> list[Any]:
+        """Return the rows of a query about this study, whose number is the first value."""
+        return self.connection.execute(query.encode(), [self.number, *values], binary=True).fetchall()
+
     def _do(self, query: str, *values: object) -> int:
         """Run a statement on this study, whose number is the last value; return how many rows it met."""
         return self.connection.execute(query.encode(), [*values, self.number]).rowcount
@@ -108,9 +112,8 @@ class StudyRows:
     def compact(self) -> bool:
         """Merge what came in with what counted; return whether anything had come."""
         self._work()
-        rows: list[tuple[int, int, int]] = self.connection.execute(
-            "SELECT number, kind, count FROM coterie.incoming WHERE study = %s", [self.number]
-        ).fetchall()
+        rows: list[tuple[int, int, int]]
+        rows = self._all("SELECT number, kind, count FROM coterie.incoming WHERE study = %s")
         if not rows:
             return False
         reports = [row for row in rows if row[1] == REPORTS]
@@ -136,12 +139,8 @@ class StudyRows:
         while rows:
             sizes = itertools.accumulate(row[2] * width for row in rows)
             few = max(1, sum(1 for _ in itertools.takewhile(FETCHED_BYTES.__ge__, sizes)))
-            found = self.connection.execute(
-                "SELECT body FROM coterie.incoming WHERE study = %s AND number = ANY(%s)",
-                [self.number, [row[0] for row in rows[:few]]],
-                binary=True,
-            )
-            for (body,) in found:
+            query = "SELECT body FROM coterie.incoming WHERE study = %s AND number = ANY(%s)"
+            for (body,) in self._all(query, [row[0] for row in rows[:few]]):
                 yield as_rows(body, width)
             rows = rows[few:]
 
@@ -162,23 +161,21 @@ class StudyRows:
     def _blocks_before(self, kind: int, end: int) -> Chunks:
         width, last, found = self._width(kind), -1, [(0, b"")]
         while found:
-            found = self.connection.execute(
+            found = self._all(
                 "SELECT number, body FROM coterie.blocks"
                 " WHERE study = %s AND kind = %s AND number > %s AND number < %s ORDER BY number LIMIT 4",
-                [self.number, kind, last, end],
-                binary=True,
-            ).fetchall()
+                *(kind, last, end),
+            )
             for last, body in found:  # noqa: B007 - the next query begins after it
                 yield as_rows(body, width)
 
     def snapshot(self, kind: int) -> tuple[str, list[tuple[int, int]]]:
         """Export this transaction's snapshot; return its name, and number and bytes of each block."""
         (name,) = self.connection.execute("SELECT pg_export_snapshot()").fetchone() or ("",)
-        sizes = self.connection.execute(
-            "SELECT number, length(body) FROM coterie.blocks WHERE study = %s AND kind = %s ORDER BY number",
-            [self.number, kind],
-        ).fetchall()
-        return name, sizes
+        query = (
+            "SELECT number, length(body) FROM coterie.blocks WHERE study = %s AND kind = %s ORDER BY number"
+        )
+        return name, self._all(query, kind)
 
     def _width(self, kind: int) -> int:
         return self.plan.report_width if kind == REPORTS else ID_BYTES
@@ -270,30 +267,20 @@ class StudyRows:
 
     def digests(self, *, staged: bool) -> list[str]:
         """Return the digests of batches made here, or of batches taken in, sorted."""
-        rows = self.connection.execute(
-            "SELECT digest FROM coterie.batches WHERE study = %s AND staged = %s AND piece = 0",
-            [self.number, staged],
-        ).fetchall()
-        return sorted(row[0] for row in rows)
+        query = "SELECT digest FROM coterie.batches WHERE study = %s AND staged = %s AND piece = 0"
+        return sorted(row[0] for row in self._all(query, staged))
 
     def batch(self, digest: str) -> Batch:
         """Return a batch."""
-        rows = self.connection.execute(
-            "SELECT body FROM coterie.batches WHERE study = %s AND digest = %s ORDER BY piece",
-            [self.number, digest],
-            binary=True,
-        ).fetchall()
-        batch = Batch.of(b"".join(row[0] for row in rows))
+        query = "SELECT body FROM coterie.batches WHERE study = %s AND digest = %s ORDER BY piece"
+        batch = Batch.of(b"".join(row[0] for row in self._all(query, digest)))
         check_digest(batch, digest)
         return batch
 
     def staged(self) -> Batch | None:
         """Return the batch that waits for its acknowledgement."""
-        rows = self.connection.execute(  # one statement: another server may acknowledge it any moment
-            "SELECT body FROM coterie.batches WHERE study = %s AND staged ORDER BY piece",
-            [self.number],
-            binary=True,
-        ).fetchall()
+        # One statement: another server may acknowledge it any moment.
+        rows = self._all("SELECT body FROM coterie.batches WHERE study = %s AND staged ORDER BY piece")
         return Batch.of(b"".join(row[0] for row in rows)) if rows else None
 
     def acknowledge(self, digest: str) -> None:
@@ -328,9 +315,5 @@ class StudyRows:
 
     def invited(self, marks: list[bytes]) -> set[bytes]:
         """Return which of these marks are kept."""
-        rows = self.connection.execute(
-            "SELECT mark FROM coterie.invitations WHERE study = %s AND mark = ANY(%b::bytea[])",
-            [self.number, marks],
-            binary=True,
-        ).fetchall()
-        return {row[0] for row in rows}
+        query = "SELECT mark FROM coterie.invitations WHERE study = %s AND mark = ANY(%b::bytea[])"
+        return {row[0] for row in self._all(query, marks)}

@@ -1,5 +1,7 @@
 """The decoder of cells alone: what settling, swapping and the subspace are needed for."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from coterie import Plan, decode
@@ -108,3 +110,14 @@ def test_a_tight_plan_without_half_of_its_groups_clear_is_one_group():
     assert result.supported == 0
     assert (result.centers == result.centers[0]).all()
     assert result.weights.tolist() == [1.0] + [0.0] * 7
+
+
+def test_views_say_how_large_a_cluster_is_by_how_many_people_they_have():
+    places = random_points(2, 0.9)
+    few, many = (
+        view(places, [0.5, 0.5], 16, [4, 9], 0.003, 1),
+        view(places, [0.8, 0.2], 32, [1, 20], 0.003, 2),
+    )
+    answer, _ = solve([few, replace(many, people=4 * few.people)], None, LIFT, 2, rng())
+    nearest = np.linalg.norm(places[:, None] - answer.centers, axis=2).argmin(axis=1)
+    np.testing.assert_allclose(answer.shares[nearest], [0.74, 0.26], atol=0.02)
