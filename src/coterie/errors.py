@@ -195,13 +195,26 @@ class MissingExtraError(CoterieError, ImportError):
         return f'{self.package} is not installed: pip install "coterie[{self.extra}]" brings it'
 
 
-# What the device's part does without; everything else needs it.
-_OF_THE_ANALYST = ("jinja2", "rich", "scipy", "sklearn", "threadpoolctl", "typer")
+# What imports find missing, by the extra that brings it. The device's part does without all of it.
+_BROUGHT = {
+    "analyst": ("jinja2", "rich", "scipy", "sklearn", "threadpoolctl", "typer"),
+    "frames": ("narwhals",),
+    "parquet": ("pyarrow",),
+    "plot": ("matplotlib",),
+    "qr": ("segno",),
+    "service": (
+        *("httptools", "prometheus_client", "psycopg", "psycopg_pool", "pyarrow", "starlette", "uvicorn"),
+        "uvloop",
+    ),
+    "spark": ("pyspark",),
+    "torch": ("torch",),
+}
+_CALLED = {"sklearn": "scikit-learn", "psycopg_pool": "psycopg", "prometheus_client": "prometheus-client"}
 
 
 @contextlib.contextmanager
 def bringing(extra: str) -> Iterator[None]:
-    """Name what to install where an import in the block finds a package of the analyst's part missing.
+    """Name what to install where an import in the block finds a package of an extra missing.
 
     Examples
     --------
@@ -217,6 +230,6 @@ def bringing(extra: str) -> Iterator[None]:
         raise
     except ImportError as error:
         package = (error.name or "").partition(".")[0]
-        if package not in _OF_THE_ANALYST:
+        if package not in _BROUGHT[extra]:
             raise
-        raise MissingExtraError({"sklearn": "scikit-learn"}.get(package, package), extra) from None
+        raise MissingExtraError(_CALLED.get(package, package), extra) from None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from coterie.cli.operator import TokenFile, operator_token_of
 from coterie.cli.screen import Force, Json, check_output, print_json, say
-from coterie.errors import MissingExtraError, SettingError
+from coterie.errors import SettingError, bringing
 from coterie.plain.files import replacing
 from coterie.remote.collector import RemoteCollector
 
@@ -57,7 +57,9 @@ def run(
         Write tokens alone, 32 hex digits, for an app of your own.
     """
     check_output(out, force)
-    segno: Any = None if qr is None else _segno()
+    if qr is not None:
+        with bringing("qr"):
+            import segno
     if qr is not None:
         if bare or count > MOST_CODES:
             raise SettingError(f"--qr draws links, not --bare tokens, and at most {MOST_CODES:,} at a time")
@@ -93,11 +95,3 @@ def invitation_link(url: str, plan_id: str, token: bytes, of: str = "plans") -> 
     'participate#00000000000000000000000000000000'
     """
     return f"{url}/{of}/{plan_id}/participate#{token.hex()}"
-
-
-def _segno() -> Any:
-    try:
-        import segno
-    except ImportError:
-        raise MissingExtraError("segno", "qr") from None
-    return segno

@@ -16,7 +16,7 @@ from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 from coterie.cli.points_csv import csv_chunks
-from coterie.errors import FileError, MissingExtraError, PointError
+from coterie.errors import FileError, PointError, bringing
 
 ROWS: Final = 1 << 14  # read at a time
 
@@ -88,11 +88,9 @@ def _open_csv(path: Path, dimension: int, header: bool | None) -> PointSource:
 
 def parquet_file(path: Path) -> tuple[Any, tuple[type[Exception], ...]]:
     """Open a Parquet file; also return what reading a damaged one may raise."""
-    try:
+    with bringing("parquet"):
         import pyarrow as arrow
         from pyarrow import parquet
-    except ImportError:
-        raise MissingExtraError("pyarrow", "parquet") from None
     with path.open("rb"):  # what the operating system has to say comes first
         pass
     damaged = (arrow.ArrowException, OSError, ValueError, MemoryError)

@@ -9,12 +9,10 @@ import typer
 
 from coterie.cli.options import read_options
 from coterie.cli.screen import say
-from coterie.errors import MissingExtraError, SettingError
+from coterie.errors import SettingError, bringing
 from coterie.service.keys import signing_key
 from coterie.service.settings import PREFIX, Settings
 from coterie.wire.signing import public_key
-
-_BROUGHT = ("httptools", "prometheus_client", "pyarrow", "psycopg", "starlette", "uvicorn", "uvloop")
 
 
 def run(
@@ -80,13 +78,8 @@ def run(
     if twice := sorted(set(others) & set(flags)):
         raise SettingError(f"the setting {twice[0]} is given as --{twice[0].replace('_', '-')}")
     settings = Settings.read({**flags, **others}, file=config)
-    try:
+    with bringing("service"):
         from coterie.service.server import serve
-    except ImportError as error:
-        package = (error.name or "").partition(".")[0]
-        if package not in _BROUGHT:
-            raise
-        raise MissingExtraError(package.replace("_", "-"), "service") from None
     serve(settings, started=lambda address: _ready(address, settings))
 
 

@@ -20,7 +20,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.errors import FileError, MissingExtraError, ReportError
+from coterie.errors import FileError, ReportError, bringing
 from coterie.plan import Plan
 from coterie.store.pieces import FilePiece
 from coterie.wire.report_file import ReportFile
@@ -165,12 +165,10 @@ def _parquet_pieces(plan: Plan, path: str) -> Iterator[Piece]:
 
 def _parquet(path: str) -> Any:
     """Open a Parquet file on this machine or, by its address, on an object store."""
-    try:
+    with bringing("parquet"):
         import pyarrow as arrow
         import pyarrow.parquet as parquet
         from pyarrow import fs
-    except ImportError:
-        raise MissingExtraError("pyarrow", "parquet") from None
     try:
         if "://" in path:
             system, inside = fs.FileSystem.from_uri(path)

@@ -42,6 +42,7 @@ from coterie.errors import (
     MissingExtraError,
     ReportError,
     SettingError,
+    bringing,
 )
 from coterie.plan import Plan
 from coterie.store import Study, open_store
@@ -253,10 +254,8 @@ class Spark(Inline):
 
 def _pyspark() -> Any:
     """Return PySpark's SparkSession, or say what to install."""
-    try:
+    with bringing("spark"):
         from pyspark.sql import DataFrame, SparkSession
-    except ImportError:
-        raise MissingExtraError("pyspark", "spark") from None
     if not hasattr(DataFrame, "repartitionById"):
         raise MissingExtraError("pyspark 4.1 or newer", "spark")
     return SparkSession

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coterie.errors import MissingExtraError, PointError
+from coterie.errors import PointError, bringing
 from coterie.plain.canonical import shown
 
 if TYPE_CHECKING:
@@ -123,8 +123,6 @@ def _lacking(name: str, known: Iterable[Any]) -> Any:
 
 
 def _narwhals() -> Any:
-    try:
+    with bringing("frames"):
         import narwhals
-    except ImportError:
-        raise MissingExtraError("narwhals", "frames") from None
     return narwhals

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from coterie.errors import MissingExtraError
+from coterie.errors import bringing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,10 +40,8 @@ def styled() -> Iterator[None]:
     MissingExtraError
         If matplotlib is not installed.
     """
-    try:
+    with bringing("plot"):
         from matplotlib import rc_context
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot") from None
     with rc_context(fname=_SHEET):
         yield
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from coterie.errors import FileError, MissingExtraError
+from coterie.errors import FileError, bringing
 from coterie.plan import Plan
 from coterie.store.base import Chunks
 from coterie.store.sorted_file import IdFile, SortedFile, write_sorted
@@ -37,11 +37,9 @@ def brought_forward(folder: Path, plan: Plan, state: State) -> State:
 
 def _parquet(path: Path, found: SortedFile, width: int) -> Chunks:
     """Yield the rows of a Parquet file, (n, width) at a time, once all of it has proved whole."""
-    try:
+    with bringing("parquet"):
         import pyarrow as arrow
         import pyarrow.parquet as parquet
-    except ImportError:
-        raise MissingExtraError("pyarrow", "parquet") from None
     try:
         with path.open("rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() != found.sha256:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.collect.intake import place_in
-from coterie.errors import MissingExtraError, StoreUnavailableError
+from coterie.errors import StoreUnavailableError, bringing
 from coterie.plan import Plan
 from coterie.store.base import Study
 from coterie.wire.layout import as_rows
@@ -68,10 +68,8 @@ class DatabasePiece:
 
     def chunks(self, plan: Plan) -> Iterator[NDArray[np.uint8]]:
         """Yield the reports, (m, width) at a time."""
-        try:
+        with bringing("service"):
             import psycopg
-        except ImportError:
-            raise MissingExtraError("psycopg", "service") from None
         if not _SNAPSHOT.fullmatch(self.snapshot):
             raise ValueError("this is no name of a snapshot")
         found = 0

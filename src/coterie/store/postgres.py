@@ -28,12 +28,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import (
-    MissingExtraError,
     StoreError,
     StoreFullError,
     StoreUnavailableError,
     StudyClosedError,
     UnknownPlanError,
+    bringing,
 )
 from coterie.plan import Plan
 from coterie.store.base import (
@@ -94,11 +94,9 @@ class PostgresStore(Store):
         memory_reports: int | None = None,
         folder: Path | None = None,
     ) -> None:
-        try:
+        with bringing("service"):
             import psycopg
             import psycopg_pool
-        except ImportError:
-            raise MissingExtraError("psycopg", "service") from None
         self._psycopg = psycopg
         self._url = url
         self._patience = patience

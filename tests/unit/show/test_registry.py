@@ -6,22 +6,34 @@ import pytest
 
 from coterie import Plan
 from coterie.errors import SettingError
-from coterie.show.registry import check_entry, registry_entry
+from coterie.show.registry import registry_entry
+
+from .registry_schema import check_entry
 
 ABOUT = {"curator": "A university", "region": "EU", "published": "2026-05-01"}
 PLAN = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=100)
 
 
 def test_each_tier_tells_more_and_names_the_promise_from_the_second_on():
-    parts = [set(registry_entry(PLAN, tier=tier, **ABOUT)["deployment"]) for tier in (1, 2, 3)]
+    entries = [registry_entry(PLAN, tier=tier, **ABOUT) for tier in (1, 2, 3)]
+    parts = [set(entry["deployment"]) for entry in entries]
     assert parts[0] == {"basic", "administrative"}
     assert parts[1] - parts[0] == {"dp_variant", "privacy_loss", "deployment_model"}
     assert parts[2] - parts[1] == {"accounting", "implementation"}
     shuffled = Plan.design(2, 2, 1.0, 5000, model="shuffle", delta=1e-6, minimum_batch=1000)
-    told = registry_entry(shuffled, tier=2, **ABOUT)["deployment"]
+    entries.append(registry_entry(shuffled, tier=2, **ABOUT))
+    told = entries[-1]["deployment"]
     assert told["dp_variant"]["variant_name"] == "Approximate DP"
     assert told["privacy_loss"]["privacy_parameters"] == {"epsilon": 1.0, "delta": 1e-6}
     assert told["deployment_model"]["model_name"] == "Shuffle"
+    for entry in entries:
+        check_entry(entry)
+
+
+@pytest.mark.parametrize("day", ["1/1/2026", "2026-02-30", "20260501"])
+def test_a_day_that_is_none_is_refused(day):
+    with pytest.raises(SettingError, match="publication_date must be a date"):
+        registry_entry(PLAN, **{**ABOUT, "published": day})
 
 
 @pytest.mark.parametrize(
@@ -38,7 +50,7 @@ def test_each_tier_tells_more_and_names_the_promise_from_the_second_on():
         ("deployment.deployment_model.model_name", "local", "model_name must be one of"),
     ],
 )
-def test_what_the_registry_refuses_is_refused_here(where, value, words):
+def test_the_schema_refuses_what_the_registry_does(where, value, words):
     entry = copy.deepcopy(registry_entry(PLAN, **ABOUT))
     *path, last = where.split(".")
     part = entry
@@ -48,5 +60,5 @@ def test_what_the_registry_refuses_is_refused_here(where, value, words):
         del part[last]
     else:
         part[last] = value
-    with pytest.raises(SettingError, match=words):
+    with pytest.raises(ValueError, match=words):
         check_entry(entry)

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
-from coterie.errors import MissingExtraError
+from coterie.errors import bringing
 from coterie.geometry.hadamard import fwht
 from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.plan import Plan
@@ -168,10 +168,8 @@ def _product(device: str | None) -> Callable[[NDArray[Any], NDArray[Any]], NDArr
     """Return what multiplies φᵀ·w: (n, M), (n, D) -> (M, D)."""
     if device is None:
         return lambda features, vectors: np.asarray(features.T.astype(np.float64) @ vectors)
-    try:
+    with bringing("torch"):
         import torch
-    except ImportError:
-        raise MissingExtraError("torch", "torch") from None
 
     def multiply(features: NDArray[Any], vectors: NDArray[Any]) -> NDArray[np.float64]:
         left = torch.as_tensor(features, device=device, dtype=torch.float32)
