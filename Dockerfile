@@ -4,15 +4,18 @@ ARG PYTHON_IMAGE
 FROM ${PYTHON_IMAGE} AS build
 WORKDIR /src
 COPY locks locks
-# What builds the wheel is pinned by its hashes, too, and stays in this stage.
+# What builds the wheel is pinned by its hashes, too, and stays in this stage. So do other packages' tests and C sources.
 RUN python -m venv /build \
  && /build/bin/pip install --no-cache-dir --require-hashes -r locks/build.lock \
  && python -m venv --without-pip /opt/coterie \
- && pip --python /opt/coterie/bin/python install --no-cache-dir --require-hashes --only-binary :all: -r locks/service.lock
+ && pip --python /opt/coterie/bin/python install --no-cache-dir --no-compile --require-hashes --only-binary :all: -r locks/service.lock \
+ && find /opt/coterie/lib \( -name tests -o -name test -o -name '*.c' -o -name '*.pyx' \) -prune -exec rm -rf {} +
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
+# A study is played in what was installed: it has to work, and leaves compiled what a collector loads, and nothing else.
 RUN /build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /dist . \
- && pip --python /opt/coterie/bin/python install --no-cache-dir --no-deps /dist/coterie-*.whl
+ && pip --python /opt/coterie/bin/python install --no-cache-dir --no-compile --no-deps /dist/coterie-*.whl \
+ && cd / && /opt/coterie/bin/python -m coterie.service.demo --once --port 0 --people 5000
 
 FROM ${PYTHON_IMAGE}
 # Nothing that installs or builds is left: neither pip nor what it stands on.
@@ -21,7 +24,7 @@ RUN python -m pip uninstall --yes --quiet pip setuptools wheel 2>/dev/null; rm -
  && install -d -o coterie -m 700 /var/lib/coterie
 COPY --from=build /opt/coterie /opt/coterie
 USER 10001
-ENV COTERIE_SERVE_HOST=0.0.0.0 COTERIE_SERVE_DATA=/var/lib/coterie PYTHONDONTWRITEBYTECODE=1 NUMBA_CACHE_DIR=/tmp/numba
+ENV COTERIE_SERVE_HOST=0.0.0.0 COTERIE_SERVE_DATA=/var/lib/coterie PYTHONDONTWRITEBYTECODE=1
 VOLUME /var/lib/coterie
 EXPOSE 8787
 STOPSIGNAL SIGTERM

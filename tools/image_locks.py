@@ -16,7 +16,10 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
 LOCK = ROOT / "requirements.lock"
-EXTRAS = ("analyst", "fast", "service")  # of the image
+EXTRAS = (
+    "analyst",
+    "service",
+)  # of the image: numba would be a third of it, and count no collector's reports faster
 
 
 def canonical(name: str) -> str:

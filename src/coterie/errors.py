@@ -203,8 +203,7 @@ _BROUGHT = {
     "plot": ("matplotlib",),
     "qr": ("segno",),
     "service": (
-        *("httptools", "prometheus_client", "psycopg", "psycopg_pool", "pyarrow", "starlette", "uvicorn"),
-        "uvloop",
+        *("httptools", "prometheus_client", "psycopg", "psycopg_pool", "starlette", "uvicorn", "uvloop"),
     ),
     "spark": ("pyspark",),
     "torch": ("torch",),

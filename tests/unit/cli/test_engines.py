@@ -71,6 +71,7 @@ def test_wrong_calls_say_what_to_do(days, monkeypatch):
 
 
 def test_without_java_the_engine_says_what_to_install(days, monkeypatch):
+    pytest.importorskip("pyspark")
     which = shutil.which
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setattr(shutil, "which", lambda name, *rest: None if name == "java" else which(name, *rest))
