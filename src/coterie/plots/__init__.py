@@ -4,6 +4,7 @@
     ProfileDisplay     a group's figures with their ranges, and everybody's beside them
     ChoicesDisplay     what other numbers of groups would explain
     ComparisonDisplay  the same groups under several labels
+    WavesDisplay       what wave after wave said of the same groups
     ForecastDisplay    what to expect of a study, over how many people answer and over ε
 
 In scikit-learn's manner: a class method computes and draws, `ax` takes an Axes to draw into, `ax_` and
@@ -21,6 +22,7 @@ from coterie.plots.forecast import ForecastDisplay
 from coterie.plots.groups import GroupsDisplay
 from coterie.plots.profile import ProfileDisplay
 from coterie.plots.style import COLORS
+from coterie.plots.waves import WavesDisplay
 
 __all__ = [
     "COLORS",
@@ -29,4 +31,5 @@ __all__ = [
     "ForecastDisplay",
     "GroupsDisplay",
     "ProfileDisplay",
+    "WavesDisplay",
 ]

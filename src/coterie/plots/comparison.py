@@ -70,7 +70,11 @@ class ComparisonDisplay(Display):
         names, places = [], []
         for each in found.differences:
             place = each.group * (len(others) + 0.5) + others.index(each.label)
-            title = "" if wording is None else textwrap.shorten(wording.title(groups[each.group]), 34)
+            title = (
+                ""
+                if wording is None
+                else textwrap.shorten(wording.title(groups[each.group]), 36, placeholder=" …")
+            )
             names.append(f"{letter(each.group)} {title}".strip() + f", {each.label}" * (len(others) > 1))
             places.append(place)
             color = color_of(each.group)

@@ -136,6 +136,7 @@ class ForecastDisplay(Display):
         ax.annotate(
             f"{here.people:,} people:\n{band}", at, xytext=(8, 10 if above else -12),
             textcoords="offset points", va="bottom" if above else "top", fontsize=9,
+            bbox={"facecolor": PAPER, "alpha": 0.8, "edgecolor": "none", "pad": 1},
         )  # fmt: skip
         ax.set_xscale("log")
         ax.set_xlim(left=0.6 * next(iter(self.curves.values()))[0].people)  # names stand before the start

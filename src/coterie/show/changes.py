@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coterie.centers.groups import letter
 from coterie.show.words import percent
@@ -42,15 +43,8 @@ def changes_of(results: Sequence[Mapping[str, Any]], radius: float) -> list[Chan
     results = results[len(results) - same :] if results else []
     if len(results) < 2:
         return []
-    from scipy.optimize import linear_sum_assignment
-
-    from coterie.centers.solution import squared_distances
-
     centers = [np.array(result["centers"], dtype=np.float64) for result in results]
-    orders = [np.arange(len(centers[-1]))]
-    for earlier, later in zip(reversed(centers[:-1]), reversed(centers[1:]), strict=True):
-        matched = linear_sum_assignment(squared_distances(later, earlier))[1]
-        orders.insert(0, matched[orders[0]])
+    orders = matched(centers)
     changes = []
     for number in range(len(centers[-1])):
         places = [int(order[number]) for order in orders]
@@ -68,6 +62,19 @@ def changes_of(results: Sequence[Mapping[str, Any]], radius: float) -> list[Chan
             )
         )
     return changes
+
+
+def matched(centers: Sequence[NDArray[np.float64]]) -> list[NDArray[np.intp]]:
+    """Return where each wave has the groups of the last, (k, d) of each wave -> (k,) of each wave."""
+    from scipy.optimize import linear_sum_assignment
+
+    from coterie.centers.solution import squared_distances
+
+    orders = [np.arange(len(centers[-1]))]
+    for earlier, later in zip(reversed(centers[:-1]), reversed(centers[1:]), strict=True):
+        nearest = linear_sum_assignment(squared_distances(later, earlier))[1]
+        orders.insert(0, nearest[orders[0]])
+    return orders
 
 
 def _share(result: Mapping[str, Any], place: int) -> str:

@@ -3,6 +3,7 @@
 import itertools
 import re
 import sys
+from dataclasses import replace
 
 import matplotlib as mpl
 import numpy as np
@@ -12,7 +13,14 @@ from matplotlib.collections import PathCollection
 
 from coterie import Plan
 from coterie.errors import MissingExtraError, SettingError
-from coterie.plots import COLORS, ChoicesDisplay, ForecastDisplay, GroupsDisplay, ProfileDisplay
+from coterie.plots import (
+    COLORS,
+    ChoicesDisplay,
+    ForecastDisplay,
+    GroupsDisplay,
+    ProfileDisplay,
+    WavesDisplay,
+)
 from coterie.show.pages import sheet
 from tests.unit.show.test_show import PHONE, result_of_two
 
@@ -168,3 +176,25 @@ def test_without_matplotlib_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r'pip install "coterie\[plot\]"'):
         GroupsDisplay.from_result(result_of_two([0.1, 0.1]))
+
+
+def test_waves_show_each_share_where_the_wave_had_that_group():
+    first, last = result_of_two([0.4, 0.3]), result_of_two([0.2, 0.1])
+    turned = replace(
+        first,
+        centers=first.centers[::-1],
+        weights=np.array([0.3, 0.7]),
+        weight_errors=np.array([0.2, 0.04]),
+        errors=np.array([0.33, 0.44]),
+    )
+    drawn = WavesDisplay.from_results([turned, last])
+    words = written(drawn.ax_)
+    for said in ("70% (66 to 74),  mean within 0.44", "60% (57 to 63),  mean within 0.20", "wave 2"):
+        assert said in words
+    assert drawn.ax_.get_title("left").startswith("2 groups over 2 waves")
+    spans = [tuple(line.get_xdata()) for line in drawn.ax_.lines]
+    assert spans[0] == pytest.approx((0.66, 0.74))
+    with pytest.raises(SettingError, match="two or more results"):
+        WavesDisplay.from_results([last])
+    with pytest.raises(SettingError, match="the same number of groups"):
+        WavesDisplay.from_results([replace(last, centers=last.centers[:1]), last])
