@@ -4,7 +4,8 @@
    of any shape (`population`), *blobs* round groups, and those far better (`blobs`); rows left out say how
    far to trust which (`evidence`). Where a plan has cells alone, `cells` finds.
 2. *Judge*: where no group stands clear, rows left out say whether the answer is better than one center; if
-   not, the answer is that.
+   not, the answer is that. Whichever it is, the cells of a net may prove it worse than places of their own
+   (`proved`), and then these are the answer.
 3. *Repeat*: what can be said of the people nearest to each center, by doing it again (`repeats`).
 """
 
@@ -43,6 +44,7 @@ from coterie.centers.population import (
     shrunk_mean,
     spread_beyond,
 )
+from coterie.centers.proved import find_in_net, proved_worse
 from coterie.centers.repeats import COVERAGE, Finder, Found, Told
 from coterie.centers.solution import Interval, Solution, Weighted, into_ball, squared_distances
 from coterie.centers.spectrum import spectrum
@@ -93,9 +95,11 @@ def explain(
     find, often = find or find_groups, again.REPEATS if repeats is None else repeats
     one = one_group(views, rng)
     found = find(views, clusters, rng, MEMBERS)
+    if found and not (stand_clear(views, found).any() or better_than_one(views, found.people, one.people)):
+        found = None
+    if proved_worse(views, (found or one).answer.centers, clusters):
+        found, find = find_in_net(views, clusters, rng, MEMBERS), find_in_net
     if found is None:
-        return _alone(one, clusters, views)
-    if not (stand_clear(views, found).any() or better_than_one(views, found.people, one.people)):
         return _alone(one, clusters, views)
     found = _largest_first(found)
     most = most_choices(clusters)

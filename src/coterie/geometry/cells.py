@@ -11,14 +11,18 @@ sign of a cell in row `mask` of a table is that of a Hadamard matrix, (-1)^popco
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from coterie.geometry.ball import SCALE
 from coterie.geometry.rotation import Rotation
+
+_CUBES: Final = 1 << 16  # at most, in which a net's reach is looked for
 
 
 class Cells(Protocol):
@@ -88,6 +92,34 @@ class NetCells:
         """
         net = np.asarray(points, dtype=np.float64)
         return cls((net * net).sum(axis=1), np.ascontiguousarray(-2.0 * net.T))
+
+    @property
+    def places(self) -> NDArray[np.float64]:
+        """The points of the net in the unit ball, (M, d)."""
+        return np.asarray(self.columns.T / (-2.0 * SCALE))
+
+    def reach(self) -> float:
+        """Return at most how far a point of the unit ball is from the nearest of the net.
+
+        By small cubes: none of a cube's points is farther than its middle by more than half its diagonal.
+
+        Examples
+        --------
+        >>> round(NetCells.from_points([[-(2**19)], [2**19]]).reach(), 3)
+        0.5
+        """
+        places, dimension = self.places, len(self.columns)
+        middle = float(1 + np.sqrt((places**2).sum(axis=1).min()))  # by the place nearest to the middle alone
+        if (each := int(_CUBES ** (1 / dimension))) < 2:
+            return middle
+        half = math.sqrt(dimension) / each
+        axis = (2 * np.arange(each) + 1) / each - 1
+        middles = np.stack(np.meshgrid(*[axis] * dimension, indexing="ij"), axis=-1).reshape(-1, dimension)
+        lengths = np.sqrt((middles**2).sum(axis=1))
+        middles = middles[lengths <= 1 + half] / np.maximum(lengths[lengths <= 1 + half], 1.0)[:, None]
+        squares = (places**2).sum(axis=1) - 2 * middles @ places.T
+        far = np.sqrt(np.maximum(squares.min(axis=1) + (middles**2).sum(axis=1), 0.0)).max()
+        return min(float(far) + half, middle)
 
     def of(self, quantized: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the cell of each quantized point: (n, d) -> (n,)."""

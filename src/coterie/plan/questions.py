@@ -195,18 +195,21 @@ class Questions:
         jl_constant: float = math.inf,
         nodes: float | None = None,
     ) -> Approximation:
-        """Return what the paper's Theorem 22 guarantees of the centers: cost ≤ ratio·OPT + additive.
+        """Return what is guaranteed of the centers: cost ≤ ratio·OPT + additive.
 
-        In squared units of the ball, summed over people. See `paper.approximation` for the settings.
+        In squared units of the ball, summed over people; both are infinite unless every premise holds. By the
+        cells of a net (`protocols.codeword.approximation`) or by a net tree, the paper's Theorem 22
+        (`protocols.paper.approximation`).
 
         Parameters
         ----------
         decoder_options : mapping, optional
-            What `decode` is told, say {"constants": "theory"}: the practical decoder has no guarantee.
+            What `decode` is told, say {"constants": "theory"}: the practical decoder of a tree has no
+            guarantee.
         people : int, optional
             n; the expected users by default.
         failure, slack, solver_ratio, jl_constant, nodes
-            β, ξ, κ, C and N.
+            β, ξ, κ, C and N; the last three of trees alone.
 
         Raises
         ------
@@ -223,6 +226,8 @@ class Questions:
             jl_constant=jl_constant,
             nodes=nodes,
         )
+        if self.directions is not None:  # what lies outside them, nobody reports
+            return replace(promise, ratio=math.inf, additive=math.inf)
         return replace(promise, additive=promise.additive * self.radius**2)
 
     def additive_error(self, decoder_options: Mapping[str, Any] | None = None, **settings: Any) -> float:

@@ -217,9 +217,9 @@ class Parameters(ABC):
     def approximation(
         self, facts: Facts, decoder: Mapping[str, Any] | None = None, **settings: Any
     ) -> Approximation:
-        """Return what the paper's Theorem 22 says of the centers; PlanError where it says nothing."""
+        """Return what is guaranteed of the centers' cost; PlanError where no theorem speaks of it."""
         raise PlanError(
-            "this protocol has no net tree and states no approximation ratio; net-tree and net-tree-sums do "
+            "this protocol states no approximation ratio; codeword, net-tree and net-tree-sums do "
             "(docs/theory/guarantees.md)"
         )
 

@@ -12,24 +12,29 @@ serves its cells (docs/theory/confirming.md).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import EXTRA_COORDINATES
-from coterie.plain.checks import checked_integer, checked_power_of_two
+from coterie.plain.checks import checked_integer, checked_options, checked_power_of_two
 from coterie.plan.views import Net, View, check_dimension, checked_views
 from coterie.privacy.odds import BASE_ODDS
-from coterie.protocols.base import LocalParameters, Part
+from coterie.protocols.base import Facts, LocalParameters, Part
 from coterie.randomizers.codeword import TOTAL_LIMIT, CodewordRandomizer
+
+if TYPE_CHECKING:
+    from coterie.protocols.paper.approximation import Approximation
 
 MAX_CODEWORDS: Final = 1 << 12
 MIN_EMBEDDING: Final = 1 << 7
 MAX_EMBEDDING: Final = 1 << 12
 # b of a plan that confirms: an error of a share is 1/b, of a mean's coordinate x √(1/(1 - b²) + x²/b²).
 CONFIRMING_COUNT_WEIGHT: Final = SCALE // 2
+
+_SETTINGS: Final = ("people", "failure", "slack")  # of the guarantee; others are of trees
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +122,18 @@ class CodewordParameters(LocalParameters):
         repeats = (1 << (len(points) - 1).bit_length()) - len(points)
         net = Net((*points, *points[:1] * repeats))
         return replace(self, count_weight=CONFIRMING_COUNT_WEIGHT, views=(net,))
+
+    def approximation(
+        self, facts: Facts, decoder: Mapping[str, Any] | None = None, **settings: Any
+    ) -> Approximation:
+        """Return what the cells of a net guarantee of the centers; infinite where there is no net."""
+        from coterie.protocols.codeword.approximation import approximation
+
+        checked_options("the decoder of protocol codeword", (), decoder or {})
+        if settings.pop("solver_ratio", None) is not None:
+            raise PlanError("the decoder of protocol codeword takes no solver, so it has a ratio of its own")
+        known = {"people": facts.expected_users, **settings}
+        return approximation(self, facts, **{name: known[name] for name in _SETTINGS if name in known})
 
     def check_fit(self, dimension: int) -> None:
         """Raise PlanError unless the codewords are long enough and the views fit the dimension."""

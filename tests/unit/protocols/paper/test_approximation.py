@@ -109,7 +109,7 @@ def test_practical_constants_and_other_protocols_guarantee_nothing():
     with pytest.raises(PlanError, match="has no option 'depth'; known: constants, alpha"):
         theory().additive_error({"depth": 3})
     with pytest.raises(PlanError, match="states no approximation ratio"):
-        Plan.design(2, 4, 1.0, 10**6).additive_error()
+        Plan.design(2, 4, 1.0, 10**6, protocol="lsh-tree").additive_error()
 
 
 @pytest.mark.parametrize("projected", [1, 6])
