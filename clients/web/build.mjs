@@ -1,14 +1,14 @@
-/** Writes the bundle twice, for npm and for the Python package, and beside them the inner parts for tests of other languages. */
+/** Writes each bundle twice, for npm and for the Python package, and beside them the inner parts for tests of other languages. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { bundle, CARRIED } from "./bundle.mjs";
+import { bundle, CARRIED, PUBLISHED } from "./bundle.mjs";
 
-const published = await bundle("src/index.ts");
-for (const [path, contents] of [
-  ["dist/coterie.js", published],
-  [CARRIED, published],
-  ["build/internal.js", await bundle("src/internal.ts")], // never published
-]) {
+const files = [["build/internal.js", await bundle("src/internal.ts")]]; // never published
+for (const [name, entry] of Object.entries(PUBLISHED)) {
+  const contents = await bundle(entry);
+  files.push([`dist/${name}`, contents], [`${CARRIED}${name}`, contents]);
+}
+for (const [path, contents] of files) {
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, contents);
 }

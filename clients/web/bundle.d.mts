@@ -1,2 +1,3 @@
 export const CARRIED: string;
+export const PUBLISHED: Record<string, string>;
 export function bundle(entry: string): Promise<Uint8Array>;

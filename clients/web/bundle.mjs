@@ -4,8 +4,11 @@ import { fileURLToPath } from "node:url";
 
 const FOLDER = fileURLToPath(new URL(".", import.meta.url));
 
-/** Where the Python package carries the bundle, for the collector's pages. */
-export const CARRIED = fileURLToPath(new URL("../../src/coterie/service/pages/static/coterie.js", import.meta.url));
+/** What is published, by its name: the client, and what only plans of the shuffle model need. */
+export const PUBLISHED = { "coterie.js": "src/index.ts", "mixing.js": "src/mixing.ts" };
+
+/** Where the Python package carries it, for the services' pages. */
+export const CARRIED = fileURLToPath(new URL("../../src/coterie/service/pages/static/", import.meta.url));
 
 export async function bundle(entry) {
   const { outputFiles } = await build({

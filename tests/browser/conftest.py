@@ -29,6 +29,8 @@ FLAGS = (
     "--disable-sync",
 )
 
+AXE_RUN = """async () => (await axe.run({runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}))
+  .violations.flatMap(({id, nodes}) => nodes.map((node) => `${id}: ${node.html.slice(0, 80)}`))"""
 
 MOST_SECONDS_TO_START = 60
 
@@ -175,3 +177,38 @@ def opened(context, origin):
         return page
 
     return tab
+
+
+@pytest.fixture
+def visit(context):
+    """Open an address; whatever the page says to the console or throws is a failure, as is a cookie."""
+    wrong = []
+
+    def go(address, *, ready="#flow section", before=None):
+        page = context.new_page()
+        page.on("console", lambda message: wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", lambda dialog: wrong.append(dialog.message))
+        if before:
+            page.add_init_script(f"({before})()")
+        page.goto(address)
+        if ready:
+            page.wait_for_selector(ready)
+        return page
+
+    yield go
+    assert wrong == []
+    assert context.cookies() == []
+
+
+@pytest.fixture(scope="session")
+def axe(needs):
+    """Return what axe-core finds wrong with a page by WCAG 2.2, levels A and AA."""
+    source = WEB / "node_modules" / "axe-core" / "axe.min.js"
+    needs("axe-core", source.is_file())
+
+    def run(page):
+        page.evaluate(source.read_text(encoding="utf-8"))
+        return page.evaluate(AXE_RUN)
+
+    return run

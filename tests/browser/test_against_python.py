@@ -118,6 +118,31 @@ def test_odds_are_decided_alike(node):
     assert read(node, texts) == expected
 
 
+def test_what_mixing_promises_is_decided_alike(node):
+    """Read designs of the shuffle model, which go up to their δ, and the same with a little more ε₀."""
+    rng = seeded(19)
+    texts = []
+    for _ in range(40):
+        epsilon, delta = 2.0 ** rng.uniform(-4, 1.9), 10.0 ** rng.uniform(-12, -3)
+        users = int(10 ** rng.uniform(2, 7))
+        plan = Plan.design(2, 2, epsilon, users, model="shuffle", delta=delta)
+        texts.append(plan.to_json())
+        changed = json.loads(plan.to_json())
+        changed["parameters"]["local_epsilon"] = min(1.0001 * plan.parameters.local_epsilon, 16.0)
+        texts.append(json.dumps(changed))
+    expected = [python_reading(text) for text in texts]
+    assert 20 < expected.count("refused") <= 40
+    assert read(node, texts) == expected
+
+
+def test_reports_that_are_mixed_are_the_same_bytes(node, python, tmp_path):
+    rng = seeded(23)
+    plan = Plan.design(3, 2, 1.0, 10**5, model="shuffle", delta=1e-6)
+    points = np.random.default_rng(23).normal(0, 0.5, (PEOPLE, 3))
+    ids, draws = drawn(rng, plan)
+    assert node_reports(node, tmp_path, plan, points.tolist(), ids, draws) == python(plan, points, ids, draws)
+
+
 def read(node, texts):
     return node("--read", lines=[json.dumps(text) for text in texts])
 
@@ -188,6 +213,7 @@ def test_changed_plans_are_read_and_refused_alike(node):
             expected_users=5000,
             collection=Collection(opens=7200, closes=10800, minimum=10, retention=86_400),
         ).to_json(),
+        Plan.design(2, 2, 1.0, 5000, model="shuffle", delta=1e-6).to_json(),
     ]
     texts = [changed(rng, rng.choice(plans)) for _ in range(CHANGES)]
     expected = [python_reading(text) for text in texts]

@@ -22,7 +22,6 @@ from coterie.service.pages.routes import PAGES
 from coterie.service.waves import Part
 from coterie.sheet import draft_sheet
 from coterie.show.results import result_page
-from tests.browser.conftest import WEB
 from tests.browser.test_reports import RECORD_COINS, draw_of
 from tests.service.conftest import TOKEN, Clock, post, reports_of, serving
 from tests.service.test_pages import EVIL, ODD, evil_schema
@@ -44,23 +43,6 @@ SCHEMA = Schema(
 )
 
 FAULTS = (Path(__file__).parent / "faults.js").read_text(encoding="utf-8").partition("*/")[2].strip()
-
-
-AXE_RUN = """async () => (await axe.run({runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}))
-  .violations.flatMap(({id, nodes}) => nodes.map((node) => `${id}: ${node.html.slice(0, 80)}`))"""
-
-
-@pytest.fixture(scope="session")
-def axe(needs):
-    """Return what axe-core finds wrong with a page by WCAG 2.2, levels A and AA."""
-    source = WEB / "node_modules" / "axe-core" / "axe.min.js"
-    needs("axe-core", source.is_file())
-
-    def run(page):
-        page.evaluate(source.read_text(encoding="utf-8"))
-        return page.evaluate(AXE_RUN)
-
-    return run
 
 
 def design(features=SCHEMA, epsilon=2.0, **public):
@@ -90,28 +72,6 @@ def collector(tmp_path, clock):
         running.put, running.kept = put, kept
         yield running
         running.operator.disconnect()
-
-
-@pytest.fixture
-def visit(context):
-    """Open an address; whatever the page says to the console or throws is a failure, as is a cookie."""
-    wrong = []
-
-    def go(address, *, ready="#flow section", before=None):
-        page = context.new_page()
-        page.on("console", lambda message: wrong.append(message.text))
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("dialog", lambda dialog: wrong.append(dialog.message))
-        if before:
-            page.add_init_script(f"({before})()")
-        page.goto(address)
-        if ready:
-            page.wait_for_selector(ready)
-        return page
-
-    yield go
-    assert wrong == []
-    assert context.cookies() == []
 
 
 def shown_bytes(page):
@@ -655,6 +615,39 @@ def test_a_study_fills_up_live_and_tells_its_groups(collector, visit, tmp_path):
     assert told in words
     assert page.locator("svg.choices circle.chosen title").text_content().startswith("2 groups: ")
     assert page.evaluate(FAULTS) == []
+
+    console.get_by_role("button", name="Next wave: age, member").click()
+    assert console.locator("#dialog-number").input_value() == "20000"
+    console.fill("#dialog-number", "5000")
+    console.check("#dialog-confirm")
+    console.click("#dialog-yes")
+    console.get_by_text("The next wave is open.").wait_for(timeout=60_000)
+    console.get_by_text("about 0 of 5,000 people").wait_for()
+    assert console.get_by_role("button", name="Next wave").count() == 0  # a wave is open
+    first, second = collector.operator.study(plan.id)["plans"]
+    assert (first["plan_id"], second["confirms"], second["state"]) == (plan.id, True, "open")
+
+
+def test_plans_with_labels_are_opened_side_by_side(collector, visit, tmp_path, axe):
+    north = design()
+    south = design(study=north.id, seed=1)
+    console = visit(collector.url.replace("127.0.0.1", "localhost"), ready="#token")
+    sign_in(console)
+    for label, plan in (("north", north), ("south", south)):
+        plan.save(tmp_path / f"{label}.json")
+        console.set_input_files("#plan", tmp_path / f"{label}.json")
+        console.get_by_text("One of several, side by side").click()
+        console.fill("#label", label)
+        console.get_by_role("button", name="Open it").click()
+        console.get_by_text(f"{plan.id[:12]} · {label}").wait_for()
+        console.get_by_text("One of several, side by side").click()
+    assert axe(console) == []
+    plans = collector.operator.study(north.id)["plans"]
+    assert [(each["plan_id"], each["label"]) for each in plans] == [(north.id, "north"), (south.id, "south")]
+    assert [each["label"] for each in collector.operator.studies()] in (
+        ["north", "south"],
+        ["south", "north"],
+    )
 
 
 def reports_of_features(plan, people):

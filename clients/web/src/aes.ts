@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { turn } from "./sha256.js";
 
 const SBOX = new Uint8Array(256);
 const TABLE = new Uint32Array(256); // of a substituted byte s: 2s, s, s, 3s
@@ -27,10 +28,6 @@ function double(x: number): number {
 
 function spin(x: number, by: number): number {
   return ((x << by) | (x >> (8 - by))) & 0xff;
-}
-
-function turn(x: number, by: number): number {
-  return (x >>> by) | (x << (32 - by));
 }
 
 /** Four bytes substituted; the arguments name, from the top, the word that each byte comes from. */

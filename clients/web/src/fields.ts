@@ -23,6 +23,15 @@ export function fields(value: Json | undefined, where: string, names: string, op
   return value;
 }
 
+/** Reads fields of an object by name, each with one of the checks below. */
+export function reader(object: JsonObject, where: string) {
+  return <Limits extends unknown[], Value>(
+    check: (value: Json | undefined, where: string, ...limits: Limits) => Value,
+    name: string,
+    ...limits: Limits
+  ): Value => check(object[name], `${where}.${name}`, ...limits);
+}
+
 export function array(value: Json | undefined, where: string, least: number, most: number): Json[] {
   if (!Array.isArray(value) || value.length < least || value.length > most) {
     refuse(where, `an array of ${least} to ${most}`);

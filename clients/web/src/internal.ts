@@ -10,6 +10,7 @@ export { explain, identity, pointOf, rank, report } from "./codeword.js";
 export { exact, largestOdds, sumUp } from "./exact.js";
 export { quantize } from "./geometry.js";
 export { canonical, readObject } from "./json.js";
+export { amplifiedDelta, mixing } from "./mixing.js";
 export { mechanismOf } from "./plan.js";
 export { checkPolicy } from "./policy.js";
 export { circle, log2, project, readSchema, toPoint } from "./schema.js";

@@ -9,14 +9,15 @@
 import { counter, type Counter } from "./aes.js";
 import { PlanError } from "./errors.js";
 import { largestOdds } from "./exact.js";
-import { array, choice, distinct, fields, integer, isPower, planId, power, real, refuse } from "./fields.js";
+import { array, choice, distinct, fields, integer, isPower, planId, power, reader, real, refuse } from "./fields.js";
 import { halfspaceSize, type View } from "./geometry.js";
 import { canonical, readObject, type Json } from "./json.js";
+import type { Promised } from "./mixing.js";
 import { readSchema, type Schema } from "./schema.js";
 import { hex, sha256 } from "./sha256.js";
 
 /** A plan that was read and checked. Only {@link readPlan} makes one. */
-export interface Plan {
+export interface Plan extends Promised {
   /** SHA-256 of the canonical JSON, 64 hex digits. */
   readonly id: string;
   /** The study it belongs to: the id of the study's first plan. */
@@ -27,8 +28,16 @@ export interface Plan {
   readonly dimension: number;
   /** How many groups are looked for. */
   readonly clusters: number;
-  /** The promise: any report is at most e^ε times as likely with one point as with another. */
+  /** Whether reports keep ε by themselves, or only once a shuffler has mixed them with other people's. */
+  readonly model: "local" | "shuffle";
+  /** The promise, ε: any report, or where it is mixed any batch, is at most e^ε times as likely with one point as with another. */
   readonly epsilon: number;
+  /** Where reports are mixed, with what probability the promise may fail; else 0. */
+  readonly delta: number;
+  /** ε₀, the promise of a report by itself: ε where nothing is mixed. */
+  readonly localEpsilon: number;
+  /** The fewest people whose reports are mixed; 1 where nothing is. */
+  readonly minimumBatch: number;
   /** How many people are expected. */
   readonly expectedUsers: number;
   /** Where a report's id comes from: the device's coins, or the person's invitation. */
@@ -91,32 +100,36 @@ const mechanisms = new WeakMap<Plan, Mechanism>(); // a plan that was not read h
  *
  * @param source JSON as text or UTF-8 bytes, at most 4 MiB.
  * @param id The id that the plan must have, where it is known; 64 lower-case hex digits.
+ * @param mixing What recomputes the promise of a batch, of the module `coterie-client/mixing`; without it plans of the shuffle
+ * model are refused.
  * @throws PlanError saying which field is wrong and what was expected.
  *
  * @example
  * const plan = readPlan(await (await fetch(`/plans/${id}`)).text(), id);
  * console.log(plan.epsilon, plan.features?.features.map((feature) => feature.name));
  */
-export function readPlan(source: string | Uint8Array, id?: string): Plan {
+export function readPlan(source: string | Uint8Array, id?: string, mixing?: (promised: Promised) => boolean): Plan {
   const json = readObject(source);
   const o = fields(json, "plan", FIELDS, "directions features collection");
-  choice(o["format"], "plan.format", ["coterie-plan"]);
+  const read = reader(o, "plan");
+  read(choice, "format", ["coterie-plan"]);
   const version = "directions" in o ? 2 : 1; // the lowest that can say it
-  integer(o["version"], "plan.version", version, version);
-  if (o["model"] !== "local") refuse("plan.model", '"local", since this client cannot recompute what mixing promises');
-  choice(o["protocol"], "plan.protocol", ["codeword"]);
-  const dimension = integer(o["dimension"], "plan.dimension", 1, 3000);
-  const expectedUsers = integer(o["expected_users"], "plan.expected_users", 1, 2 ** 40);
-  const clusters = integer(o["clusters"], "plan.clusters", 1, Math.min(4096, expectedUsers));
-  const epsilon = real(o["epsilon"], "plan.epsilon", Number.MIN_VALUE, 16);
-  real(o["delta"], "plan.delta", 0, 0);
-  const radius = real(o["radius"], "plan.radius", SMALLEST_NORMAL, Number.MAX_VALUE);
+  read(integer, "version", version, version);
+  const model = read(choice<Plan["model"]>, "model", mixing ? ["local", "shuffle"] : ["local"]);
+  const mixed = model === "shuffle";
+  read(choice, "protocol", ["codeword"]);
+  const dimension = read(integer, "dimension", 1, 3000);
+  const expectedUsers = read(integer, "expected_users", 1, 2 ** 40);
+  const clusters = read(integer, "clusters", 1, Math.min(4096, expectedUsers));
+  const epsilon = read(real, "epsilon", Number.MIN_VALUE, 16);
+  const delta = read(real, "delta", mixed ? 1e-30 : 0, mixed ? 0.01 : 0);
+  const radius = read(real, "radius", SMALLEST_NORMAL, Number.MAX_VALUE);
   const center = readCenter(o["center"], dimension);
   o["center"] = center && (o["center"] as Json);
-  integer(o["seed"], "plan.seed", 0, MOST_INTEGER);
-  const ids = choice(o["ids"], "plan.ids", ["random", "token"]);
-  const study = o["study"] === null ? null : planId(o["study"], "plan.study");
-  const after = array(o["after"], "plan.after", 0, 64).map((item) => planId(item, "plan.after"));
+  read(integer, "seed", 0, MOST_INTEGER);
+  const ids = read(choice<Plan["ids"]>, "ids", mixed ? ["random"] : ["random", "token"]);
+  const study = o["study"] === null ? null : read(planId, "study");
+  const after = read(array, "after", 0, 64).map((item) => planId(item, "plan.after"));
   if (!distinct(after)) refuse("plan.after", "each plan once");
   const features = "features" in o ? readSchema(o["features"]) : null;
   if (features) {
@@ -126,7 +139,9 @@ export function readPlan(source: string | Uint8Array, id?: string): Plan {
   }
   const collection = "collection" in o ? readCollection(o["collection"], expectedUsers) : null;
   const directions = "directions" in o ? readDirections(o["directions"], dimension) : null;
-  const parameters = readParameters(o["parameters"], directions ? directions.length : dimension, epsilon);
+  const parameters = readParameters(o["parameters"], directions ? directions.length : dimension, epsilon, mixed && expectedUsers);
+  const { localEpsilon, minimumBatch } = parameters;
+  if (mixed && !mixing!({ epsilon, delta, localEpsilon, minimumBatch })) refuse("plan.epsilon", "what mixing keeps");
 
   const text = canonical(json);
   const digest = sha256(text);
@@ -138,7 +153,11 @@ export function readPlan(source: string | Uint8Array, id?: string): Plan {
     json: text,
     dimension,
     clusters,
+    model,
     epsilon,
+    delta,
+    localEpsilon,
+    minimumBatch,
     expectedUsers,
     ids,
     features: features && features.schema,
@@ -177,8 +196,9 @@ function readDirections(value: Json | undefined, dimension: number): readonly (r
 function readCollection(value: Json | undefined, people: number): Collection {
   const at = (field: string) => `collection.${field}`;
   const o = fields(value, "collection", "opens closes time_precision minimum retention");
-  const orNull = (field: string, most: number) => (o[field] === null ? null : integer(o[field], at(field), 0, most));
-  const timePrecision = integer(o["time_precision"], at("time_precision"), 1, LONGEST);
+  const read = reader(o, "collection");
+  const orNull = (field: string, most: number) => (o[field] === null ? null : read(integer, field, 0, most));
+  const timePrecision = read(integer, "time_precision", 1, LONGEST);
   const moment = (field: string) => {
     const time = orNull(field, LATEST);
     if (time !== null && time % timePrecision) refuse(at(field), "a multiple of time_precision");
@@ -187,28 +207,32 @@ function readCollection(value: Json | undefined, people: number): Collection {
   const opens = moment("opens");
   const closes = moment("closes");
   if (opens !== null && closes !== null && opens >= closes) refuse(at("opens"), "a time before closes");
-  const minimum = integer(o["minimum"], at("minimum"), 1, people);
+  const minimum = read(integer, "minimum", 1, people);
   return Object.freeze({ opens, closes, timePrecision, minimum, retention: orNull("retention", LONGEST) });
 }
 
-function readParameters(value: Json | undefined, dimension: number, epsilon: number) {
+/** @param people How many are expected, where they are mixed. */
+function readParameters(value: Json | undefined, dimension: number, epsilon: number, people: number | false) {
   const at = (field: string) => `plan.parameters.${field}`;
-  const o = fields(value, "plan.parameters", "codewords cap odds embedding count_weight views");
-  const codewords = integer(o["codewords"], at("codewords"), 2, 4096);
-  const cap = integer(o["cap"], at("cap"), 1, codewords - 1);
-  const odds = integer(o["odds"], at("odds"), UNIT + 1, largestOdds(epsilon));
+  const o = fields(value, "plan.parameters", `codewords cap odds embedding count_weight views${people ? " local_epsilon minimum_batch" : ""}`);
+  const read = reader(o, "plan.parameters");
+  const localEpsilon = people ? read(real, "local_epsilon", Number.MIN_VALUE, 16) : epsilon;
+  const minimumBatch = people ? read(integer, "minimum_batch", 1, people) : 1;
+  const codewords = read(integer, "codewords", 2, 4096);
+  const cap = read(integer, "cap", 1, codewords - 1);
+  const odds = read(integer, "odds", UNIT + 1, largestOdds(localEpsilon));
   const total = cap * odds + (codewords - cap) * UNIT;
   if (total > MOST_INTEGER) refuse(at("odds"), "total odds below 2^53"); // rounding cannot hide a sum beyond
-  const embedding = power(o["embedding"], at("embedding"), 128, 4096);
+  const embedding = read(power, "embedding", 128, 4096);
   if (embedding < dimension + 2) refuse(at("embedding"), `${dimension + 2} or more`);
-  const countWeight = integer(o["count_weight"], at("count_weight"), 0, STEPS);
-  const views = array(o["views"], at("views"), 1, 256).map((view, i) => readView(view, at(`views[${i}]`), dimension));
+  const countWeight = read(integer, "count_weight", 0, STEPS);
+  const views = read(array, "views", 1, 256).map((view, i) => readView(view, at(`views[${i}]`), dimension));
   const tickets = views.reduce((sum, view) => sum + view.weight, 0);
   if (!isPower(tickets) || tickets > 256) refuse(at("views"), "weights that sum to a power of two, at most 256");
   if (views.reduce((sum, view) => sum + view.rows, 0) > MOST_ROWS) refuse(at("views"), `at most ${MOST_ROWS} rows in all`);
   const net = views.reduce((sum, view) => sum + (view.cells === "net" ? view.rows * dimension : 0), 0);
   if (net > NET_COORDINATES) refuse(at("views"), `at most ${NET_COORDINATES} coordinates of nets in all`);
-  return { codewords, cap, odds, total, embedding, countWeight, views, tickets };
+  return { localEpsilon, minimumBatch, codewords, cap, odds, total, embedding, countWeight, views, tickets };
 }
 
 const VIEW_FIELDS = { "cross-polytope": "size", net: "points", halfspaces: "rows offsets" };
@@ -221,20 +245,21 @@ function readView(value: Json, where: string, dimension: number): View {
     Object.keys(VIEW_FIELDS) as (keyof typeof VIEW_FIELDS)[],
   );
   const o = fields(value, where, `cells weight ${VIEW_FIELDS[cells]}`);
-  const weight = integer(o["weight"], at("weight"), 1, 256);
+  const read = reader(o, where);
+  const weight = read(integer, "weight", 1, 256);
   if (cells === "cross-polytope") {
-    const size = power(o["size"], at("size"), 1, 2 ** 15);
+    const size = read(power, "size", 1, 2 ** 15);
     return { cells, weight, rows: 2 * size, size };
   }
   if (cells === "net") {
-    const points = array(o["points"], at("points"), 1, MOST_ROWS).map((point) =>
+    const points = read(array, "points", 1, MOST_ROWS).map((point) =>
       array(point, at("points"), dimension, dimension).map((x) => integer(x, at("points"), -STEPS, STEPS)),
     );
     power(points.length, at("points"), 1, MOST_ROWS);
     return { cells, weight, rows: points.length, points };
   }
-  const rows = power(o["rows"], at("rows"), 1, MOST_ROWS);
+  const rows = read(power, "rows", 1, MOST_ROWS);
   const reach = halfspaceSize(dimension) * STEPS;
-  const offsets = array(o["offsets"], at("offsets"), rows, rows).map((x) => integer(x, at("offsets"), -reach, reach));
+  const offsets = read(array, "offsets", rows, rows).map((x) => integer(x, at("offsets"), -reach, reach));
   return { cells, weight, rows, offsets };
 }

@@ -25,9 +25,11 @@ export interface Policy {
   readonly totalEpsilon: number;
   readonly totalDelta: number;
   readonly totalLocalEpsilon: number;
+  /** Public keys of the shufflers that are trusted to mix; without any no plan of the shuffle model is answered. */
+  readonly shufflers: readonly string[];
 }
 
-/** What is allowed where the owner says nothing. */
+/** What is allowed where the owner says nothing; of δ at most one in those who are mixed, too. */
 export const DEFAULT_POLICY: Policy = Object.freeze({
   maxEpsilon: 4,
   maxDelta: 1e-5,
@@ -35,12 +37,14 @@ export const DEFAULT_POLICY: Policy = Object.freeze({
   totalEpsilon: 8,
   totalDelta: 1e-4,
   totalLocalEpsilon: 12,
+  shufflers: [],
 });
 
 /** What an answer to the plan may spend. */
 export function figuresOf(plan: Plan): Figures {
   mechanismOf(plan); // refuses what readPlan did not make
-  return { epsilon: plan.epsilon, delta: 0, localEpsilon: plan.epsilon };
+  const { epsilon, delta, localEpsilon } = plan;
+  return { epsilon, delta, localEpsilon };
 }
 
 /**
@@ -48,7 +52,8 @@ export function figuresOf(plan: Plan): Figures {
  * Before anything is drawn.
  */
 export function checkPolicy(changes: Partial<Policy> | undefined, plan: Plan, spent?: readonly Figures[]): void {
-  const policy = { ...DEFAULT_POLICY, ...changes };
+  const policy = { ...DEFAULT_POLICY, maxDelta: Math.min(DEFAULT_POLICY.maxDelta, 1 / plan.minimumBatch), ...changes };
+  if (plan.model === "shuffle" && !policy.shufflers.length) throw new PolicyError(`plan ${plan.id}: expected a shuffler that the policy trusts; nothing was drawn`);
   const scope = spent ? "total" : "max";
   const figures = [...(spent ?? []), figuresOf(plan)];
   for (const name of ["Epsilon", "Delta", "LocalEpsilon"] as const) {

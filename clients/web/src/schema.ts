@@ -6,7 +6,7 @@
  * @module
  */
 import { fromBits, toBits } from "./exact.js";
-import { array, choice, distinct, fields, integer, real, refuse, text } from "./fields.js";
+import { array, choice, distinct, fields, integer, reader, real, refuse, text } from "./fields.js";
 import { powerFrom, quantize, rotate } from "./geometry.js";
 import { isObject, type Json } from "./json.js";
 import { sha256 } from "./sha256.js";
@@ -85,12 +85,13 @@ const HALVES = { low: -0.5, middle: 0, high: 0.5 };
 /** A schema as it stands in a plan, with the dimension and radius that follow from it. */
 export function readSchema(value: Json | undefined): { schema: Schema; dimension: number; radius: number } {
   const object = fields(value, "features", "features coverage source");
-  const features = array(object["features"], "features.features", 0, MOST).map(readFeature);
+  const read = reader(object, "features");
+  const features = read(array, "features", 0, MOST).map((value, place) => Object.freeze(readFeature(value, place)));
   if (!distinct(features.map((feature) => feature.name))) refuse("features.features", "different names");
   const dimension = features.reduce((sum, feature) => sum + coordinates(feature), 0);
   if (dimension < 1 || dimension > MOST) refuse("features.features", `1 to ${MOST} coordinates in all`);
-  const coverage = object["coverage"] === null ? null : real(object["coverage"], "features.coverage", 0.1, 1);
-  const source = choice(object["source"], "features.source", ["declared", "public sample"]);
+  const coverage = object["coverage"] === null ? null : read(real, "coverage", 0.1, 1);
+  const source = read(choice<Schema["source"]>, "source", ["declared", "public sample"]);
   const whole = Math.sqrt(features.reduce((sum, feature) => sum + squaredRadius(feature), 0));
   const radius = coverage === null ? whole : whole * coverage;
   return { schema: Object.freeze({ features: Object.freeze(features), coverage, source }), dimension, radius };
@@ -101,46 +102,47 @@ function readFeature(value: Json, place: number): Feature {
   const at = (field: string) => `${where}.${field}`;
   const kind = choice(isObject(value) ? value["kind"] : refuse(where, "an object"), at("kind"), KINDS);
   const o = fields(value, where, `kind name weight unit description missing${OWN_FIELDS[kind]}`, kind === "embedding" ? "projected" : "");
-  const missing = <Name extends string>(names: readonly Name[]) => choice(o["missing"], at("missing"), names);
+  const missing = <Name extends string>(names: readonly Name[]) => read(choice<Name>, "missing", names);
+  const read = reader(o, where);
   const common = {
-    name: text(o["name"], at("name"), 1, 64),
-    weight: real(o["weight"], at("weight"), 1e-6, 1e6),
-    unit: text(o["unit"], at("unit"), 0, 64),
-    description: text(o["description"], at("description"), 0, 500),
+    name: read(text, "name", 1, 64),
+    weight: read(real, "weight", 1e-6, 1e6),
+    unit: read(text, "unit", 0, 64),
+    description: read(text, "description", 0, 500),
   };
   switch (kind) {
     case "number": {
-      const low = real(o["low"], at("low"), -HUGE, HUGE);
-      const high = real(o["high"], at("high"), -HUGE, HUGE);
-      const scale = choice(o["scale"], at("scale"), ["linear", "log"]);
+      const low = read(real, "low", -HUGE, HUGE);
+      const high = read(real, "high", -HUGE, HUGE);
+      const scale = read(choice<"linear" | "log">, "scale", ["linear", "log"]);
       if (!(high - low >= TINY)) refuse(at("low"), `a number below high by ${TINY} or more`);
       if (scale === "log" && !(low >= TINY && high / low >= 1.01)) refuse(at("low"), `${TINY} or more, and high / low at least 1.01`);
-      const outside = choice(o["outside"], at("outside"), ["clip", "missing"]);
-      return Object.freeze({ kind, ...common, low, high, scale, outside, missing: missing(ENDS) });
+      const outside = read(choice<"clip" | "missing">, "outside", ["clip", "missing"]);
+      return { kind, ...common, low, high, scale, outside, missing: missing(ENDS) };
     }
     case "category": {
       const feature = {
         kind,
         ...common,
-        values: readValues(o["values"], at("values"), 1),
-        unknown: choice(o["unknown"], at("unknown"), ["middle", "own"]),
+        values: read(readValues, "values", 1),
+        unknown: read(choice<"middle" | "own">, "unknown", ["middle", "own"]),
         missing: missing(["middle", "own"]),
       };
       if (feature.values.some((name) => name === "(unknown)" || name === "(missing)")) refuse(at("values"), "no name of a corner of its own");
       if (corners(feature) < 2 || corners(feature) > MOST + 1) refuse(at("values"), `2 to ${MOST + 1} corners`);
-      return Object.freeze(feature);
+      return feature;
     }
     case "flag":
-      return Object.freeze({ kind, ...common, missing: missing(["false", "middle", "true"]) });
+      return { kind, ...common, missing: missing(["false", "middle", "true"]) };
     case "cycle":
-      return Object.freeze({ kind, ...common, period: real(o["period"], at("period"), TINY, HUGE), missing: missing(["middle"]) });
+      return { kind, ...common, period: read(real, "period", TINY, HUGE), missing: missing(["middle"]) };
     case "ordinal":
-      return Object.freeze({ kind, ...common, levels: readValues(o["levels"], at("levels"), 2), missing: missing(ENDS) });
+      return { kind, ...common, levels: read(readValues, "levels", 2), missing: missing(ENDS) };
     case "embedding": {
-      const dimension = integer(o["dimension"], at("dimension"), 1, MOST);
-      const norm = real(o["norm"], at("norm"), TINY, HUGE);
-      const projected = "projected" in o ? integer(o["projected"], at("projected"), 1, dimension) : null;
-      return Object.freeze({ kind, ...common, dimension, norm, projected, missing: missing(["middle"]) });
+      const dimension = read(integer, "dimension", 1, MOST);
+      const norm = read(real, "norm", TINY, HUGE);
+      const projected = "projected" in o ? read(integer, "projected", 1, dimension) : null;
+      return { kind, ...common, dimension, norm, projected, missing: missing(["middle"]) };
     }
   }
 }

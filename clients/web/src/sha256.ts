@@ -55,7 +55,8 @@ export function sha256(...parts: (Uint8Array | string)[]): Uint8Array {
   return new Uint8Array(digest.buffer);
 }
 
-function turn(x: number, by: number): number {
+/** Bits turned to the right. */
+export function turn(x: number, by: number): number {
   return (x >>> by) | (x << (32 - by));
 }
 

@@ -11,13 +11,14 @@ import { createInterface } from "node:readline";
 const mode = process.argv[2];
 const given = mode === "--given";
 const coterie = await import(given ? "../build/internal.js" : "../dist/coterie.js");
-const plan = mode === "--read" ? undefined : coterie.readPlan(readFileSync(process.argv[given ? 3 : 2]));
-const ANY = { maxEpsilon: 16, maxLocalEpsilon: 16 };
+const { mixing } = await import("../dist/mixing.js");
+const plan = mode === "--read" ? undefined : coterie.readPlan(readFileSync(process.argv[given ? 3 : 2]), undefined, mixing);
+const ANY = { maxEpsilon: 16, maxLocalEpsilon: 16, maxDelta: 1, shufflers: ["any"] };
 
 function answered(value) {
   if (mode === "--read") {
     try {
-      return coterie.readPlan(value).id;
+      return coterie.readPlan(value, undefined, mixing).id;
     } catch (error) {
       if (error instanceof coterie.PlanError) return "refused";
       throw error;

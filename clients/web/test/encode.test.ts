@@ -155,7 +155,7 @@ describe("the policy", () => {
   });
   test("has the defaults of the Python client", () => {
     expect(coterie.DEFAULT_POLICY).toEqual({
-      maxEpsilon: 4, maxDelta: 1e-5, maxLocalEpsilon: 10, totalEpsilon: 8, totalDelta: 1e-4, totalLocalEpsilon: 12,
+      maxEpsilon: 4, maxDelta: 1e-5, maxLocalEpsilon: 10, totalEpsilon: 8, totalDelta: 1e-4, totalLocalEpsilon: 12, shufflers: [],
     });
   });
 });

@@ -1,7 +1,7 @@
 /** Plans come from outside: what is refused, and what does not matter to the id. */
 import { describe, expect, test } from "vitest";
 import * as coterie from "../src/internal.js";
-import { changed, load, type Vectors } from "./vectors.js";
+import { changed, load, type PromiseVectors, type ShuffleVectors, type Vectors } from "./vectors.js";
 
 const GOOD = load<Vectors>("codeword").good[0] as Vectors["good"][0];
 const { plan: PLAN, plan_id: ID } = GOOD;
@@ -91,6 +91,49 @@ describe("refused", () => {
     const plan = coterie.readPlan(PLAN);
     expect(() => coterie.encode({ ...plan }, [0, 0, 0])).toThrow("readPlan");
     expect(() => Object.assign(plan, { epsilon: 0.1 })).toThrow(TypeError);
+  });
+});
+
+describe("a plan of the shuffle model", () => {
+  const given = (load<ShuffleVectors>("shuffle").codeword[0] as { plan: string }).plan;
+  const amplified = changed(given, (o) => Object.assign(o.parameters, { local_epsilon: 2, odds: coterie.largestOdds(2), minimum_batch: 2000 }));
+  const plan = coterie.readPlan(amplified, undefined, coterie.mixing);
+  const KEY = "5e1f".repeat(16);
+
+  test("is read with what it promises alone and mixed, where the promise can be recomputed", () => {
+    expect(plan).toMatchObject({ model: "shuffle", ids: "random", epsilon: 1, localEpsilon: 2, minimumBatch: 2000 });
+    expect(coterie.readPlan(PLAN, ID, coterie.mixing)).toMatchObject({ model: "local", delta: 0, localEpsilon: 1, minimumBatch: 1 });
+    expect(() => coterie.readPlan(amplified)).toThrow('plan.model: expected "local"');
+    expect(() => coterie.readPlan(amplified, undefined, () => false)).toThrow("plan.epsilon: expected what mixing keeps");
+  });
+  test("is answered only if the policy trusts a shuffler", () => {
+    expect(() => coterie.encode(plan, [0, 0, 0])).toThrow("expected a shuffler that the policy trusts");
+    expect(coterie.encode(plan, [0, 0, 0], { policy: { shufflers: [KEY] } })).toHaveLength(13);
+  });
+  test("spends ε, δ and ε₀, and no more δ than one in those who are mixed", () => {
+    const spend = (changes: object) => () => coterie.checkPolicy({ shufflers: [KEY], ...changes }, plan);
+    expect(spend({ maxLocalEpsilon: 1.9 })).toThrow("maxLocalEpsilon 1.9");
+    expect(spend({ maxDelta: plan.delta / 2 })).toThrow("maxDelta");
+    const less = coterie.readPlan(changed(amplified, (o) => (o["delta"] = 1e-5 as never)), undefined, () => true);
+    const crowd = coterie.readPlan(
+      changed(amplified, (o) => Object.assign(o, { delta: 1e-5, expected_users: 200_000 }) && (o.parameters["minimum_batch"] = 100_001)),
+      undefined,
+      () => true,
+    );
+    const trusted = { shufflers: [KEY] };
+    expect(() => coterie.checkPolicy(trusted, less)).not.toThrow();
+    expect(() => coterie.checkPolicy(trusted, crowd)).toThrow("maxDelta 0.00000999");
+    expect(() => coterie.checkPolicy({ ...trusted, totalLocalEpsilon: 12 }, plan, [{ epsilon: 1, delta: 0, localEpsilon: 10.5 }])).toThrow("totalLocalEpsilon 12");
+  });
+  test.each(load<PromiseVectors>("promises").amplified)("$minimum_batch of ε₀ $local_epsilon at $epsilon: rounded up, within 10⁻⁹", (one) => {
+    const promised = { epsilon: one.epsilon, localEpsilon: one.local_epsilon, minimumBatch: one.minimum_batch };
+    const found = coterie.amplifiedDelta({ ...promised, delta: one.delta || 1e-9 });
+    expect(found).toBeGreaterThanOrEqual(one.delta);
+    expect(found).toBeLessThanOrEqual(one.delta * (1 + 1e-9));
+    if (one.delta) {
+      expect(coterie.mixing({ ...promised, delta: one.delta * (1 + 1e-9) })).toBe(true);
+      expect(coterie.mixing({ ...promised, delta: one.delta * (1 - 1e-9) })).toBe(false);
+    }
   });
 });
 

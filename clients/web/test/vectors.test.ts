@@ -133,10 +133,14 @@ test.each(plans.bad)("no plan: $name", (one) => {
   expect(() => coterie.readPlan(source(one))).toThrow(coterie.PlanError);
 });
 
-test.each([...shuffle.codeword, ...shuffle.vector_sums])("the shuffle model is refused", ({ plan }) => {
-  expect(() => coterie.readPlan(plan)).toThrow(/plan\.model: expected "local", since this client cannot recompute/);
+test.each(shuffle.codeword)("the shuffle model: $plan_id", ({ plan, plan_id }) => {
+  expect(coterie.readPlan(plan, plan_id, coterie.mixing).id).toBe(plan_id);
+});
+
+test.each(shuffle.vector_sums)("shares are refused: by itself such a report hides nothing", ({ plan }) => {
+  expect(() => coterie.readPlan(plan, undefined, coterie.mixing)).toThrow('plan.protocol: expected "codeword"');
 });
 
 test.each(shuffle.bad_plans)("refused plan: $name", ({ plan }) => {
-  expect(() => coterie.readPlan(plan)).toThrow(coterie.PlanError);
+  expect(() => coterie.readPlan(plan, undefined, coterie.mixing)).toThrow(coterie.PlanError);
 });

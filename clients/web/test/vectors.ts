@@ -55,9 +55,13 @@ export interface PlanVectors {
 }
 
 export interface ShuffleVectors {
-  codeword: { plan: string }[];
+  codeword: { plan: string; plan_id: string }[];
   vector_sums: { plan: string }[];
   bad_plans: { name: string; plan: string }[];
+}
+
+export interface PromiseVectors {
+  amplified: { epsilon: number; local_epsilon: number; minimum_batch: number; delta: number }[];
 }
 
 /** A plan as it came: text, or bytes that are none. */

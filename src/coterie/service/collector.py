@@ -5,10 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
-from coterie.errors import PlanError, SheetError
-from coterie.plain.canonical import parse_object
 from coterie.plan import Plan
 from coterie.service.batches import Batches
 from coterie.service.documents import Documents
@@ -17,10 +15,7 @@ from coterie.service.problems import Problem
 from coterie.service.reports import Reports
 from coterie.service.results import Results
 from coterie.service.taking import Taking
-from coterie.sheet import checked_sheet, sign_sheet
 from coterie.store import Store, Study
-
-SHEET: Final = "sheet"  # a document of the store
 
 
 class Collector(Taking):
@@ -68,25 +63,14 @@ class Collector(Taking):
         if plan.curated:
             raise Problem("unfit-plan", f"this service takes no plans of the {plan.model} model")
 
-    def publish_sheet(self, plan: Plan, data: bytes) -> tuple[bytes, bool]:
-        """Check a sheet, sign and keep it; return the one that is kept, and whether it is new. Blocks.
-
-        People agree to what they read, so a sheet that is there is not replaced.
-        """
+    def place(self, plan: Plan) -> tuple[str | None, bool]:
+        """Return a plan's label in its study, and whether it is the wave that a next one follows. Blocks."""
         try:
-            sheet = checked_sheet(parse_object(data, "a sheet"), plan)
-        except (PlanError, SheetError) as error:
-            raise Problem("malformed-request", str(error)) from None
-        signed, before = sign_sheet(sheet, self._key), self.store.document(plan.id, SHEET)
-        kept = self.store.put_document(plan.id, SHEET, signed) if before is None else before
-        if kept != signed:
-            raise Problem("another-sheet", "people agree to what they read: a sheet is never replaced")
-        return kept, before is None
-
-    def sheet(self, plan_id: str) -> bytes | None:
-        """Return the signed sheet of a study, or None. Blocks."""
-        found = self.documents.find(plan_id, SHEET)
-        return None if found is None else b"".join(found.pieces())
+            parts = self.results.waves.parts(plan.study_id)
+        except Problem:  # its first plan is not here
+            return None, False
+        label = next((each.label for each in parts if each.plan.id == plan.id), None)
+        return label, parts[-1].plan.id == plan.id and label is None and not plan.mixed
 
     def study(self, plan_id: str) -> Study:
         """Return where a study stands; in the shuffle model people came in batches."""

@@ -7,7 +7,7 @@ more than from the study's page.
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from coterie.plan import Plan
 from coterie.plan.collection import written_time
@@ -19,20 +19,44 @@ NAMED: Final = 3  # features by which a study without a sheet is called
 _ORDER: Final = ("closed", "open", "early", "decoded", "deleted")  # what waits for the operator comes first
 
 
-def summaries(found: list[tuple[Known, dict[str, Any], bytes | None]]) -> list[dict[str, Any]]:
-    """Return what is told of studies, given the plan, the status and the sheet of each; first what waits."""
-    told = sorted(found, key=lambda each: (_ORDER.index(_state(each[1])), each[0].plan.id))
-    return [summary(*each) for each in told]
+class Seen(NamedTuple):
+    """What a service knows of one study."""
+
+    known: Known
+    status: dict[str, Any]
+    sheet: bytes | None = None
+    label: str | None = None  # among plans that stand beside each other
+    last: bool = False  # the wave that a next one follows
+    model: str = "local"  # of the plans whose reports the service takes in
+
+    @property
+    def sends_here(self) -> bool:
+        """Whether people send reports of this plan to this service."""
+        return self.known.plan.model == self.model
+
+    @property
+    def state(self) -> str:
+        """Where it is, in one word."""
+        decoded = self.status["decoded"] and self.status["state"] != "deleted"
+        return "decoded" if decoded else str(self.status["state"])
 
 
-def summary(known: Known, status: dict[str, Any], sheet: bytes | None) -> dict[str, Any]:
+def summaries(found: list[Seen]) -> list[dict[str, Any]]:
+    """Return what is told of studies; first what waits."""
+    return [summary(each) for each in sorted(found, key=lambda x: (_ORDER.index(x.state), x.known.plan.id))]
+
+
+def summary(seen: Seen) -> dict[str, Any]:
     """Return what is told of one study: its name, where it is, what to do next, and what can be done."""
-    words, actions = next_step(known, status)
+    known, status = seen.known, seen.status
+    words, actions = next_step(seen)
     return {
         **{name: status[name] for name in _AS_IT_IS},
-        "title": title_of(known.plan, sheet),
+        "title": title_of(known.plan, seen.sheet),
+        "label": seen.label,
+        "form": seen.sends_here and seen.state == "open",
         "minimum": known.collection.minimum,
-        "state": _state(status),
+        "state": seen.state,
         "words": state_words(status),
         "next": words,
         "actions": actions,
@@ -51,12 +75,15 @@ def title_of(plan: Plan, sheet: bytes | None) -> str:
     return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def next_step(known: Known, status: dict[str, Any]) -> tuple[str, list[str]]:
+def next_step(seen: Seen) -> tuple[str, list[str]]:
     """Return what an operator does next with a study, in words, and what can be done with it at all."""
+    known, status = seen.known, seen.status
     how, few = known.collection, status["reports"] < known.collection.minimum
+    if known.plan.mixed and seen.sends_here:
+        return _next_mixing(seen)
     need = f"{how.minimum:,} {'person' if how.minimum == 1 else 'people'}"
     invited = ["invite"] if known.plan.ids == "token" else []
-    match _state(status):
+    match seen.state:
         case "early":
             return f"It opens by itself at {written_time(how.opens or 0)}. Hand out its link.", invited
         case "open" if known.plan.mixed:
@@ -73,10 +100,22 @@ def next_step(known: Known, status: dict[str, Any]) -> tuple[str, list[str]]:
             return f"Decode it.{doubt}", ["decode", "delete"]
         case "decoded":
             kept = "" if how.retention is None else " They are deleted by themselves when the retention ends."
-            return f"Publish its page. Delete the reports once nobody needs them.{kept}", ["delete"]
+            more = " Or ask other people in a next wave." if seen.last else ""
+            actions = [*(["next"] if seen.last else []), "delete"]
+            return f"Publish its page.{more} Delete the reports once nobody needs them.{kept}", actions
     return "Nothing: its reports are deleted, and what it found stays.", []
 
 
-def _state(status: dict[str, Any]) -> str:
-    decoded = status["decoded"] and status["state"] != "deleted"
-    return "decoded" if decoded else str(status["state"])
+def _next_mixing(seen: Seen) -> tuple[str, list[str]]:
+    """Return what a shuffler's operator does next with a study."""
+    how = seen.known.collection
+    match seen.state:
+        case "early":
+            return f"It opens by itself at {written_time(how.opens or 0)}. Hand out its link.", []
+        case "open":
+            until = "when you close it" if how.closes is None else f"at {written_time(how.closes)}"
+            fewest = f"{seen.known.plan.minimum_batch:,} people"
+            return f"Hand out its link. From {fewest} on it is mixed and handed over, {until}.", ["close"]
+        case "closed":
+            return "It is mixed and handed over by itself. What was found, its collector tells.", ["delete"]
+    return "Nothing: its reports are deleted.", []

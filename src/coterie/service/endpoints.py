@@ -25,7 +25,7 @@ from coterie.plain.checks import checked_fields, checked_integer
 from coterie.plan import Plan
 from coterie.service.batches import MOST_BODY
 from coterie.service.collector import Collector
-from coterie.service.console import summaries
+from coterie.service.console import Seen, summaries
 from coterie.service.metrics import MEDIA_TYPE as METRICS_TYPE
 from coterie.service.openapi import openapi_document
 from coterie.service.problems import Problem
@@ -121,12 +121,13 @@ async def list_plans(request: Request) -> Response:
 @operator
 async def list_studies(request: Request) -> Response:
     """Tell of every study where it is and what to do next; counts as everybody is told them."""
-    collector = collector_of(request)
+    service = of(request)
     found = []
-    for plan_id in await collector.ask(collector.store.plan_ids):
-        known = await collector.studies.find(plan_id)
-        sheet = await collector.ask(collector.sheet, plan_id)
-        found.append((known, await study_status(collector, known), sheet))
+    for plan_id in await service.ask(service.store.plan_ids):
+        known = await service.studies.find(plan_id)
+        sheet = await service.ask(service.sheet, plan_id)
+        place = await service.ask(service.place, known.plan)
+        found.append(Seen(known, await study_status(service, known), sheet, *place, service.model))
     return json_response({"studies": summaries(found)})
 
 
@@ -221,8 +222,8 @@ def handing_out(name: str, media_type: str) -> Endpoint:
 
 async def get_sheet(request: Request) -> Response:
     """Return who asks, and why."""
-    collector, known = collector_of(request), await of(request).known(request)
-    found = await collector.ask(collector.sheet, known.plan.id)
+    service, known = of(request), await of(request).known(request)
+    found = await service.ask(service.sheet, known.plan.id)
     if found is None:
         raise Problem("not-found", "this study has no sheet")
     return Response(found, headers=NO_STORE, media_type="application/json")
@@ -231,9 +232,9 @@ async def get_sheet(request: Request) -> Response:
 @operator
 async def put_sheet(request: Request) -> Response:
     """Publish the sheet of a study, signed, once."""
-    collector, known = collector_of(request), await of(request).known(request)
-    data = await collector.body(request, MOST_SHEET)
-    kept, made = await collector.ask(collector.publish_sheet, known.plan, data)
+    service, known = of(request), await of(request).known(request)
+    data = await service.body(request, MOST_SHEET)
+    kept, made = await service.ask(service.publish_sheet, known.plan, data)
     return Response(kept, 201 if made else 200, NO_STORE, "application/json")
 
 
@@ -299,16 +300,16 @@ INTAKE_ROUTES: Final[tuple[BaseRoute, ...]] = (
     Route("/plans/{plan_id}/status", status),
     Route("/plans/{plan_id}/close", close, methods=["POST"]),
     Route("/plans/{plan_id}/reports", delete_reports, methods=["DELETE"]),
+    Route("/plans/{plan_id}/sheet", get_sheet, methods=["GET"]),
+    Route("/plans/{plan_id}/sheet", put_sheet, methods=["PUT"]),
+    Route("/studies", list_studies),
 )
 ROUTES: Final[tuple[BaseRoute, ...]] = (
     *INTAKE_ROUTES,
-    Route("/studies", list_studies),
     Route("/plans/{plan_id}/decode", decode, methods=["POST"]),
     Route("/plans/{plan_id}/result", handing_out(RESULT, "application/json")),
     Route("/plans/{plan_id}/table", handing_out(TABLE, "application/octet-stream")),
     Route("/plans/{plan_id}/manifest", handing_out(MANIFEST, "application/json")),
-    Route("/plans/{plan_id}/sheet", get_sheet, methods=["GET"]),
-    Route("/plans/{plan_id}/sheet", put_sheet, methods=["PUT"]),
     Route("/plans/{plan_id}/batches/{digest}", put_batch, methods=["PUT"]),
     Route("/plans/{plan_id}/invitations", invite, methods=["POST"]),
 )

@@ -26,7 +26,7 @@ from coterie.service.app import create_app
 from coterie.service.collector import Collector
 from coterie.service.connection import limited_protocol, sweep
 from coterie.service.keys import operator_token, signing_key
-from coterie.service.pages.routes import PAGES
+from coterie.service.pages.routes import PAGES, SHUFFLER_PAGES
 from coterie.service.settings import Settings
 from coterie.service.shuffler import Shuffler
 from coterie.service.taking import Taking
@@ -128,7 +128,7 @@ def serve(
         Told the address when the service is ready.
     """
     with listening(settings) as sockets, plain_log(), open_store(settings.store_address) as store:
-        pages = () if settings.role == "shuffler" else PAGES
+        pages = SHUFFLER_PAGES if settings.role == "shuffler" else PAGES
         app = create_app(service_of(settings, store), [*pages, *routes])
         Server(uvicorn_config(app, settings), started).run(sockets)
 

@@ -12,6 +12,8 @@ from typing import Any, ClassVar, Final, ParamSpec, TypeVar
 
 from starlette.requests import Request
 
+from coterie.errors import PlanError, SheetError
+from coterie.plain.canonical import parse_object
 from coterie.plan import Plan
 from coterie.service.ending import Ending
 from coterie.service.keys import is_operator
@@ -22,9 +24,11 @@ from coterie.service.studies import Known, Studies
 from coterie.service.upkeep import Upkeep
 from coterie.service.uploads import Uploads
 from coterie.service.writer import Writer
+from coterie.sheet import checked_sheet, sign_sheet
 from coterie.store import Store, Study
 from coterie.wire.signing import public_key
 
+SHEET: Final = "sheet"  # a document of the store
 READY_SECONDS: Final = 1.5  # in which a service must know whether it is ready
 
 P = ParamSpec("P")
@@ -164,6 +168,30 @@ class Taking:
     async def known(self, request: Request) -> Known:
         """Return the plan that a request's path names."""
         return await self.studies.find(request.path_params["plan_id"])
+
+    def publish_sheet(self, plan: Plan, data: bytes) -> tuple[bytes, bool]:
+        """Check a sheet, sign and keep it; return the one that is kept, and whether it is new. Blocks.
+
+        People agree to what they read, so a sheet that is there is not replaced.
+        """
+        try:
+            sheet = checked_sheet(parse_object(data, "a sheet"), plan)
+        except (PlanError, SheetError) as error:
+            raise Problem("malformed-request", str(error)) from None
+        signed, before = sign_sheet(sheet, self._key), self.sheet(plan.id)
+        kept = self.store.put_document(plan.id, SHEET, signed) if before is None else before
+        if kept != signed:
+            raise Problem("another-sheet", "people agree to what they read: a sheet is never replaced")
+        return kept, before is None
+
+    def sheet(self, plan_id: str) -> bytes | None:
+        """Return the signed sheet of a study, or None. Blocks."""
+        return self.store.document(plan_id, SHEET)
+
+    def place(self, plan: Plan) -> tuple[str | None, bool]:
+        """Return a plan's label in its study, and whether it is the wave that a next one follows. Blocks."""
+        del plan
+        return None, False
 
     def check_plan(self, plan: Plan) -> None:
         """Raise Problem unless this service takes such plans."""

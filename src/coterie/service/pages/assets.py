@@ -14,7 +14,8 @@ from typing import Final
 from coterie.show.pages import integrity, sheet
 
 BUNDLE: Final = "coterie.js"  # of clients/web, as it was built
-_STATIC: Final = ("console.js", "icon.svg", "participate.js", "study.js", BUNDLE)
+MIXING: Final = "mixing.js"  # likewise; for plans of the shuffle model
+_STATIC: Final = ("console.js", "icon.svg", "participate.js", "study.js", BUNDLE, MIXING)
 _TYPES: Final = {
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
@@ -60,7 +61,7 @@ def assets() -> Assets:
     Examples
     --------
     >>> sorted(assets().files)
-    ['console.js', 'coterie.js', 'icon.svg', 'participate.js', 'study.js', 'style.css']
+    ['console.js', 'coterie.js', 'icon.svg', 'mixing.js', 'participate.js', 'study.js', 'style.css']
     """
     folder = files("coterie.service.pages").joinpath("static")
     data = {"style.css": sheet().encode(), **{name: folder.joinpath(name).read_bytes() for name in _STATIC}}

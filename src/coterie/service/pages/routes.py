@@ -1,4 +1,4 @@
-"""The addresses of the pages.
+"""The addresses of the pages; a shuffler, which finds nothing, has the first two and the scripts.
 
 GET /                                 what this server is, and the operator's console
 GET /plans/{plan-id}/participate      the form
@@ -34,16 +34,17 @@ def _html(text: str) -> Response:
 
 async def console_page(request: Request) -> Response:
     """Return the page of the server itself."""
-    return _html(views.console_page(of(request).public_key))
+    return _html(views.console_page(of(request).public_key, of(request).role))
 
 
 async def participate_page(request: Request) -> Response:
     """Return the page on which somebody takes part."""
-    collector, known = collector_of(request), await of(request).known(request)
-    sheet = await collector.ask(collector.sheet, known.plan.id)
+    service, known = of(request), await of(request).known(request)
+    sheet = await service.ask(service.sheet, known.plan.id)
     chosen = request.query_params.get("language", "")[:35]  # by a link on the page
     wanted = f"{chosen}, {request.headers.get('accept-language', '')}"
-    return _html(views.participate_page(known.plan, sheet, wanted))
+    here, key = known.plan.model == service.model, service.public_key
+    return _html(views.participate_page(known.plan, sheet, wanted, sends_here=here, public_key=key))
 
 
 async def study_page(request: Request) -> Response:
@@ -100,13 +101,16 @@ async def static_file(request: Request) -> Response:
     return Response(file.data, headers=ASSET, media_type=file.media_type)
 
 
-PAGES: Final[tuple[BaseRoute, ...]] = (
+SHUFFLER_PAGES: Final[tuple[BaseRoute, ...]] = (
     Route("/", console_page),
     Route("/plans/{plan_id}/participate", participate_page),
+    Route("/static/{name}/{file}", static_file),
+)
+PAGES: Final[tuple[BaseRoute, ...]] = (
+    *SHUFFLER_PAGES,
     Route("/plans/{plan_id}/study", study_page),
     Route("/plans/{plan_id}/report", _report(REPORT, "html")),
     Route("/plans/{plan_id}/report.json", _report(FOR_PROGRAMS, "json")),
     Route("/studies/{study_id}/participate", participate_in_study),
     Route("/studies/{study_id}/study", waves_page),
-    Route("/static/{name}/{file}", static_file),
 )

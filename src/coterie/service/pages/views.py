@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from coterie.plan import Plan
 from coterie.plan.collection import Collection
-from coterie.service.pages.assets import BUNDLE, assets
+from coterie.service.pages.assets import BUNDLE, MIXING, assets
 from coterie.service.waves import Part
 from coterie.sheet import chosen_language
 from coterie.show.changes import changes_of
@@ -34,12 +34,19 @@ STATES: Final = {
 _KINDS: Final = ("if people form clear groups", "if they do not, as most real data")
 
 
-def console_page(public_key: str) -> str:
+def console_page(public_key: str, role: str = "collector") -> str:
     """Return the page of the server itself: what it is, and the console of whoever has the token."""
-    return render("console.html", served=replace(assets(), root=""), public_key=public_key)
+    return render("console.html", served=replace(assets(), root=""), public_key=public_key, role=role)
 
 
-def participate_page(plan: Plan, sheet: bytes | None = None, wanted: str = "") -> str:
+def participate_page(
+    plan: Plan,
+    sheet: bytes | None = None,
+    wanted: str = "",
+    *,
+    sends_here: bool = True,
+    public_key: str = "",
+) -> str:
     """Return the page on which somebody takes part. Form and report are the script's.
 
     The script reads the plan itself and checks that its hash is the id in the address, so the form follows
@@ -53,13 +60,19 @@ def participate_page(plan: Plan, sheet: bytes | None = None, wanted: str = "") -
         The study's sheet, as it was signed: who asks, and why.
     wanted : str
         The languages that the browser asks for, as Accept-Language has them.
+    sends_here : bool
+        Whether the server takes reports of this plan; a collector takes none that are to be mixed first.
+    public_key : str
+        Of the server, 64 hex digits.
     """
     given: dict[str, Any] = {"sheet": None, "language": "", "words": None}
     if sheet is not None:
         read = json.loads(sheet)  # checked when it was kept
         language = chosen_language(read, wanted)
         given = {"sheet": read, "language": language, "words": read["languages"][language]}
-    return render("participate.html", served=assets(), plan=plan, bundle=BUNDLE, **given)
+    scripts = [BUNDLE, *([MIXING] if plan.mixed else [])]
+    here = {"sends_here": sends_here, "public_key": public_key}
+    return render("participate.html", served=assets(), plan=plan, scripts=scripts, **here, **given)
 
 
 def study_page(

@@ -11,6 +11,7 @@ const ACTIONS = {
   invite: { label: "Invite", path: "invitations", title: "Invite people", words: "Each link is good for one report. The server keeps marks of them and not the links: save them now." },
   close: { label: "Close", path: "close", title: "Close this study for good?", words: "Nothing more is taken in or withdrawn afterwards, and it cannot be opened again." },
   decode: { label: "Decode", path: "decode" },
+  next: { label: "Next wave", title: "Ask other people in a next wave?", words: "A plan that follows from what was found is made and opened; nobody who answered before is asked again. Its window and minimum can be chosen with coterie waves next." },
   delete: { label: "Delete reports", path: "reports", method: "DELETE", danger: true, title: "Delete all reports of this study?", words: "They are gone for good. Its plan and what it found stay; a study that can be decoded is decoded first." },
 };
 
@@ -81,9 +82,10 @@ function card(study) {
   for (const name of ["words", "title", "next"]) put(name, study[name]);
   put("reports", `about ${number(study.reports)} of ${number(study.expected_users)} people`);
   put("short", study.plan_id.slice(0, 12));
+  put("label", study.label === null ? "" : ` · ${study.label}`);
   for (const link of one.querySelectorAll("[data-link]")) {
     link.href = `plans/${study.plan_id}/${link.dataset.link}`;
-    link.hidden = link.dataset.link === "participate" && (study.state !== "open" || study.model !== "local");
+    if (link.dataset.link === "participate") link.hidden = !study.form;
   }
   for (const [place, name] of study.actions.entries()) {
     const button = document.createElement("button");
@@ -99,11 +101,21 @@ function card(study) {
 async function act(name, study) {
   const { path, method = "POST", title, words } = ACTIONS[name];
   const address = `plans/${study.plan_id}/${path}`;
+  by("dialog-number").value = name === "next" ? study.expected_users : 10;
   if (title && !(await agreed(name, `${study.title}. ${words}`, title))) return;
   if (name === "invite") return invite(address, study);
+  if (name === "next") return nextWave(study);
   if (name === "decode") say("It is being decoded; that may take minutes.");
   await ask(method, address, { wait: 1 });
   say({ close: "The study is closed.", decode: "Decoding goes on here; the list says when it is done.", delete: "The reports are deleted." }[name]);
+  await look();
+}
+
+async function nextWave(study) {
+  const asked = { expected_users: Number(by("dialog-number").value), confirm: by("dialog-confirm").checked };
+  say("The next plan is being made; that may take a minute.");
+  const plan = await ask("POST", `studies/${study.study_id}/next`, { body: JSON.stringify(asked), type: "application/json", wait: 60 });
+  say(plan.state === "decoding" ? "It takes longer. Press “Next wave” again in a while: the same is asked once." : "The next wave is open.");
   await look();
 }
 
@@ -125,7 +137,8 @@ function agreed(name, words, title) {
   const dialog = by("dialog");
   by("dialog-title").textContent = title;
   by("dialog-words").textContent = words;
-  by("dialog-field").hidden = name !== "invite";
+  by("dialog-field").hidden = !["invite", "next"].includes(name);
+  by("dialog-wave").hidden = name !== "next";
   for (const id of ["dialog-links", "dialog-save"]) by(id).hidden = name !== "links";
   by("dialog-yes").hidden = name === "links";
   by("dialog-yes").textContent = ACTIONS[name]?.label ?? "";
@@ -163,7 +176,10 @@ on("open", async () => {
   const data = new Uint8Array(await by("plan").files[0].arrayBuffer());
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", data));
   const id = [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  await ask("PUT", `plans/${id}`, { body: data, type: "application/json" });
+  const label = by("label")?.value.trim();
+  const study = label ? JSON.parse(new TextDecoder().decode(data)).study : null; // none: its study's first plan
+  if (study === null) await ask("PUT", `plans/${id}`, { body: data, type: "application/json" });
+  if (label) await ask("PUT", `studies/${study ?? id}/plans/${encodeURIComponent(label)}`, { body: data, type: "application/json" });
   by("open").reset();
   say("The study is open.");
   await look();

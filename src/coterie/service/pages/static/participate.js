@@ -43,6 +43,7 @@ function make(name, attributes = {}, ...children) {
 /** Text of a plan: isolated, so that its direction stays its own. */
 const foreign = (text) => make("bdi", {}, text);
 
+const mixes = "mixes" in flow.dataset; // the server is a shuffler
 const language = flow.dataset.language; // of the sheet, as the server chose it by what the browser asks for; none without a sheet
 let words = { questions: {}, skip: "", other: "" }; // of the sheet in that language
 
@@ -233,12 +234,13 @@ function pagesOf(questions, sheet) {
   }));
 }
 
-function askFor(plan, sheet, invitation) {
+/** @param terms The sheet, if there is one, and the key of the shuffler where reports are mixed. */
+function askFor(plan, terms, invitation) {
   const asked = plan.features.features.filter((feature) => feature.kind !== "embedding");
   const left = plan.features.features.filter((feature) => feature.kind === "embedding");
   const questions = asked.map(question);
   const token = plan.ids === "token" ? tokenQuestion(invitation) : null;
-  const pages = pagesOf(questions, sheet);
+  const pages = pagesOf(questions, terms.sheet);
   const ordered = pages.flatMap((page) => page.questions);
   const parts = pages.map((page, place) => {
     const own = [...(token && place === 0 ? [token] : []), ...page.questions];
@@ -283,14 +285,14 @@ function askFor(plan, sheet, invitation) {
     }
     say("");
     if (at < parts.length - 1) turn(at + 1);
-    else show(review(plan, sheet, ordered, token, section));
+    else show(review(plan, terms, ordered, token, section));
   });
   turn(0, { focus: false });
   return section;
 }
 
 /** All answers once more, as they will be used; then the one draw. */
-function review(plan, sheet, questions, token, form) {
+function review(plan, { sheet, shuffler }, questions, token, form) {
   const record = {};
   let given = 0;
   const rows = questions.map((each) => {
@@ -305,6 +307,7 @@ function review(plan, sheet, questions, token, form) {
   const draw = make("button", { type: "button", id: "draw" }, "Make my report");
   const change = make("button", { type: "button", class: "quiet", id: "change" }, "Change my answers");
   const agree = sheet ? make("input", { type: "checkbox", id: "agree" }) : null;
+  const trust = shuffler ? make("input", { type: "checkbox", id: "trust" }) : null;
   change.addEventListener("click", () => {
     say("");
     show(form);
@@ -315,11 +318,16 @@ function review(plan, sheet, questions, token, form) {
       say("Please say first that you agree to take part.");
       return;
     }
+    if (trust && !trust.checked) {
+      trust.focus();
+      say("Please say first that you trust who mixes. Without that, no report is made.");
+      return;
+    }
     say("");
     try {
       const earlier = await entryOf(plan);
       if (earlier) return showFate(plan, earlier); // another tab was first
-      const bytes = await ledger.answer(plan, record, token ? { token: token.read() } : {});
+      const bytes = await ledger.answer(plan, record, { ...(token && { token: token.read() }), ...(shuffler && { policy: { shufflers: [shuffler] } }) });
       await ledger.settle(plan, "drawn");
       showReport(plan, bytes, record);
     } catch (error) {
@@ -334,6 +342,7 @@ function review(plan, sheet, questions, token, form) {
     missing ? make("div", { class: "note" }, make("p", {}, given ? `You left out ${missing} of ${questions.length} questions. That is fine, and counts as not given.` : "You answered nothing. A report of that says nothing of you, and is no help to the study; it uses up your one chance.")) : null,
     make("dl", { class: "review" }, ...rows),
     agree ? make("label", { for: "agree", class: "choice" }, agree, "I have read what the study says about itself and agree to take part.") : null,
+    trust ? make("label", { for: "trust", class: "choice" }, trust, make("span", {}, `I trust ${location.host} to mix my report with other people’s, and to forget that it is mine. It has the key `, make("code", { class: "hash" }, shuffler), ".")) : null,
     make("div", { class: "actions" }, make("div", { class: "row" }, draw, change), make("p", { class: "small" }, "Nothing is sent yet: what leaves is shown first.")),
   );
 }
@@ -398,7 +407,7 @@ function crowd(share, words) {
 function doubt(plan, report, record) {
   const { inside, outside } = plan.chances;
   const factor = inside / outside;
-  const limit = Math.exp(plan.epsilon);
+  const limit = Math.exp(plan.localEpsilon);
   const own = chance(plan, report, record);
   const likely = own === inside;
   const [least, most] = likely ? ["1/" + times(factor), "1"] : ["1", times(factor)];
@@ -411,7 +420,9 @@ function doubt(plan, report, record) {
     { class: "doubt" },
     make("h3", {}, "What it gives away"),
     make("p", {}, `With your answers, chance makes this very byte once in ${times(1 / own)} times. Somebody with any other answers makes it with between `,
-      make("b", { id: "least" }, least), " and ", make("b", { id: "most" }, most), " times that chance; never more than ", make("b", {}, times(Math.ceil(limit * 100) / 100)), ` times, which is the promise (e to the power of ε = ${plain(plan.epsilon)}).`),
+      make("b", { id: "least" }, least), " and ", make("b", { id: "most" }, most), " times that chance; never more than ", make("b", {}, times(Math.ceil(limit * 100) / 100)), mixes
+        ? ` times, which is what the report promises by itself (e to the power of ${plain(plan.localEpsilon)}). Among at least ${plain(plan.minimumBatch - 1)} others nobody can tell which one is yours: what all of them together tell of you differs by no more than ${times(Math.ceil(Math.exp(plan.epsilon) * 100) / 100)} times (ε = ${plain(plan.epsilon)}), but for a chance of ${plan.delta}.`
+        : ` times, which is the promise (e to the power of ε = ${plain(plan.epsilon)}).`),
     crowd(same / MADE_UP, words),
     make("p", { class: "small", id: "crowd-words" }, words, " Whoever reads it may bet on who made it, at odds that the promise bounds, and never know. This was computed here and stays here."),
   );
@@ -528,7 +539,7 @@ function takingBack(plan, bytes) {
     make("p", {}, "Keep it if you may want to take the report back."),
     ...receiptParts(plan, bytes),
     make("h3", {}, "To withdraw"),
-    make("p", {}, `Until the study closes${until}, the receipt withdraws the report, without a reason: here, from this browser, or from anywhere with `, make("code", {}, "coterie withdraw"), ". Whoever has the receipt can do it, so keep it to yourself."),
+    make("p", {}, `Until ${mixes ? "the reports are mixed, which is when the study closes or before" : "the study closes"}${until}, the receipt withdraws the report, without a reason: here, from this browser, or from anywhere with `, make("code", {}, "coterie withdraw"), ". Whoever has the receipt can do it, so keep it to yourself."),
     withdrawal(plan, bytes),
   ];
 }
@@ -545,7 +556,7 @@ function showFate(plan, entry, { fresh = false, closed = false } = {}) {
     drawn: closed
       ? ["Your report was drawn, and the study is closed", [make("p", {}, made, "Nothing came back that says that it arrived, and the study takes no more reports.")]]
       : ["Your report is drawn, and not sent yet", [make("p", {}, made, "Nothing came back that says that it arrived. Send it: the same bytes count once, however often they are sent."), bytesOf(plan, answer), sending, ...takingBack(plan, answer)]],
-    sent: ["Thank you: your report was sent, and counts", [make("p", {}, made, "The study has it, stored durably, and counts it once, however often it is sent; unless you take it back."), bytesOf(plan, answer), ...takingBack(plan, answer), make("p", { class: "after small" }, "If the study tells you that it lost reports, the same one can be sent again: "), sending, make("p", { class: "after" }, make("a", { href: "study" }, "See how the study is going"))]],
+    sent: ["Thank you: your report was sent, and counts", [make("p", {}, made, "The study has it, stored durably, and counts it once, however often it is sent; unless you take it back."), bytesOf(plan, answer), ...takingBack(plan, answer), make("p", { class: "after small" }, "If the study tells you that it lost reports, the same one can be sent again: "), sending, mixes ? null : make("p", { class: "after" }, make("a", { href: "study" }, "See how the study is going"))]],
     withdrawn: ["Your report is withdrawn", [make("p", {}, "It does not count, and never will, even if it is sent again. This browser makes no other for this study. Thank you for telling us.")]],
     refused: ["The study did not take your report", [make("p", {}, REASONS[reason] ?? "The report was not taken in."), make("p", {}, made, "It does not count."), ...(AGAIN.includes(reason) && !closed ? [bytesOf(plan, answer), sending] : [])]],
   }[fate];
@@ -577,20 +588,47 @@ async function readSheet(id) {
   return sheet;
 }
 
+/**
+ * Who mixes here: the shuffler's key, by its own statement; a link may carry the key that it must have. Shows why not and returns null
+ * where nothing can be answered.
+ */
+async function readShuffler(id, wanted) {
+  const said = await (await fetch("shuffler", { credentials: "omit", cache: "no-store" })).json();
+  const address = location.href.split("/plans/")[0];
+  if (said.plan_id !== id || said.address !== address) {
+    show(note("This server does not say that it mixes here", "Reports of this study are private only once somebody mixes them. This server does not promise that for this address, so your browser makes no report. Nothing was sent. Please tell who runs the study."), { focus: false });
+  } else if (wanted && said.public_key !== wanted) {
+    show(note("This is another shuffler than your link names", "The link that you were given says by which key the one who mixes can be known, and this server has another. Nothing was drawn and nothing was sent."), { focus: false });
+  } else if (said.issuers.length) {
+    show(note("This study lets in people one by one", "Somebody admits each person once, through an app, and this page cannot ask for that. Take part with the app that the study names; nothing can be sent from here."), { focus: false });
+  } else return said.public_key;
+  return null;
+}
+
+/** A plan that this page cannot answer, said for people; null where it can. */
+function unfit({ protocol, model }) {
+  if (protocol === "codeword") return null;
+  if (model === "shuffle" && ["vector-sums", "net-tree-sums"].includes(protocol)) {
+    return note("Your browser declines", "Reports of this study are pieces that hide nothing until they are mixed: whoever mixes them could put your answers together. This page makes only reports that hide you by themselves, too. Nothing was drawn and nothing was sent.");
+  }
+  return note("This study needs an app", "Its reports are of a kind that this page does not make. Take part with the app that the study names; nothing can be sent from here.");
+}
+
 async function start() {
   const id = /\/plans\/([0-9a-f]{64})\//.exec(location.pathname)?.[1];
   const invitation = /^#([0-9a-fA-F]{32})$/.exec(location.hash)?.[1] ?? "";
-  if (invitation) {
-    history.replaceState(null, "", location.pathname + location.search); // it is as good as a key
-    for (const link of document.querySelectorAll("a[hreflang]")) link.hash = invitation; // the page in another language
-  }
+  const wanted = /^#([0-9a-fA-F]{64})$/.exec(location.hash)?.[1].toLowerCase(); // the shuffler's key
+  for (const link of document.querySelectorAll("a[hreflang]")) link.hash = invitation || (wanted ?? ""); // the page in another language
+  if (invitation) history.replaceState(null, "", location.pathname + location.search); // it is as good as a key
   for (const one of document.querySelectorAll(".languages > *")) one.textContent = new Intl.DisplayNames([one.lang], { type: "language" }).of(one.lang);
   const [text, status, sheet] = await Promise.all([
     fetch(`../${id}`, { credentials: "omit" }).then((answer) => answer.text()),
     fetch("status", { credentials: "omit", cache: "no-store" }).then((answer) => answer.json()),
     language ? readSheet(id) : null,
   ]);
-  const plan = readPlan(text, id);
+  const declined = unfit(JSON.parse(text));
+  if (declined) return show(declined, { focus: false });
+  const plan = readPlan(text, id, mixes ? (await import("./mixing.js")).mixing : undefined);
   const entry = await entryOf(plan);
   if (entry) return showFate(plan, entry, { closed: ["closed", "deleted"].includes(status.state) });
   if ((await ledger.entries()).some((one) => one.study === plan.study)) {
@@ -603,17 +641,23 @@ async function start() {
   if (plan.features.features.every((feature) => feature.kind === "embedding")) {
     return show(note("This study cannot be answered with a form", "All that its plan asks for are lists of numbers that an app computes, say from a text or a picture. Take part with the app that the study names; nothing can be sent from here."), { focus: false });
   }
-  const spent = (await ledger.spent()).epsilon;
-  if (plan.epsilon > DEFAULT_POLICY.maxEpsilon || spent + plan.epsilon > DEFAULT_POLICY.totalEpsilon) {
-    return show(
-      note(
-        "Your browser declines",
-        `This plan may learn ε = ${plain(plan.epsilon)} about you. This browser gives at most ${DEFAULT_POLICY.maxEpsilon} to one plan and ${DEFAULT_POLICY.totalEpsilon} to all together, of which ${plain(spent)} are spent. Nothing was drawn and nothing was sent.`,
-      ),
-      { focus: false },
-    );
+  const spent = await ledger.spent();
+  const asks = {
+    epsilon: `may learn ε = ${plain(plan.epsilon)} about you`,
+    localEpsilon: `may learn ε = ${plain(plan.localEpsilon)} about you if nobody mixed the reports`,
+    delta: `may break its promise with a chance of ${plan.delta}`,
+  };
+  for (const [name, words] of Object.entries(asks)) {
+    const most = name === "delta" ? Math.min(DEFAULT_POLICY.maxDelta, 1 / plan.minimumBatch) : DEFAULT_POLICY[`max${capital(name)}`];
+    const total = DEFAULT_POLICY[`total${capital(name)}`];
+    if (plan[name] > most || spent[name] + plan[name] > total) {
+      const kept = name === "delta" ? `${total} to all together` : `${total} to all together, of which ${plain(spent[name])} are spent`;
+      return show(note("Your browser declines", `This plan ${words}. This browser gives at most ${most} to one plan and ${kept}. Nothing was drawn and nothing was sent.`), { focus: false });
+    }
   }
-  return show(askFor(plan, sheet, invitation), { focus: false });
+  const shuffler = mixes ? await readShuffler(id, wanted) : null;
+  if (mixes && !shuffler) return undefined;
+  return show(askFor(plan, { sheet, shuffler }, invitation), { focus: false });
 }
 
 start().catch(refuse);
