@@ -411,7 +411,7 @@ def test_a_sheet_says_who_asks_in_the_browsers_language(collector, chromium, vis
         (Plan.design(3, 2, 1.0, 20_000), "This study has no form"),
         (design([Embedding("text", 3, 1.0)]), "cannot be answered with a form"),
         (design(epsilon=5.0), "Your browser declines"),
-        (Plan.design(2, 2, 4.0, 20_000, protocol="net-tree"), "This page cannot answer this plan"),
+        (Plan.design(2, 2, 4.0, 20_000, protocol="net-tree"), "This study needs an app"),
     ],
     ids=["no features", "embeddings", "too much", "another protocol"],
 )
@@ -600,7 +600,7 @@ def test_a_study_fills_up_live_and_tells_its_groups(collector, visit, tmp_path):
     console.get_by_role("button", name="Close: age, member").click()
     console.click("#dialog-yes")
     console.get_by_role("button", name="Decode: age, member").click()
-    console.get_by_text("Publish its page.").wait_for(timeout=60_000)
+    console.get_by_text("Publish its page.").wait_for(timeout=120_000)
     result = collector.operator.result(plan.id)
     page.clock.fast_forward(12_000)
     page.get_by_role("heading", name="Two groups among 12,345 people").wait_for()
@@ -621,7 +621,7 @@ def test_a_study_fills_up_live_and_tells_its_groups(collector, visit, tmp_path):
     console.fill("#dialog-number", "5000")
     console.check("#dialog-confirm")
     console.click("#dialog-yes")
-    console.get_by_text("The next wave is open.").wait_for(timeout=60_000)
+    console.get_by_text("The next wave is open.").wait_for(timeout=120_000)
     console.get_by_text("about 0 of 5,000 people").wait_for()
     assert console.get_by_role("button", name="Next wave").count() == 0  # a wave is open
     first, second = collector.operator.study(plan.id)["plans"]

@@ -21,6 +21,6 @@ def operator_token_of(path: Path | None) -> str:
     """Return the operator's token, from a file or from the environment."""
     if path is not None:
         return read_bounded(path, 4096, "the operator's token").decode("utf-8", "replace").strip()
-    if token := os.environ.get(TOKEN_VARIABLE):
+    if token := os.environ.get(TOKEN_VARIABLE, "").strip():
         return token
     raise SettingError(f"give --token-file, or set {TOKEN_VARIABLE}")
