@@ -60,6 +60,8 @@ class Number(Feature):
         self._set_choice("missing", *_ENDS)
         self._set_choice("outside", "clip", "missing")
         least = SMALLEST if self.scale == "log" else -LARGEST
+        if self.scale == "log" and self.low == 0:
+            raise PlanError("low must be above 0 on a log scale, got 0: take the least that matters, say 1")
         self._set("low", checked_real("low", self.low, least, LARGEST))
         self._set("high", checked_real("high", self.high, least, LARGEST))
         if not self.high - self.low >= SMALLEST:
