@@ -154,5 +154,4 @@ def resample_to_users(points: NDArray[Any], n: int, random_state: RandomState = 
     n = checked_integer("n", n, 1, MOST_PEOPLE)
     if points.ndim != 2 or not len(points):
         raise PointError(f"points must have shape (m, d) with m >= 1, got shape {points.shape}")
-    drawn: NDArray[Any] = points[np.random.default_rng(random_state).integers(len(points), size=n)]
-    return drawn
+    return points[np.random.default_rng(random_state).integers(len(points), size=n)]

@@ -17,7 +17,7 @@ import os
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -193,8 +193,7 @@ class Aggregate:
 
 def _table_class(plan: Plan) -> type[Table]:
     protocol = protocol_of(plan)
-    found: type[Table] = protocol.load(protocol.table)
-    return found
+    return cast("type[Table]", protocol.load(protocol.table))
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:

@@ -37,9 +37,8 @@ def shuffled_response_delta(epsilon: float, local_epsilon: float, people: int) -
     return float(max(gains))
 
 
-def check_amplification(plan: Plan, *, minimum_batch: int | None = None) -> Check:
-    """Compare the promise after mixing with the exact law of shuffled randomized response."""
-    people = plan.minimum_batch if minimum_batch is None else minimum_batch
+def check_amplification(plan: Plan, people: int) -> Check:
+    """Compare the promise after mixing so many with the exact law of shuffled randomized response."""
     found = shuffled_response_delta(plan.epsilon, plan.local_epsilon, people)
     words = (
         f"{people:,} mixed randomized responses of local epsilon {plan.local_epsilon:.6g} have delta "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from scipy import special
 
@@ -41,18 +41,15 @@ class Audited(Protocol):
 def audited(plan: Plan) -> Audited:
     """Return how the audit looks at a plan's reports; SettingError where nobody knows their law."""
     protocol = protocol_of(plan)
-    if protocol.audit is not None:
-        found: Audited = protocol.load(protocol.audit)(plan)
-        return found
-    if not plan.parameters.parts():
-        raise SettingError(f"the audit knows no law of reports of protocol {plan.protocol}")
-    return AnswerAudit(plan)
+    return cast("Audited", protocol.load(protocol.audit or AnswerAudit)(plan))
 
 
 class AnswerAudit:
     """The audit of reports that are independent answers: their law is finite."""
 
     def __init__(self, plan: Plan) -> None:
+        if not plan.parameters.parts():
+            raise SettingError(f"the audit knows no law of reports of protocol {plan.protocol}")
         self._plan = plan
 
     def exact(self) -> Iterator[Check]:
@@ -62,7 +59,7 @@ class AnswerAudit:
             label = kernels and f", {kernels}"
             yield check_laws(plan, encoder.encode, plan.local_epsilon, label=label)
         if plan.mixed:
-            yield check_amplification(plan)
+            yield check_amplification(plan, plan.minimum_batch)
 
     def reader(self) -> Reading:
         """Return what reads a client's places from its reports."""

@@ -128,17 +128,8 @@ class _Spendthrift(Ledger):
         del plan, policy, answers, today
 
 
-def _odds_off() -> Iterable[Check]:
-    encoder = _encoder_of(_plan(), odds=int(_plan().parameters.odds * 1.05))  # type: ignore[attr-defined]
-    yield check_laws(_plan(), encoder.encode, 2.0, ids=1)
-
-
-def _biased_coins() -> Iterable[Check]:
-    yield from samples(_plan(), sender(_plan(), _RemainderCoins()))
-
-
-def _biased_generator() -> Iterable[Check]:
-    yield check_generator(_RemainderCoins())
+def _other_parameters(**changes: int) -> Iterable[Check]:
+    yield check_laws(_plan(), _encoder_of(_plan(), **changes).encode, 2.0, ids=1)
 
 
 def _threshold_cap() -> Iterable[Check]:
@@ -155,11 +146,6 @@ def _threshold_cap() -> Iterable[Check]:
             return _encoder_of(plan, cap=widest).encode(points, ids, coins)
 
     yield check_laws(plan, Threshold(plan).encode, 2.0, ids=16)
-
-
-def _wide_cap() -> Iterable[Check]:
-    encoder = _encoder_of(_plan(), cap=15)
-    yield check_laws(_plan(), encoder.encode, 2.0, ids=1)
 
 
 def _redrawn_id() -> Iterable[Check]:
@@ -182,22 +168,6 @@ def _telling_length() -> Iterable[Check]:
         return [row.tobytes() + b"!" * int(far) for row, far in told]
 
     yield from check_client(_plan(), telling, reports=2000)
-
-
-def _seed_reused() -> Iterable[Check]:
-    yield from samples(_plan(), sender(_plan(), _RepeatingCoins()))
-
-
-def _wrong_batch() -> Iterable[Check]:
-    yield check_amplification(_mixed(), minimum_batch=_mixed().minimum_batch // 10)
-
-
-def _forgetful() -> Iterable[Check]:
-    yield check_memory(_plan(), client_with(_Forgetful))
-
-
-def _spendthrift() -> Iterable[Check]:
-    yield check_memory(_plan(), client_with(_Spendthrift))
 
 
 # ---------------------------------------------------------------- clients that are wrong for some people only
@@ -293,14 +263,8 @@ def _clock_seed() -> Callable[[Any], Rows]:
 
 
 def _one_row(ids: Rows) -> NDArray[np.bool_]:
-    rows, _ = PublicStream(_usual().randomness_key()).choices(
-        ids, Rows_.of(cast(HasViews, _usual().parameters))
-    )
-    return np.asarray(rows == 7)
-
-
-def _odd(ids: Rows) -> NDArray[np.bool_]:
-    return np.asarray(np.bitwise_count(ids).sum(axis=1) % 2 == 1)
+    views = Rows_.of(cast(HasViews, _usual().parameters))
+    return np.asarray(PublicStream(_usual().randomness_key()).choices(ids, views)[0] == 7)
 
 
 SECRET: Final = (0.123456, -0.654321, 0.271828)
@@ -320,7 +284,9 @@ NAMED: Final[dict[str, Callable[[], Callable[[Any], Rows]]]] = {
 FRESH: Final[dict[str, Callable[[], Callable[[Any], Rows]]]] = {
     "coins kept for the next report": _kept_coins,
     "a generator seeded by the clock": _clock_seed,
-    "odds that depend on the id's parity": lambda: _odds_where(_usual(), 1.2, lambda _, ids: _odd(ids)),
+    "odds that depend on the id's parity": lambda: _odds_where(
+        _usual(), 1.2, lambda _, ids: np.bitwise_count(ids).sum(axis=1) % 2 == 1
+    ),
     "no coins in one row of the table": lambda: _never_where(_usual(), lambda _, ids: _one_row(ids)),
     "odds that depend on a coordinate's sign": lambda: _odds_where(_usual(), 1.2, lambda x, _: x[:, 1] < 0),
     "no coins where a value is missing": lambda: _never_where(_recorded(), lambda x, _: (x == 0).any(axis=1)),
@@ -347,17 +313,17 @@ def _looked_at(name: str) -> Iterable[Check]:
 
 
 CANARIES: Final[dict[str, Callable[[], Iterable[Check]]]] = {
-    "odds off by 5 %": _odds_off,
-    "coins biased by a remainder (bytes)": _biased_coins,
-    "coins biased by a remainder (generator)": _biased_generator,
+    "odds off by 5 %": lambda: _other_parameters(odds=int(CodewordParameters.of(_plan()).odds * 1.05)),
+    "coins biased by a remainder (bytes)": lambda: samples(_plan(), sender(_plan(), _RemainderCoins())),
+    "coins biased by a remainder (generator)": lambda: [check_generator(_RemainderCoins())],
     "a cap by threshold": _threshold_cap,
-    "a cap one too large": _wide_cap,
+    "a cap one too large": lambda: _other_parameters(cap=15),
     "an id drawn until it suits": _redrawn_id,
     "a length that tells": _telling_length,
-    "a seed that is used again": _seed_reused,
-    "a tenth of the batch": _wrong_batch,
-    "a ledger that forgets": _forgetful,
-    "a ledger without a total": _spendthrift,
+    "a seed that is used again": lambda: samples(_plan(), sender(_plan(), _RepeatingCoins())),
+    "a tenth of the batch": lambda: [check_amplification(_mixed(), _mixed().minimum_batch // 10)],
+    "a ledger that forgets": lambda: [check_memory(_plan(), client_with(_Forgetful))],
+    "a ledger without a total": lambda: [check_memory(_plan(), client_with(_Spendthrift))],
     **{name: functools.partial(_looked_at, name) for name in (*NAMED, *FRESH) if name not in UNSEEN},
 }
 

@@ -22,12 +22,12 @@ from __future__ import annotations
 
 import math
 import os
-import random
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,69 +46,19 @@ PEOPLE: Final = 16
 ROUNDS: Final = 12
 COMMAND_ROUNDS: Final = 3  # a command starts five times in each
 
-Spans = tuple[tuple[int, int], ...]  # of a tape: [first, last)
 Ask = Callable[[People, tape.Tape], tuple[list[bytes], int | None]]  # people, coins -> reports, coins drawn
-
-_NODE: Final = """
-const { createHash } = require("node:crypto");
-const crypto = require("node:crypto");
-const { writeFileSync } = require("node:fs");
-const { COTERIE_AUDIT_SEED, COTERIE_AUDIT_OTHER, COTERIE_AUDIT_KEPT, COTERIE_AUDIT_NOTE } = process.env;
-const kept = COTERIE_AUDIT_KEPT.split(",").filter(Boolean).map((each) => each.split("-").map(Number));
-let drawn = 0;
-const tell = () => writeFileSync(COTERIE_AUDIT_NOTE, String(drawn));
-function number(value) {
-  const bytes = Buffer.alloc(8);
-  bytes.writeBigUInt64BE(BigInt(value));
-  return bytes;
-}
-function written(seed, start, count) {
-  const blocks = [], first = Math.floor(start / 32);
-  for (let i = first; i < Math.ceil((start + count) / 32); i++)
-    blocks.push(createHash("sha256").update(number(seed)).update(number(i)).digest());
-  return Buffer.concat(blocks).subarray(start - 32 * first, start - 32 * first + count);
-}
-function take(count) {
-  const start = drawn, own = written(COTERIE_AUDIT_SEED, start, count);
-  drawn += count;
-  tell();
-  if (COTERIE_AUDIT_OTHER === "") return own;
-  const taken = Buffer.from(written(COTERIE_AUDIT_OTHER, start, count));
-  for (const [first, last] of kept) {
-    const low = Math.max(first - start, 0), high = Math.min(last - start, count);
-    if (low < high) own.copy(taken, low, low, high);
-  }
-  return taken;
-}
-function fill(array) {
-  const bytes = ArrayBuffer.isView(array) ? new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
-    : new Uint8Array(array);
-  bytes.set(take(bytes.length));
-  return array;
-}
-tell();
-crypto.randomBytes = (count, then) => (then ? then(null, take(count)) : take(count));
-crypto.randomFillSync = fill;
-crypto.getRandomValues = fill;
-crypto.webcrypto.getRandomValues = fill;
-Object.getPrototypeOf(globalThis.crypto).getRandomValues = fill;
-require("node:module").syncBuiltinESMExports();
-"""
 
 
 @contextmanager
 def replaying(coins: tape.Tape) -> Iterator[None]:
     """Let the system's coins be a tape's, in this process."""
-    places: list[tuple[Any, str]] = [(os, "urandom"), (random, "_urandom")]
-    if hasattr(os, "getrandom"):
-        places.append((os, "getrandom"))
-    kept = [getattr(room, name) for room, name in places]
+    kept = [(room, name, getattr(room, name)) for room, name in tape.PLACES]
     try:
-        for room, name in places:
+        for room, name in tape.PLACES:
             setattr(room, name, coins.urandom)
         yield
     finally:
-        for (room, name), function in zip(places, kept, strict=True):
+        for room, name, function in kept:
             setattr(room, name, function)
 
 
@@ -130,7 +80,7 @@ def _ask_command(client: CommandClient, people: People, coins: tape.Tape) -> tup
         room = Path(folder)
         shown = Path(tape.__file__).read_text(encoding="utf-8")
         (room / "sitecustomize.py").write_text(f"{shown}\n\ninstall()\n", encoding="utf-8")
-        (room / "tape.cjs").write_text(_NODE, encoding="utf-8")
+        shutil.copy(Path(tape.__file__).with_suffix(".cjs"), room)
         note = room / "drawn"
         surroundings = {
             **coins.named(),
@@ -170,8 +120,10 @@ def check_replay(plan: Plan, send: Send, laws: tuple[Law, ...], bits: float, lab
             problems.add("with the same coins, other people have other ids")
         if (ids == fresh_ids).all(axis=1).any():
             problems.add("other coins give the same ids")
-        spans = _where(first, tape.Tape(seed).urandom(drawn))
-        if spans is not None:
+        coins = tape.Tape(seed).urandom(drawn)
+        places = [coins.find(report[:ID_BYTES]) for report in first]
+        if -1 not in places:  # ids are coins as they were drawn
+            spans = tuple((place, place + ID_BYTES) for place in places)
             turned, _ = ask(people, tape.Tape(seed, seed + rounds, spans))
             kept = [(a, b) for a, b in zip(first, turned, strict=True) if a[:ID_BYTES] == b[:ID_BYTES]]
             answered, same = answered + len(kept), same + sum(a == b for a, b in kept)
@@ -182,12 +134,6 @@ def check_replay(plan: Plan, send: Send, laws: tuple[Law, ...], bits: float, lab
         f"{rounds} times {PEOPLE} people: bytes follow from people and coins alone, ids from coins alone"
     )
     return Check("empirical", f"replay{label}", not problems, words, {"replayed": True})
-
-
-def _where(reports: list[bytes], coins: bytes) -> Spans | None:
-    """Return where on the tape the ids stand; None where one is not there as it is."""
-    places = [coins.find(report[:ID_BYTES]) for report in reports]
-    return None if -1 in places else tuple((place, place + ID_BYTES) for place in places)
 
 
 def _ids(reports: list[bytes]) -> NDArray[np.uint8]:

@@ -15,6 +15,9 @@ KEPT = "COTERIE_AUDIT_KEPT"
 NOTE = "COTERIE_AUDIT_NOTE"
 _BLOCK = hashlib.sha256().digest_size
 
+# Where the system's coins are asked for.
+PLACES = [(os, "urandom"), (random, "_urandom"), *([(os, "getrandom")] if hasattr(os, "getrandom") else [])]
+
 
 class Tape:
     """The blocks SHA-256(seed ‖ 0), SHA-256(seed ‖ 1), …, eight bytes each number, one after the other.
@@ -88,6 +91,5 @@ def install() -> None:
     kept = tuple((int(first), int(last)) for first, last in pairs)
     other = os.environ[OTHER]
     tape = Tape(int(os.environ[SEED]), int(other) if other else None, kept, os.environ[NOTE])
-    for room, name in ((os, "urandom"), (os, "getrandom"), (random, "_urandom")):
-        if hasattr(room, name):
-            setattr(room, name, tape.urandom)
+    for room, name in PLACES:
+        setattr(room, name, tape.urandom)

@@ -248,8 +248,7 @@ class Spark(Inline):
         defaults = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
         for name, value in {**defaults, **self._settings}.items():
             builder = builder.config(name, value)
-        session: SparkSession = builder.getOrCreate()
-        return session
+        return builder.getOrCreate()
 
 
 def _pyspark() -> Any:

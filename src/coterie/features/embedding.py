@@ -162,5 +162,4 @@ def _lift(dimension: int, projected: int) -> NDArray[np.float64]:
     """Return the pseudo-inverse of the projection: (dimension, projected)."""
     rotation = _rotation(dimension)
     projection = rotation.matrix(dimension)[:projected] / math.sqrt(rotation.size * projected)
-    inverse: NDArray[np.float64] = np.linalg.pinv(projection).astype(np.float64)
-    return inverse
+    return np.linalg.pinv(projection).astype(np.float64)

@@ -124,5 +124,4 @@ def onto_simplex(shares: NDArray[np.float64]) -> NDArray[np.float64]:  # (m,) ->
     descending = np.sort(shares)[::-1]
     excess = (np.cumsum(descending) - 1.0) / np.arange(1, len(shares) + 1)
     kept = int(np.flatnonzero(descending > excess)[-1])
-    found: NDArray[np.float64] = np.maximum(shares - excess[kept], 0.0)
-    return found
+    return np.asarray(np.maximum(shares - excess[kept], 0.0))

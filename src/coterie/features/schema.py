@@ -135,8 +135,7 @@ class Schema:
         >>> Schema([Number("age", 0, 100), Flag("member")]).point({"age": 100, "shoe": 43}).tolist()
         [0.5, 0.0]
         """
-        point: NDArray[np.float64] = self.points([record])[0]
-        return point
+        return np.asarray(self.points([record])[0])
 
     def points(self, table: Any) -> NDArray[np.float64]:
         """Return the points of many records, shape (n, d).

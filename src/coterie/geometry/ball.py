@@ -164,5 +164,4 @@ def _draw_back(quantized: NDArray[np.float64]) -> NDArray[np.bool_]:
     np.trunc(quantized, out=quantized)
     # Rounding moves a point by √d/2 grid steps at most: only beyond that is it certain to have been outside.
     slack = SCALE + np.sqrt(quantized.shape[1]) / 2
-    outside: NDArray[np.bool_] = squares > slack * slack
-    return outside
+    return np.asarray(squares > slack * slack)

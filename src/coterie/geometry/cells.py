@@ -35,8 +35,7 @@ class Cells(Protocol):
 
 def odd_cells(cells: NDArray[np.int64], masks: NDArray[np.int64]) -> NDArray[np.uint8]:
     """Return the parity of popcount(cell & mask): (n,), (n,) -> (n,) of 0 and 1."""
-    odd: NDArray[np.uint8] = np.bitwise_count(cells & masks) & np.uint8(1)
-    return odd
+    return np.asarray(np.bitwise_count(cells & masks) & np.uint8(1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,8 +65,7 @@ class CrossPolytopeCells:
         turned = self.rotate(quantized)  # (n, Q), exact: |y| <= S·2^20
         largest = np.abs(turned).argmax(axis=1)  # the first of equals
         negative = turned[np.arange(len(turned)), largest] < 0
-        cells: NDArray[np.int64] = 2 * largest + negative
-        return cells
+        return np.asarray(2 * largest + negative)
 
     def odd(self, quantized: NDArray[np.float64], masks: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Return 1 where the point's sign in row `mask` is -1, else 0: (n, d), (n,) -> (n,)."""

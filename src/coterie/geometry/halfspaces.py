@@ -146,8 +146,7 @@ class HalfspaceSigns:
     def heights(self, quantized: NDArray[np.float64], masks: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return entry `masks` of G·q for each point, exact integers: (n, d), (n,) -> (n,)."""
         if (kept := self._kept_for(len(masks))) is not None:
-            products: NDArray[np.float64] = np.einsum("nd,nd->n", kept[masks], quantized)
-            return products
+            return np.asarray(np.einsum("nd,nd->n", kept[masks], quantized))
         heights = np.empty(len(masks))
         step = max(1, _TURNED_AT_A_TIME // self.size)
         columns = np.arange(self.size)

@@ -70,5 +70,4 @@ def _ball_sample(count: int, dimension: int, seed: int) -> NDArray[np.int64]:
     words = np.ascontiguousarray(data[:, bytes_each:]).view(">u4")  # (count, d)
     radii = (words >> 12).astype(np.int64).max(axis=1)  # below 2^20
     lengths = np.array([math.isqrt(int(s)) + 1 for s in (directions**2).sum(axis=1)])
-    points: NDArray[np.int64] = directions * radii[:, None] // lengths[:, None]
-    return points
+    return np.asarray(directions * radii[:, None] // lengths[:, None])

@@ -10,7 +10,7 @@ from collections import UserDict
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, cast, get_args, get_type_hints
 
 from coterie.errors import PlanError
 from coterie.plain.checks import checked_choice, checked_options
@@ -51,8 +51,7 @@ class Registry(UserDict[str, Protocol]):
         entry: Any = self.data[name]
         if isinstance(entry, str):
             entry = self.data[name] = loaded(f"{__name__}.{entry}:PROTOCOL")
-        found: Protocol = entry
-        return found
+        return cast("Protocol", entry)
 
 
 PROTOCOLS: Final = Registry(
@@ -74,8 +73,7 @@ def protocol_of(plan: Plan) -> Protocol:
 def encoder_of(plan: Plan) -> Encoder:
     """Return what turns points into reports under a plan."""
     chosen = protocol_of(plan)
-    made: Encoder = chosen.load(chosen.encoder)(plan)
-    return made
+    return cast("Encoder", chosen.load(chosen.encoder)(plan))
 
 
 def protocols(model: str | None = None) -> tuple[str, ...]:
@@ -97,8 +95,7 @@ def parameters_class(protocol: object, model: object) -> type[Parameters]:
     if model not in chosen.models:
         allowed = " or ".join(sorted(chosen.models))
         raise PlanError(f"protocol {name} does not run in the {model} model; it needs model {allowed}")
-    found: type[Parameters] = chosen.load(chosen.models[model])
-    return found
+    return cast("type[Parameters]", chosen.load(chosen.models[model]))
 
 
 def design_options(protocol: str, model: str) -> tuple[str, ...]:
@@ -141,8 +138,7 @@ def design_parameters(protocol: str, facts: Facts, options: Mapping[str, Any]) -
 
 def _design(protocol: str, model: str) -> Callable[..., Parameters]:
     chosen = PROTOCOLS[protocol]
-    found: Callable[..., Parameters] = chosen.load(chosen.designs[model])
-    return found
+    return cast("Callable[..., Parameters]", chosen.load(chosen.designs[model]))
 
 
 if not TYPE_CHECKING:  # a type checker that saw this would let every misspelt name pass

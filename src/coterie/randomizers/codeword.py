@@ -215,8 +215,7 @@ def indices_at(scores: NDArray[np.int64] | NDArray[np.int32], ranks: NDArray[np.
     keys <<= bits
     keys += np.arange(codewords, dtype=keys.dtype)
     keys.sort(axis=1)
-    index: NDArray[np.int64] = keys[np.arange(people), ranks].astype(np.int64) & ((1 << bits) - 1)
-    return index
+    return np.asarray(keys[np.arange(people), ranks].astype(np.int64) & ((1 << bits) - 1))
 
 
 def _bend(embedding: int | None) -> float:

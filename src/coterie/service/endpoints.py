@@ -12,7 +12,7 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable
 from functools import wraps
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 from starlette.requests import Request
@@ -61,8 +61,7 @@ def operator(endpoint: Endpoint) -> Endpoint:
 
 def of(request: Request) -> Taking:
     """Return the collector or shuffler that a request came to."""
-    service: Taking = request.app.state.collector
-    return service
+    return cast("Taking", request.app.state.collector)
 
 
 def collector_of(request: Request) -> Collector:

@@ -285,8 +285,7 @@ def _matched(claimed: NDArray[np.float64], again: NDArray[np.float64]) -> NDArra
 
     if not np.isfinite(claimed).all():
         raise ManifestError("centers must be finite")
-    order: NDArray[np.intp] = linear_sum_assignment(squared_distances(claimed, again))[1]
-    return order
+    return linear_sum_assignment(squared_distances(claimed, again))[1]
 
 
 def _check_digits(claimed: Result, again: Result, where: str) -> None:

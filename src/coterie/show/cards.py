@@ -212,8 +212,7 @@ def bell(estimates: Sequence[Estimate], times: NDArray[np.float64], period: floa
     """
     usual, agreement = (each.value for each in estimates)
     heights = np.exp(_kappa(agreement) * (np.cos(2 * np.pi * (times - usual) / period) - 1))
-    found: NDArray[np.float64] = heights / heights.sum()
-    return found
+    return np.asarray(heights / heights.sum())
 
 
 def _kappa(agreement: float) -> float:

@@ -115,7 +115,6 @@ def _frame(all_marks: NDArray[np.float64]) -> tuple[Any, float]:
     middle = (low + high) / 2
 
     def place(points: NDArray[np.float64]) -> NDArray[np.float64]:
-        placed: NDArray[np.float64] = (points - middle) * [scale, -scale] + [WIDTH / 2, HEIGHT / 2]
-        return placed
+        return np.asarray((points - middle) * [scale, -scale] + [WIDTH / 2, HEIGHT / 2])
 
     return place, scale

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,19 +46,13 @@ def report_form(plan: Plan) -> Form:
     ([False, True], 'a bit is set after the last answer')
     """
     protocol = protocol_of(plan)
-    if protocol.form is None:
-        return _of_answers(plan)
-    made: Form = protocol.load(protocol.form)(plan)
-    return made
+    return cast("Form", protocol.load(protocol.form or _of_answers)(plan))
 
 
 def message_form(plan: Plan) -> Form:
     """Return the form of what the plan's table adds up: the reports or, of shares, what is left of them."""
     protocol = protocol_of(plan)
-    if protocol.message_form is None:
-        return report_form(plan)
-    made: Form = protocol.load(protocol.message_form)(plan)
-    return made
+    return cast("Form", protocol.load(protocol.message_form or report_form)(plan))
 
 
 def _of_answers(plan: Plan) -> Form:

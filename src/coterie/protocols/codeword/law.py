@@ -95,8 +95,7 @@ def _coins(
     """Draw sums of so many ±1 with these expectations."""
     counts = np.broadcast_to(counts, expected.shape)
     chances = np.clip((1 + expected / np.maximum(counts, 1)) / 2, 0.0, 1.0)
-    drawn: NDArray[np.int64] = 2 * rng.binomial(counts, chances) - counts
-    return drawn
+    return np.asarray(2 * rng.binomial(counts, chances) - counts)
 
 
 def _second_moment(
@@ -122,8 +121,7 @@ def _less(standard: NDArray[np.float64], means: NDArray[np.float64]) -> NDArray[
     """Return vectors of covariance I - m·mᵀ, row by row, from standard normal ones: (M, r), (M, r)."""
     squares = np.clip((means**2).sum(axis=1), 1e-300, 1.0)  # |m|² ≤ 1: the mean of v·vᵀ holds that of v
     along = (standard * means).sum(axis=1) * (1 - np.sqrt(1 - squares)) / squares
-    drawn: NDArray[np.float64] = standard - along[:, None] * means
-    return drawn
+    return np.asarray(standard - along[:, None] * means)
 
 
 def _sums_of(

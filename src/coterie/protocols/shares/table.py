@@ -110,5 +110,4 @@ class VectorSumTable(Table):
                 f"person sends {shares} to each coordinate of a row: messages are missing or doubled, and "
                 "the sums mean nothing. Add every message of a batch once"
             )
-        everyone: NDArray[np.int64] = people[:, 0]
-        return everyone
+        return people[:, 0]

@@ -41,8 +41,7 @@ def report_spread(table: CodewordTable) -> NDArray[np.float64]:
         lifted = table.plan.coordinates + EXTRA_COORDINATES
         return np.eye(lifted) * ((1 + law.second_gain(parameters.embedding)) / gain**2)
     back = embedding_matrix(table.plan, parameters)  # R, (P, D)
-    spread: NDArray[np.float64] = back.T @ (table.second / table.count) @ back / gain**2
-    return spread
+    return back.T @ (table.second / table.count) @ back / gain**2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,8 +95,7 @@ class GroupSums:
     def shares(self) -> NDArray[np.float64]:
         """Share of the people in each group, (k,): they sum to 1, and noise may carry one below 0."""
         found = self.vectors[:, self.lift.dimension] / self.lift.count
-        shares: NDArray[np.float64] = found + (1 - found.sum()) / len(found)
-        return shares
+        return np.asarray(found + (1 - found.sum()) / len(found))
 
     @cached_property
     def share_variances(self) -> NDArray[np.float64]:
@@ -108,8 +106,7 @@ class GroupSums:
         noise = (own * along - (self._held - 1 / number) ** 2) / self.people
         squares = self._held**2
         gain = (self.gain_error / count) ** 2 * ((1 - 2 / number) * squares + squares.sum() / number**2)
-        variances: NDArray[np.float64] = np.maximum(noise, 0.0) + gain * (number > 1)
-        return variances
+        return np.asarray(np.maximum(noise, 0.0) + gain * (number > 1))
 
     @cached_property
     def _held(self) -> NDArray[np.float64]:

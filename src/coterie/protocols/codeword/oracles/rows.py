@@ -152,8 +152,7 @@ class ViewRows:
         moment = (weights[:, None] * lifted).T @ lifted / weights.sum()
         squares = rows.T @ rows / (len(rows) if self.halfspaces else 1)  # cells add up to rows of as many
         across = self.across * np.eye(lifted.shape[1])
-        covariance: NDArray[np.float64] = across + self.along * moment - self.known * squares
-        return covariance
+        return np.asarray(across + self.along * moment - self.known * squares)
 
     def mean(self) -> tuple[NDArray[np.float64], float]:
         """Return E[w], (D,), and the variance of each of its coordinates; infinite where no row tells.

@@ -82,8 +82,7 @@ def _widths(offsets: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.zeros(len(offsets))
     between = (places[1:] + places[:-1]) / 2
     edges = np.concatenate([[2 * places[0] - between[0]], between, [2 * places[-1] - between[-1]]])
-    widths: NDArray[np.float64] = (np.diff(edges) / counts)[which]
-    return widths
+    return (np.diff(edges) / counts)[which]
 
 
 def turned(view: ViewRows, rng: np.random.Generator) -> ViewRows:

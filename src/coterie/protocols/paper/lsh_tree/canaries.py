@@ -50,10 +50,6 @@ def _telling_padding() -> Iterable[Check]:
     yield check_laws(_bits(), telling, 2.0, ids=1)
 
 
-def _same_coin() -> Iterable[Check]:
-    yield from samples(_bits(), sender(_bits(), _SharedCoins()))
-
-
 def _honest_bit() -> Iterable[Check]:
     """One answer is sent without its coin."""
     send, reading = sender(_bits()), Reading(_bits())
@@ -69,6 +65,6 @@ def _honest_bit() -> Iterable[Check]:
 
 CANARIES: Final[dict[str, Callable[[], Iterable[Check]]]] = {
     "padding that tells": _telling_padding,
-    "one coin for two answers": _same_coin,
+    "one coin for two answers": lambda: samples(_bits(), sender(_bits(), _SharedCoins())),
     "an answer without its coin": _honest_bit,
 }

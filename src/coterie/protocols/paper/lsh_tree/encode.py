@@ -140,8 +140,7 @@ class LshTreeEncoder(Encoder):
     def _signs(self, codes: NDArray[np.int64], choices: LshChoices) -> NDArray[np.int8]:
         """Return (-1)^popcount(code & mask) at each report's level: (n,) -> (n,)."""
         parity = np.bitwise_count((codes >> (self._parameters.levels - choices.levels)) & choices.masks) & 1
-        signs: NDArray[np.int8] = 1 - 2 * parity.astype(np.int8)
-        return signs
+        return np.asarray(1 - 2 * parity.astype(np.int8))
 
     def _towards(self, body: NDArray[np.float64], ids: NDArray[np.uint8], answer: int) -> NDArray[np.int8]:
         """Return on which side of each report's direction the vector lies: (n, D) -> (n,) of ±1."""

@@ -51,8 +51,7 @@ class PathMasks:
         parity = np.bitwise_count(bits)  # of |x|; all numbers here are non-negative
         for place, number in enumerate(prefix[1:]):
             parity = parity ^ np.bitwise_count(self.digits[:, place] & number)
-        signs: NDArray[np.int8] = 1 - 2 * (parity & 1).astype(np.int8)
-        return signs
+        return np.asarray(1 - 2 * (parity & 1).astype(np.int8))
 
     def joined(self, family: Family, level: int) -> NDArray[np.int64]:
         """Return the masks of a path's last digits as one number: (n,)."""
