@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 
 from coterie.cli.screen import Force, Json, check_output, err, out, print_json, say
-from coterie.plain.files import replacing
+from coterie.plain.files import write_whole
 from coterie.plan import Plan
 
 
@@ -49,8 +49,7 @@ def run(
     if page is not None:
         from coterie.show.pages import render
 
-        with replacing(page) as file:
-            file.write(render("audit.html", found=found).encode("utf-8"))
+        write_whole(page, render("audit.html", found=found))
     if json:
         print_json(found.to_dict())
     else:

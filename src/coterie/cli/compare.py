@@ -12,7 +12,7 @@ from rich.text import Text
 from coterie.cli.decode import load, wanted_clusters
 from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say
 from coterie.cli.screen import out as screen
-from coterie.plain.files import replacing
+from coterie.plain.files import write_whole
 
 
 def run(
@@ -51,8 +51,7 @@ def run(
     with progress("comparing", None):
         found = compare(read, names, clusters=wanted, random_state=random_state)
     if out is not None:
-        with replacing(out, overwrite=force) as file:
-            file.write(found.page().encode("utf-8"))
+        write_whole(out, found.page(), overwrite=force)
     if json:
         print_json(found.to_dict())
         return

@@ -24,7 +24,7 @@ from coterie.cli.screen import (
 )
 from coterie.cli.screen import out as screen
 from coterie.errors import DecodeError
-from coterie.plain.files import replacing
+from coterie.plain.files import write_whole
 from coterie.plan import Plan
 
 if TYPE_CHECKING:
@@ -95,8 +95,7 @@ def run(
             **options,
         )
     if out is not None:
-        with replacing(out, overwrite=force) as file:
-            file.write((to_json(result.to_dict()) + "\n").encode("utf-8"))
+        write_whole(out, to_json(result.to_dict()) + "\n", overwrite=force)
     if population is not None:
         result.population.save(population, overwrite=force)
     if json:

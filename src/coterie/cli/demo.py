@@ -11,7 +11,7 @@ from rich.table import Table
 
 from coterie.cli.screen import Json, caution, check_output, print_json, progress, say
 from coterie.cli.screen import out as screen
-from coterie.plain.files import replacing
+from coterie.plain.files import write_whole
 
 if TYPE_CHECKING:
     from coterie.cli.simulation import Study
@@ -50,8 +50,7 @@ def run(
         from coterie.cli.simulation import simulate
         from coterie.cli.words import headline, shortcomings
     study = simulate(users=users, epsilon=epsilon, seed=seed, stage=progress)
-    with replacing(out) as file:
-        file.write(render(study).encode("utf-8"))
+    write_whole(out, render(study))
     if json:
         print_json(_facts(study, out))
         return

@@ -10,7 +10,7 @@ import typer
 from coterie.cli.operator import TokenFile, operator_token_of
 from coterie.cli.screen import Force, Json, check_output, print_json, say
 from coterie.errors import SettingError, bringing
-from coterie.plain.files import replacing
+from coterie.plain.files import replacing, write_whole
 from coterie.remote.collector import RemoteCollector
 
 PIECE = 50_000  # tokens in one request
@@ -71,8 +71,7 @@ def run(
     page = RemoteCollector(public_url or url).url
     of = "studies" if waves else "plans"
     lines = [token.hex() if bare else invitation_link(page, plan_id, token, of) for token in tokens]
-    with replacing(out, 0o600, overwrite=force) as file:
-        file.writelines(line.encode() + b"\n" for line in lines)
+    write_whole(out, "".join(f"{line}\n" for line in lines), 0o600, overwrite=force)
     if qr is not None:
         for number, link in enumerate(lines, 1):  # by number: a file's name ends up in lists
             with replacing(qr / f"invitation-{number:05d}.svg", 0o600, overwrite=False) as file:

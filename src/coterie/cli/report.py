@@ -13,7 +13,7 @@ from coterie.cli.decode import load
 from coterie.cli.screen import Force, Json, check_output, print_json, progress, say, to_json
 from coterie.cli.sheet import sheet_of
 from coterie.errors import FileError, SettingError
-from coterie.plain.files import read_bounded, replacing
+from coterie.plain.files import read_bounded, write_whole
 
 _MOST_AUDIT = 1 << 26  # bytes
 
@@ -74,11 +74,9 @@ def run(
         commands=[f"coterie decode {' '.join(names)} --random-state {random_state}"],
     )
     page = report_page(made, result.guarantee, result.features, result.radius)
-    with replacing(out, overwrite=force) as file:
-        file.write(page.encode("utf-8"))
+    write_whole(out, page, overwrite=force)
     if document is not None:
-        with replacing(document, overwrite=force) as file:
-            file.write((to_json(made) + "\n").encode("utf-8"))
+        write_whole(document, to_json(made) + "\n", overwrite=force)
     if json:
         print_json(made)
         return

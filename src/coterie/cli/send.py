@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from coterie.cli.screen import Json, caution, print_json, progress, say
 from coterie.errors import PlanError, ReportError
 from coterie.plain.canonical import canonical_bytes
-from coterie.plain.files import read_bounded, replacing
+from coterie.plain.files import read_bounded, write_whole
 from coterie.plan import Plan
 from coterie.remote.collector import Failure, RemoteCollector, Sent, checked_plan
 from coterie.wire.admission import ADMISSION_BYTES
@@ -123,7 +123,8 @@ def _send(
             taken += done.taken
             failures += done.failures
             if not failures:  # what was refused is tried again next time
-                _write_note(note, collector.url, digest, place)
+                known = {"url": collector.url, "file": digest.hex(), "acknowledged": place}
+                write_whole(note, canonical_bytes(known))
     return Sent(taken, tuple(failures))
 
 
@@ -137,8 +138,3 @@ def _noted(path: Path, url: str, digest: bytes) -> int:
         return int(note["acknowledged"]) if same else 0
     except (ValueError, KeyError, TypeError):
         return 0  # then it is sent again, which does no harm
-
-
-def _write_note(path: Path, url: str, digest: bytes, place: int) -> None:
-    with replacing(path) as file:
-        file.write(canonical_bytes({"url": url, "file": digest.hex(), "acknowledged": place}))

@@ -9,7 +9,7 @@ from typing import Any
 from coterie.cli.operator import TokenFile, operator_token_of
 from coterie.cli.screen import Force, Json, check_output, counted, print_json, say
 from coterie.errors import SettingError
-from coterie.plain.files import read_bounded, replacing
+from coterie.plain.files import read_bounded, write_whole
 from coterie.plan import Plan
 from coterie.remote.collector import RemoteCollector
 from coterie.sheet import MOST_BYTES, draft_sheet, is_signed_sheet, read_sheet
@@ -65,8 +65,7 @@ def run(
             signed = collector.put_sheet(contract, sheet)
         sheet = read_sheet(signed, contract, key)
         if out is not None:
-            with replacing(out, overwrite=force) as file:
-                file.write(signed)
+            write_whole(out, signed, overwrite=force)
     signer = sheet.get("public_key")
     languages = sorted(sheet["languages"])
     if json:

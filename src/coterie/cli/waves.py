@@ -13,7 +13,7 @@ from coterie.cli.operator import TokenFile, operator_token_of
 from coterie.cli.plan import collection_of
 from coterie.cli.screen import Force, Json, check_output, out, print_json, progress, say
 from coterie.errors import SettingError
-from coterie.plain.files import replacing
+from coterie.plain.files import write_whole
 from coterie.plan import Plan
 from coterie.remote.collector import RemoteCollector
 
@@ -144,6 +144,5 @@ def _save(collector: RemoteCollector, study_id: str, folder: Path) -> None:
         files["result.json"] = collector.study_result(study_id)
     folder.mkdir()
     for name, data in files.items():
-        with replacing(folder / name, overwrite=False) as file:
-            file.write(data)
+        write_whole(folder / name, data, overwrite=False)
     say(f"wrote {', '.join(sorted(files)) or 'nothing: no plan is decoded'} in {folder}")

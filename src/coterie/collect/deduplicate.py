@@ -19,9 +19,10 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import ModuleType, TracebackType
-from typing import BinaryIO, Final, NamedTuple, Self
+from types import ModuleType
+from typing import BinaryIO, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +52,7 @@ class _Run(NamedTuple):
     starts: NDArray[np.int32]  # (parts + 1,)
 
 
-class Deduplicator:
+class Deduplicator(AbstractContextManager["Deduplicator"]):
     """Takes reports in any order and gives back each id once, sorted by id.
 
     Parameters
@@ -116,12 +117,7 @@ class Deduplicator:
         self._file: BinaryIO
         self._written = 0  # reports in the temporary file
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._held, self._runs = [], []
         if self._written:
             self._file.close()

@@ -18,8 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Protocol, Self
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +66,7 @@ class Sink(Protocol):
         """Take reports, (n, width)."""
 
 
-class Intake:
+class Intake(contextlib.AbstractContextManager["Intake"]):
     """Takes reports of one plan in and gives each id back once.
 
     Parameters
@@ -123,13 +122,8 @@ class Intake:
         self._most = most_reports
         self._whole = True
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._once.__exit__(kind, error, trace)
+    def __exit__(self, *_: object) -> None:
+        self._once.__exit__()
 
     def add_files(self, paths: Iterable[str | os.PathLike[str]]) -> None:
         """Take report files in: all of them or, if one is not whole, nothing at all.

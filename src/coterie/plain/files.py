@@ -73,6 +73,14 @@ def replacing(
         sync_folder(target.parent)
 
 
+def write_whole(
+    path: str | os.PathLike[str], data: str | bytes, mode: int = 0o666, *, overwrite: bool = True
+) -> None:
+    """Write a file of these contents, a text in UTF-8, as `replacing` does."""
+    with replacing(path, mode, overwrite=overwrite) as file:
+        file.write(data.encode() if isinstance(data, str) else data)
+
+
 @contextlib.contextmanager
 def naming(path: str | os.PathLike[str]) -> Iterator[None]:
     """Let an error of the operating system in the block name this file."""

@@ -22,7 +22,7 @@ import numpy as np
 from coterie.errors import PlanError
 from coterie.plain.canonical import MAX_BYTES, canonical_bytes, parse_object, shown
 from coterie.plain.checks import checked_delta, checked_fields, checked_list, checked_real
-from coterie.plain.files import read_bounded, replacing
+from coterie.plain.files import read_bounded, write_whole
 from coterie.plan.follow_up import (
     answer_in,
     ball_after,
@@ -577,8 +577,7 @@ class Plan(Questions):
 
         A file that exists is replaced only with `overwrite`: a published plan should not change unseen.
         """
-        with replacing(path, overwrite=overwrite) as file:
-            file.write(self.to_json().encode("utf-8"))
+        write_whole(path, self.to_json(), overwrite=overwrite)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

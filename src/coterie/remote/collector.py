@@ -19,8 +19,7 @@ import urllib.parse
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +67,7 @@ class Sent:
         return dict(Counter(each.reason for each in self.failures))
 
 
-class RemoteCollector:
+class RemoteCollector(contextlib.AbstractContextManager["RemoteCollector"]):
     """A collector, by its address.
 
     Parameters
@@ -123,12 +122,7 @@ class RemoteCollector:
         self._connection: http.client.HTTPConnection | None = None
         self._reused = False
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.disconnect()
 
     def disconnect(self) -> None:

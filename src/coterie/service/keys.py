@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import os
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from coterie.errors import SettingError
-from coterie.plain.files import read_bounded, replacing
+from coterie.plain.files import read_bounded, write_whole
 from coterie.wire.signing import KEY_BYTES, new_key
 
 TOKEN_VARIABLE: Final = "COTERIE_OPERATOR_TOKEN"  # noqa: S105  # the name of a variable
@@ -63,9 +64,6 @@ def _digest(text: str) -> bytes:
 def _kept(path: Path, make: Callable[[], str], what: str) -> str:
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with replacing(path, 0o600, overwrite=False) as file:
-                file.write(make().encode() + b"\n")
-        except FileExistsError:  # another server was first
-            pass
+        with contextlib.suppress(FileExistsError):  # another server was first
+            write_whole(path, f"{make()}\n", 0o600, overwrite=False)
     return read_bounded(path, _MOST, what).decode("utf-8", "replace").strip()

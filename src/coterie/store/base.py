@@ -27,7 +27,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, TypedDict
 
 import numpy as np
@@ -38,7 +37,6 @@ from coterie.errors import StoreError
 from coterie.plan import Plan
 from coterie.wire.layout import ID_BYTES, in_pieces
 from coterie.wire.shuffled_file import ShuffledFile
-from coterie.wire.tokens import MARK_BYTES
 
 if TYPE_CHECKING:
     from coterie.store.pieces import StoreInPieces
@@ -47,6 +45,7 @@ if TYPE_CHECKING:
 Chunks = Iterator[NDArray[np.uint8]]  # rows, (m, width) at a time
 Mix = Callable[[Chunks], bytes]
 
+_REPORTS: Final = b"coterie/1/batch"  # opens what the reports of a batch are named by
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
@@ -116,15 +115,10 @@ class Study:
     lost: Lost | None = None
 
 
-class Store(abc.ABC):
+class Store(AbstractContextManager["Store"], abc.ABC):
     """Reports of any number of plans, kept durably. See the module for what is promised."""
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.shut()
 
     @abc.abstractmethod
@@ -339,17 +333,8 @@ class Store(abc.ABC):
 # ---------------------------------------------------------------- what both implementations check
 
 
-def checked_ids(ids: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return ids if they are (n, 12) bytes."""
-    return _checked(ids, ID_BYTES, "ids")
-
-
-def checked_marks(marks: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return marks if they are (n, 32) bytes."""
-    return _checked(marks, MARK_BYTES, "marks")
-
-
-def _checked(rows: NDArray[np.uint8], width: int, what: str) -> NDArray[np.uint8]:
+def checked_rows(what: str, rows: NDArray[np.uint8], width: int) -> NDArray[np.uint8]:
+    """Return ids or marks if they are (n, width) bytes."""
     if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] != width:
         raise ValueError(
             f"{what} must be uint8 of shape (n, {width}), got {rows.dtype} of shape {rows.shape}"
@@ -390,30 +375,27 @@ class Mixing:
     def __init__(self, plan: Plan, chunks: Chunks) -> None:
         self.digest = ""
         self._chunks = chunks
-        self._hash = _reports_hash(plan)
+        self._hash = hashlib.sha256(_REPORTS + plan.id_bytes)
 
     def batch(self, mix: Mix, keep: Callable[[NDArray[np.uint8]], object]) -> Batch:
         """Return what `mix` makes of all reports, whose ids are kept, (m, 12) at a time."""
-        reports = self._handed(keep)
+
+        def handed() -> Chunks:
+            for rows in self._chunks:
+                self._hash.update(np.ascontiguousarray(rows).data)
+                keep(np.ascontiguousarray(rows[:, :ID_BYTES]))
+                yield rows
+
+        reports = handed()
         data = mix(reports)
         if next(reports, None) is not None:
             raise StoreError("a batch was made of some of its reports only; nothing was released")
         self.digest = self._hash.hexdigest()
         return Batch.of(data)
 
-    def _handed(self, keep: Callable[[NDArray[np.uint8]], object]) -> Chunks:
-        for rows in self._chunks:
-            self._hash.update(np.ascontiguousarray(rows).data)
-            keep(np.ascontiguousarray(rows[:, :ID_BYTES]))
-            yield rows
-
 
 def reports_digest(plan: Plan, rows: NDArray[np.uint8]) -> str:
     """Return the digest of reports, (n, width), sorted, that names the batch they make (`Mixing`)."""
-    digest = _reports_hash(plan)
+    digest = hashlib.sha256(_REPORTS + plan.id_bytes)
     digest.update(np.ascontiguousarray(rows).data)
     return digest.hexdigest()
-
-
-def _reports_hash(plan: Plan) -> hashlib._Hash:
-    return hashlib.sha256(b"coterie/1/batch" + plan.id_bytes)

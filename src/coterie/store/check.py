@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,7 +19,7 @@ from pathlib import Path
 from coterie.errors import CoterieError, FileError, StoreError
 from coterie.store.base import Lost, Store, StudyState
 from coterie.store.embedded import check_title, locked
-from coterie.store.log import Log, Reports, reset_tail, write_list
+from coterie.store.log import Log, reset_tail, write_list
 from coterie.store.open import is_database, open_store
 from coterie.store.segments import salvage, write_segment
 from coterie.store.study_folder import StudyFolder, reports_in, through_of
@@ -121,10 +121,9 @@ def _check_log(folder: Path, studies: dict[str, StudyFolder], found: Checked, me
             for entry in (salvage(log.path(number), number) if log.path(number).exists() else ())
             if through.get(entry.plan_id.hex(), number) < number
         ]
-        reports: Reports = {}
+        reports = Counter[str]()
         for entry in kept:
-            plan_id = entry.plan_id.hex()
-            reports[plan_id] = reports.get(plan_id, 0) + reports_in(studies, entry)
+            reports[entry.plan_id.hex()] += reports_in(studies, entry)
         lost = {
             plan_id: None if stated is None else stated[plan_id] - reports.get(plan_id, 0)
             for plan_id in (through if stated is None else stated)

@@ -48,9 +48,8 @@ from coterie.store.base import (
     StudyState,
     check_deletable,
     check_digest,
-    checked_ids,
-    checked_marks,
     checked_name,
+    checked_rows,
 )
 from coterie.store.log import PLAN_ID, Log, segments_in
 from coterie.store.pieces import FilePiece, StoreInPieces
@@ -58,6 +57,7 @@ from coterie.store.segments import REPORTS, WITHDRAWN, Entry, room_on_disk
 from coterie.store.state import EARLIER, FORMAT, VERSION, read_checked, write_checked
 from coterie.store.study_folder import StudyFolder, reports_in, sweep, through_of
 from coterie.wire.layout import ID_BYTES, as_rows
+from coterie.wire.tokens import MARK_BYTES
 
 _TITLE: Final = f"{FORMAT} {VERSION}\n".encode()
 
@@ -249,7 +249,7 @@ class EmbeddedStore(Store):
     def withdraw(self, plan_id: str, ids: NDArray[np.uint8]) -> None:
         with self._lock:
             self._taking(plan_id)
-            self._commit(WITHDRAWN, {plan_id: checked_ids(ids).tobytes()})
+            self._commit(WITHDRAWN, {plan_id: checked_rows("ids", ids, ID_BYTES).tobytes()})
 
     def _commit(self, kind: int, bodies: dict[str, bytes]) -> None:
         """Write one frame and flush it; the caller holds the lock."""
@@ -411,12 +411,11 @@ class EmbeddedStore(Store):
         return self._study(plan_id).document(checked_name(name))
 
     def invite(self, plan_id: str, marks: NDArray[np.uint8]) -> None:
-        checked_marks(marks)
         with self._work:
-            self._existing(plan_id).invite(marks)
+            self._existing(plan_id).invite(checked_rows("marks", marks, MARK_BYTES))
 
     def invited(self, plan_id: str, marks: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        return self._study(plan_id).invited(checked_marks(marks))
+        return self._study(plan_id).invited(checked_rows("marks", marks, MARK_BYTES))
 
 
 def folder_version(folder: Path) -> int:

@@ -22,6 +22,7 @@ import re
 import struct
 import threading
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -29,7 +30,7 @@ from typing import Any, Final
 from coterie.errors import FileError, PlanError, StoreUnavailableError
 from coterie.plain.canonical import canonical_bytes, parse_object
 from coterie.plain.checks import checked_fields, checked_integer, checked_list, checked_match
-from coterie.plain.files import replacing, sync_folder
+from coterie.plain.files import sync_folder, write_whole
 from coterie.store.segments import Entry, SegmentWriter, extent, read_segment, was_begun, write_segment
 from coterie.store.state import read_checked, write_checked
 
@@ -67,7 +68,7 @@ class Log:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.held: dict[int, Reports] = {}
+        self.held: dict[int, Counter[str]] = {}
         self.listed: dict[int, Reports | None] = {}
         self.cut = 0
         self._folder = folder
@@ -142,19 +143,16 @@ class Log:
         if number not in self.listed:
             self._remove_stray(path, number, through, looking=looking)
             return
-        size = self._recover(path, number, looking=looking) if number == self._grew() else None
-        self.held[number] = {}
+        # The one that was not completed; earlier versions do not say which.
+        grew = max((each for each, reports in self.listed.items() if reports is None), default=0)
+        size = self._recover(path, number, looking=looking) if number == grew else None
+        self.held[number] = Counter()
         for entry in read_segment(path, number, size):
-            plan_id = entry.plan_id.hex()
-            self.held[number][plan_id] = self.held[number].get(plan_id, 0) + count(entry)
+            self.held[number][entry.plan_id.hex()] += count(entry)
         if size is not None and not looking:
             self._writer = SegmentWriter(path, number, size=size)
         if stated is not None and any(self.held[number].get(plan) != stated[plan] for plan in needed):
             raise FileError(path, 0, _words(stated), "another number of reports")
-
-    def _grew(self) -> int:
-        """Return the number of the segment that was not completed; earlier versions do not say which."""
-        return max((number for number, reports in self.listed.items() if reports is None), default=0)
 
     def _recover(self, path: Path, number: int, *, looking: bool) -> int | None:
         """Cut off what was being written; return how many bytes are whole, None if it was completed."""
@@ -196,16 +194,14 @@ class Log:
             number = self._last + 1
             self._writer = SegmentWriter(self.path(number), number)
             self._last = number
-            self.held[number] = {}
+            self.held[number] = Counter()
             self._write_list(growing=number)
         self._writer.append(entries)
         try:
             os.pwrite(self._tail, _sealed_tail(self._writer.number, self._writer.size), 0)
         except OSError as error:  # it is on the disk; whoever hears of this sends it again
             raise StoreUnavailableError(f"the disk failed: {error.strerror}") from error
-        held = self.held[self._writer.number]
-        for plan_id, number in reports.items():
-            held[plan_id] = held.get(plan_id, 0) + number
+        self.held[self._writer.number].update(reports)
 
     def complete(self) -> None:
         """Seal the segment that grows."""
@@ -232,7 +228,7 @@ class Log:
             for number, plans in needed.items():
                 held = self.held.pop(number)
                 if plans:
-                    self.held[number] = {plan: held[plan] for plan in plans}
+                    self.held[number] = Counter({plan: held[plan] for plan in plans})
             if needed:
                 self._write_list(growing=self.growing)
         for number in needed.keys() - self.held.keys():
@@ -326,8 +322,7 @@ def read_tail(folder: Path) -> tuple[int, int]:
 
 def reset_tail(folder: Path) -> None:
     """Write that nothing grows."""
-    with replacing(folder / "tail", 0o600) as file:
-        file.write(_sealed_tail(0, 0))
+    write_whole(folder / "tail", _sealed_tail(0, 0), 0o600)
 
 
 def _sealed_tail(number: int, size: int) -> bytes:

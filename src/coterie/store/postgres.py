@@ -21,6 +21,7 @@ import itertools
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from operator import methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -45,14 +46,14 @@ from coterie.store.base import (
     Store,
     Study,
     check_digest,
-    checked_ids,
-    checked_marks,
     checked_name,
+    checked_rows,
 )
 from coterie.store.pieces import BLOCKS_PER_PIECE, DatabasePiece, StoreInPieces
 from coterie.store.schema import migrate, version_of
 from coterie.store.study_rows import PIECE_BYTES, REPORTS, TAKING_LOCK, WITHDRAWN, StudyRows
 from coterie.wire.layout import ID_BYTES, as_rows
+from coterie.wire.tokens import MARK_BYTES
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -218,7 +219,7 @@ class PostgresStore(Store):
         ]
 
     def withdraw(self, plan_id: str, ids: NDArray[np.uint8]) -> None:
-        body = checked_ids(ids).tobytes()
+        body = checked_rows("ids", ids, ID_BYTES).tobytes()
 
         def work(study: StudyRows) -> None:
             if not _insert(study.connection, WITHDRAWN, {(study.number, ID_BYTES): body}):
@@ -258,19 +259,23 @@ class PostgresStore(Store):
     def _read(self, plan_id: str) -> Iterator[NDArray[np.uint8]]:
         """Yield what counts, as one transaction sees it."""
         try:
-            with self._pool.connection() as connection:
-                connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                yield from self._rows(connection, plan_id).blocks(REPORTS)
+            with self._at_one_moment(plan_id) as study:
+                yield from study.blocks(REPORTS)
         except self._psycopg.Error as error:
             raise StoreUnavailableError(f"PostgreSQL stopped answering ({_reason(error)})") from None
+
+    @contextlib.contextmanager
+    def _at_one_moment(self, plan_id: str) -> Iterator[StudyRows]:
+        """Read a study in a transaction that sees one moment."""
+        with self._pool.connection() as connection:
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            yield self._rows(connection, plan_id)
 
     @contextlib.contextmanager
     def in_pieces(self, plan_id: str) -> Iterator[StoreInPieces]:
         self._on(plan_id, StudyRows.existing)
         self.compact(plan_id)
-        with self._pool.connection() as connection:
-            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            study = self._rows(connection, plan_id)
+        with self._at_one_moment(plan_id) as study:
             snapshot, sizes = study.snapshot(REPORTS)
             width, pieces = study.plan.report_width, []
             for start in range(0, len(sizes), BLOCKS_PER_PIECE):
@@ -314,11 +319,7 @@ class PostgresStore(Store):
             study.existing()
             return study.digests(staged=False)
 
-        return self._each_batch(plan_id, self._on(plan_id, work))
-
-    def _each_batch(self, plan_id: str, digests: list[str]) -> Iterator[Batch]:
-        for digest in digests:
-            yield self._on(plan_id, lambda study, name=digest: study.batch(name))  # type: ignore[misc]
+        return (self._on(plan_id, methodcaller("batch", digest)) for digest in self._on(plan_id, work))
 
     # ------------------------------------------------------------ documents and invitations
 
@@ -332,11 +333,11 @@ class PostgresStore(Store):
         return self._on(plan_id, lambda study: study.document(name))
 
     def invite(self, plan_id: str, marks: NDArray[np.uint8]) -> None:
-        checked_marks(marks)
+        checked_rows("marks", marks, MARK_BYTES)
         self._on(plan_id, lambda study: study.invite(marks))
 
     def invited(self, plan_id: str, marks: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        asked = [mark.tobytes() for mark in checked_marks(marks)]
+        asked = [mark.tobytes() for mark in checked_rows("marks", marks, MARK_BYTES)]
         found = self._on(plan_id, lambda study: study.invited(asked))
         return np.array([mark in found for mark in asked], dtype=bool)
 

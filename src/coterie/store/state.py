@@ -17,7 +17,7 @@ from typing import Any, Final
 from coterie.errors import FileError, PlanError
 from coterie.plain.canonical import canonical_bytes, parse_object
 from coterie.plain.checks import checked_choice, checked_fields, checked_integer, checked_list, checked_match
-from coterie.plain.files import read_bounded, replacing, sealed, unsealed
+from coterie.plain.files import read_bounded, sealed, unsealed, write_whole
 from coterie.store.base import Counts, Lost, StudyState
 from coterie.store.segments import room_on_disk
 from coterie.store.sorted_file import SortedFile
@@ -124,8 +124,8 @@ def _checked_loss(data: object) -> Lost:
 
 def write_checked(path: Path, data: bytes) -> None:
     """Write a file and its checksum, in the place of one that is there."""
-    with room_on_disk(), replacing(path, 0o600) as file:
-        file.write(sealed(data))
+    with room_on_disk():
+        write_whole(path, sealed(data), 0o600)
 
 
 def read_checked(path: Path) -> bytes:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from coterie.collect.deduplicate import Deduplicator, without
 from coterie.errors import FileError
-from coterie.plain.files import replacing, sync_folder
+from coterie.plain.files import sync_folder, write_whole
 from coterie.plan import Plan
 from coterie.store.base import Batch, Bounds, Chunks, Mix, Mixing, StudyState
 from coterie.store.earlier import brought_forward
@@ -212,8 +212,8 @@ class StudyFolder:
 
     def write_batch(self, batch: Batch) -> None:
         """Write the file of a batch; it counts once the state names it."""
-        with room_on_disk(), replacing(self.folder / "batches" / batch.digest, 0o600) as file:
-            file.write(batch.data)
+        with room_on_disk():
+            write_whole(self.folder / "batches" / batch.digest, batch.data, 0o600)
 
     def read_batch(self, digest: str) -> Batch:
         """Return a batch, if it is whole."""
