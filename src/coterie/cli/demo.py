@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from coterie.cli.screen import Json, caution, check_output, print_json, progress, say
+from coterie.cli.screen import Json, caution, check_output, facts_table, print_json, progress, say
 from coterie.cli.screen import out as screen
 from coterie.plain.files import write_whole
 
@@ -60,7 +60,13 @@ def run(
         screen.print(_groups(study))
     if told.explaining:
         screen.print(told.explaining)
-    screen.print(_cost(study))
+    cost = {
+        "groups found": f"{len(study.found())} of {study.plan.clusters}",
+        "recovered": f"{study.recovered:.0%} of what k-means gains with the data in the open",
+        "bytes per person": f"{study.plan.report_width}, sent once",
+        "seconds": ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in study.seconds.items()),
+    }
+    screen.print(facts_table(cost))
     for words in shortcomings(study):
         caution(words)
     say(f"wrote {out}: open it in a browser")
@@ -78,17 +84,6 @@ def _groups(study: Study) -> Table:
         named = "none" if true is None else f"{HABITS[true].name}, {study.true_shares[true]:.0%}"
         share = percent(group.share, group.low, group.high)
         table.add_row(group.name, WORDING.title(group), share, named)
-    return table
-
-
-def _cost(study: Study) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim")
-    table.add_column()
-    table.add_row("groups found", f"{len(study.found())} of {study.plan.clusters}")
-    table.add_row("recovered", f"{study.recovered:.0%} of what k-means gains with the data in the open")
-    table.add_row("bytes per person", f"{study.plan.report_width}, sent once")
-    table.add_row("seconds", ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in study.seconds.items()))
     return table
 
 

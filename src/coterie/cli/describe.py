@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
-from coterie.cli.screen import counted
+from coterie.cli.screen import counted, facts_table
 from coterie.errors import PlanError
 from coterie.features.schema import DECLARED, Schema
 from coterie.plan import Plan
@@ -18,43 +18,29 @@ _SHOWN_COORDINATES = 4
 
 def plan_table(plan: Plan) -> Table:
     """Return what a plan asks, of whom and how, as rows of words."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column()
-    for name, words in _plan_rows(plan):
-        table.add_row(name, words)
-    return table
-
-
-def _plan_rows(plan: Plan) -> list[tuple[str, str]]:
-    return [
-        ("plan", plan.id),
-        _asked(plan),
-        *([("directions", _direction_words(plan))] if plan.directions is not None else []),
-        *([("features", _feature_words(plan.features))] if plan.features is not None else []),
-        ("of", f"about {plan.expected_users:,} people, one report each"),
-        ("expect", expectation_words(plan)),
-        ("report", f"{plan.parameters.report_words} ({plan.protocol} protocol)"),
-        *([("batch", _batch_words(plan))] if plan.mixed else []),
-        ("ball", f"radius {plan.radius:g} around {_center_words(plan)}; points outside are clipped to it"),
-        ("seed", f"{plan.seed} (public)"),
-        *([("ids", "from tokens that the collector issues")] if plan.ids == "token" else []),
-        *([("collected", plan.collection.words)] if plan.collection is not None else []),
-        *([("study", f"{plan.study}; for people who answered no other plan of it")] if plan.study else []),
-        *([("after", ", ".join(plan.after))] if plan.after else []),
-    ]
-
-
-def _direction_words(plan: Plan) -> str:
-    whence = "found by the plans below" if plan.after else "chosen beforehand"
-    return f"reports speak of {plan.coordinates} directions alone, {whence}; the rest is not asked"
-
-
-def _asked(plan: Plan) -> tuple[str, str]:
+    asks, what = ("asks about", "published group") if plan.confirms else ("asks for", "center")
     points = f"points with {counted(plan.dimension, 'coordinate')}"
-    if plan.confirms:
-        return "asks about", f"{counted(plan.clusters, 'published group')} of {points}"
-    return "asks for", f"{counted(plan.clusters, 'center')} of {points}"
+    whence = "found by the plans below" if plan.after else "chosen beforehand"
+    directions = f"reports speak of {plan.coordinates} directions alone, {whence}; the rest is not asked"
+    batch = f"at least {plan.minimum_batch:,} people, mixed by `coterie shuffle` before anyone reads them"
+    return facts_table(
+        {
+            "plan": plan.id,
+            asks: f"{counted(plan.clusters, what)} of {points}",
+            "directions": None if plan.directions is None else directions,
+            "features": None if plan.features is None else _feature_words(plan.features),
+            "of": f"about {plan.expected_users:,} people, one report each",
+            "expect": expectation_words(plan),
+            "report": f"{plan.parameters.report_words} ({plan.protocol} protocol)",
+            "batch": batch if plan.mixed else None,
+            "ball": f"radius {plan.radius:g} around {_center_words(plan)}; points outside are clipped to it",
+            "seed": f"{plan.seed} (public)",
+            "ids": "from tokens that the collector issues" if plan.ids == "token" else None,
+            "collected": None if plan.collection is None else plan.collection.words,
+            "study": plan.study and f"{plan.study}; for people who answered no other plan of it",
+            "after": ", ".join(plan.after),
+        }
+    )
 
 
 def _feature_words(schema: Schema) -> str:
@@ -86,10 +72,6 @@ def expectation_words(plan: Plan) -> str:
         for one in found
     ]
     return ("inside the directions " if plan.directions is not None else "") + "; ".join(shares)
-
-
-def _batch_words(plan: Plan) -> str:
-    return f"at least {plan.minimum_batch:,} people, mixed by `coterie shuffle` before anyone reads them"
 
 
 def _center_words(plan: Plan) -> str:

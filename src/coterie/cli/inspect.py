@@ -63,10 +63,8 @@ def run(
         start = opened.read(_LOOKED_AT)
     if registry:
         _record(file, start, sheet, curator, {"region": region, "tier": tier, "published": published})
-    elif start.startswith(REPORTS_MAGIC):
-        _reports(file, contract, json)
-    elif start.startswith(SHUFFLED_MAGIC):
-        _shuffled(file, contract, json)
+    elif start.startswith((REPORTS_MAGIC, SHUFFLED_MAGIC)):
+        _reports(file, contract, json, ReportFile if start.startswith(REPORTS_MAGIC) else ShuffledFile)
     elif start.startswith(_TABLE_MAGIC):
         _table(file, contract, json)
     elif start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
@@ -104,46 +102,34 @@ def _plan(file: Path, json: bool) -> None:
     _promise(contract)
 
 
-def _reports(file: Path, contract: Plan | None, json: bool) -> None:
-    reports = ReportFile.open(file, contract)
+def _reports(file: Path, contract: Plan | None, json: bool, kind: type[ReportFile]) -> None:
+    reports = kind.open(file, contract)
     with progress("verifying", reports.count) as advance:
         for chunk in reports.chunks():
             advance(len(chunk))
-    plan_id = reports.plan_id.hex()
+    plan_id, shuffled = reports.plan_id.hex(), kind is ShuffledFile
     if json:
-        facts = {"kind": "reports", "count": reports.count, "report_bytes": reports.width, "intact": True}
+        name, width = ("shuffled", "message_bytes") if shuffled else ("reports", "report_bytes")
+        facts = {"kind": name, "count": reports.count, width: reports.width, "intact": True}
         print_json({**facts, "plan_id": plan_id, **({} if contract is None else plan_facts(contract))})
         return
-    _say(
-        file,
+    said = (
         f"{reports.count:,} private reports of {reports.width} bytes, "
         f"{file.stat().st_size:,} bytes in all, intact (the digest matches).\n"
         "Each is a random id of 12 bytes and the private answer. Repeated ids are not looked for here; "
-        "aggregating counts each once.\n",
+        "aggregating counts each once.\n"
     )
+    asked = ".\nThe promise stands in that plan: add --plan plan.json to read it here."
+    if shuffled:
+        said = (
+            f"{reports.count:,} mixed messages of {reports.width} bytes, released by a shuffler as one "
+            "batch, intact (the digest matches).\nThey lie in the order of their bytes, which says nothing "
+            "of who sent them.\n"
+        )
+        asked = ": add --plan plan.json for the promise."
+    _say(file, said)
     if contract is None:
-        out.print(f"They answer the plan {plan_id}.", soft_wrap=True)
-        out.print("The promise stands in that plan: add --plan plan.json to read it here.")
-    else:
-        _promise(contract)
-
-
-def _shuffled(file: Path, contract: Plan | None, json: bool) -> None:
-    messages = ShuffledFile.open(file, contract)
-    messages.verify()
-    plan_id = messages.plan_id.hex()
-    if json:
-        facts = {"kind": "shuffled", "count": messages.count, "message_bytes": messages.width, "intact": True}
-        print_json({**facts, "plan_id": plan_id, **({} if contract is None else plan_facts(contract))})
-        return
-    _say(
-        file,
-        f"{messages.count:,} mixed messages of {messages.width} bytes, released by a shuffler as one batch, "
-        "intact (the digest matches).\nThey lie in the order of their bytes, which says nothing of who sent "
-        "them.\n",
-    )
-    if contract is None:
-        out.print(f"They answer the plan {plan_id}: add --plan plan.json for the promise.", soft_wrap=True)
+        out.print(f"They answer the plan {plan_id}{asked}", soft_wrap=True)
     else:
         _promise(contract)
 

@@ -100,7 +100,8 @@ def _parsed(chunk: list[tuple[int, str]], path: Path, dimension: int) -> NDArray
         parsed = np.loadtxt(texts, delimiter=",", comments=None, quotechar='"', ndmin=2, dtype=np.float64)
     except ValueError as error:  # numpy's message quotes the field; keep only its place
         place = _PLACE.search(str(error))
-        where = _uneven(chunk, dimension) if place is None else chunk[int(place[1])][0]
+        uneven = (number for number, text in chunk if text.count(",") + 1 != dimension)
+        where = next(uneven, chunk[0][0]) if place is None else chunk[int(place[1])][0]
         field = f"field {int(place[2])} is no number" if place else f"expected {dimension} numbers"
         raise PointError(f"{path}, line {where}: {field}; nothing was encoded") from None
     if len(parsed) != len(chunk):  # a quoted field that goes on would glue two people together
@@ -111,8 +112,3 @@ def _parsed(chunk: list[tuple[int, str]], path: Path, dimension: int) -> NDArray
             f"{path}, line {chunk[0][0]}: expected {dimension} numbers, found {parsed.shape[1]} fields"
         )
     return parsed
-
-
-def _uneven(chunk: list[tuple[int, str]], dimension: int) -> int:
-    """Return the first line whose number of fields is wrong."""
-    return next((number for number, text in chunk if text.count(",") + 1 != dimension), chunk[0][0])

@@ -8,9 +8,8 @@ from functools import cache, partial
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
-from coterie.cli.screen import Json, print_json, say
+from coterie.cli.screen import Json, figures_table, print_json, say
 from coterie.cli.screen import out as screen
 from coterie.errors import SettingError
 from coterie.plain.checks import checked_real
@@ -122,13 +121,9 @@ def run(
             }
         )
         return
-    table = Table(title=f"recovered, objective: {kind_of(kind).name}", title_justify="left", box=None)
-    table.add_column("people", justify="right", no_wrap=True)
-    for spent in columns:
-        table.add_column(f"ε = {spent:g}", justify="right", no_wrap=True)
-    for count in rows:
-        table.add_row(f"{count:,}", *(_cell(grid[count, spent]) for spent in columns))
-    screen.print(table)
+    title, heads = f"recovered, objective: {kind_of(kind).name}", [f"ε = {spent:g}" for spent in columns]
+    lines = ([f"{count:,}", *(_cell(grid[count, spent]) for spent in columns)] for count in rows)
+    screen.print(figures_table(title, ["people", *heads], lines))
     enough = "no number of people is enough" if people is None else f"{people:,} people"
     spend = "no ε is enough" if least is None else f"ε = {least:g}"
     say(f"{users:,} people, ε = {epsilon:g}, {here.words}")
@@ -159,13 +154,15 @@ def _tell_waves(plan: Plan, users: int, at: Callable[[float, int], Expectation],
             }
         )
         return
-    table = Table(title="a first wave finds, the others confirm", title_justify="left", box=None)
-    for column in ("first", "people", "recovered", "others", "shares within", "means within"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for share, found, told in rows:
-        figures = (f"{found.people:,}", f"{found.recovered:.0%}", f"{told.people:,}")
-        table.add_row(f"{share:.0%}", *figures, f"±{told.share:.1%}", f"±{told.mean:.2g} radii")
-    screen.print(table)
+    columns = ("first", "people", "recovered", "others", "shares within", "means within")
+    lines = (
+        (
+            *(f"{share:.0%}", f"{found.people:,}", f"{found.recovered:.0%}", f"{told.people:,}"),
+            *(f"±{told.share:.1%}", f"±{told.mean:.2g} radii"),
+        )
+        for share, found, told in rows
+    )
+    screen.print(figures_table("a first wave finds, the others confirm", columns, lines))
     say(
         f"ask {best:.0%} first: the fewest who find nearly what all {users:,} would ({whole:.0%} recovered); "
         "intervals at 90%, of groups of equal shares"
@@ -191,15 +188,10 @@ def _tell_shifts(plan: Plan, users: int, points: float, *, json: bool) -> None:
             }
         )
         return
-    table = Table(
-        title="a change of a share that is seen in four cases of five, points", title_justify="left", box=None
-    )
-    table.add_column("people under each label", justify="right", no_wrap=True)
-    for kind in READ:
-        table.add_column(kind_of(kind).name, justify="right", no_wrap=True)
-    for count in counts:
-        table.add_row(f"{count:,}", *(f"{100 * at(count, kind).seen:.1f}" for kind in READ))
-    screen.print(table)
+    title = "a change of a share that is seen in four cases of five, points"
+    columns = ["people under each label", *(kind_of(kind).name for kind in READ)]
+    lines = ([f"{count:,}", *(f"{100 * at(count, kind).seen:.1f}" for kind in READ)] for count in counts)
+    screen.print(figures_table(title, columns, lines))
     for kind, people in needed.items():
         enough = "no number of people is enough" if people is None else f"{people:,} people under each label"
         say(f"for {points:g} points, {kind_of(kind).name}: {enough}")

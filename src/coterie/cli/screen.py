@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
@@ -52,6 +53,27 @@ def counted(number: int, what: str, several: str | None = None) -> str:
     ('1 file', '2,000 batches')
     """
     return f"{number:,} {what if number == 1 else several or what + 's'}"
+
+
+def facts_table(facts: Mapping[str, str | None]) -> Table:
+    """Return facts by name as a table; those without words are left out."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column()
+    for name, words in facts.items():
+        if words:
+            table.add_row(name, words)
+    return table
+
+
+def figures_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
+    """Return figures, each at the right of its column."""
+    table = Table(title=title, title_justify="left", box=None)
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def print_json(value: Mapping[str, Any]) -> None:
