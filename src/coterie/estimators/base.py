@@ -106,34 +106,22 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_clusters: int | str,
-        *,
-        epsilon: float,
-        protocol_options: dict[str, Any] | None,
-        decoder: str | None,
-        solver: Any,
-        decoder_options: dict[str, Any] | None,
-        objective: str,
-        features: Features,
-        radius: float | None,
-        center: ArrayLike | None,
-        engine: str,
-        random_state: int | np.random.RandomState | None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.epsilon = epsilon
-        self.protocol_options = protocol_options
-        self.decoder = decoder
-        self.solver = solver
-        self.decoder_options = decoder_options
-        self.objective = objective
-        self.features = features
-        self.radius = radius
-        self.center = center
-        self.engine = engine
-        self.random_state = random_state
+    n_clusters: int | str
+    epsilon: float
+    protocol_options: dict[str, Any] | None
+    decoder: str | None
+    solver: Any
+    decoder_options: dict[str, Any] | None
+    objective: str
+    features: Features
+    radius: float | None
+    center: ArrayLike | None
+    engine: str
+    random_state: int | np.random.RandomState | None
+
+    def __init__(self, **settings: Any) -> None:
+        for name, value in settings.items():  # of a child, as it was given them
+            setattr(self, name, value)
 
     @abstractmethod
     def _design(self, points: NDArray[Any], ball: dict[str, Any], seed: int) -> Plan:

@@ -135,6 +135,9 @@ class LocalKMeans(PlayedKMeans):
         "waves": [tuple, list, None],
         "confirm": ["boolean"],
     }
+    protocol: str
+    waves: Sequence[float] | None
+    confirm: bool
 
     def __init__(
         self,
@@ -156,13 +159,11 @@ class LocalKMeans(PlayedKMeans):
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         super().__init__(
-            n_clusters, epsilon=epsilon, protocol_options=protocol_options, decoder=decoder, solver=solver,
-            decoder_options=decoder_options, objective=objective, features=features, radius=radius,
-            center=center, engine=engine, random_state=random_state,
+            n_clusters=n_clusters, epsilon=epsilon, protocol=protocol, protocol_options=protocol_options,
+            decoder=decoder, solver=solver, decoder_options=decoder_options, objective=objective,
+            features=features, radius=radius, center=center, waves=waves, confirm=confirm, engine=engine,
+            random_state=random_state,
         )  # fmt: skip
-        self.protocol = protocol
-        self.waves = waves
-        self.confirm = confirm
 
     def _design(self, points: NDArray[Any], ball: dict[str, Any], seed: int) -> Plan:
         return Plan.design(

@@ -84,6 +84,10 @@ class ShuffleKMeans(PlayedKMeans):
         "layout": [StrOptions({"cells", "column"})],
         "local_cap": [Interval(Real, 0, MAX_EPSILON, closed="right")],
     }
+    delta: float
+    variant: str
+    layout: str
+    local_cap: float
 
     def __init__(
         self,
@@ -106,14 +110,11 @@ class ShuffleKMeans(PlayedKMeans):
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         super().__init__(
-            n_clusters, epsilon=epsilon, protocol_options=protocol_options, decoder=decoder, solver=solver,
+            n_clusters=n_clusters, epsilon=epsilon, delta=delta, variant=variant, layout=layout,
+            local_cap=local_cap, protocol_options=protocol_options, decoder=decoder, solver=solver,
             decoder_options=decoder_options, objective=objective, features=features, radius=radius,
             center=center, engine=engine, random_state=random_state,
         )  # fmt: skip
-        self.delta = delta
-        self.variant = variant
-        self.layout = layout
-        self.local_cap = local_cap
 
     def _design(self, points: NDArray[Any], ball: dict[str, Any], seed: int) -> Plan:
         options: dict[str, Any] = {"minimum_batch": len(points)}  # nobody drops out of a fit

@@ -15,8 +15,8 @@ the plan by label: "view/<number>", and for halfspaces "view/<number>/<block>", 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final, Self
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Final, Self
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
@@ -38,26 +38,55 @@ MAX_OFFSET: Final = SCALE << 12  # S·2^20 in the largest dimension
 KeyOf = Callable[[str], bytes]  # a label's 16-byte key: Plan.randomness_key
 
 
+class _View:
+    """What all views have: a weight, and one JSON form, their fields beside the kind of cells."""
+
+    __slots__ = ()
+
+    kind: ClassVar[str]
+    weight: int
+
+    def __post_init__(self) -> None:
+        self._set("weight", checked_integer("view weight", self.weight, 1, MAX_WEIGHT))
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {"cells": self.kind, **{name: _listed(getattr(self, name)) for name in self._names()}}
+
+    @classmethod
+    def from_dict(cls, where: str, data: object) -> Self:
+        """Read the JSON form."""
+        found = checked_fields(where, data, ("cells", *cls._names()))
+        return cls(**{name: found[name] for name in cls._names()})
+
+    @classmethod
+    def _names(cls) -> tuple[str, ...]:
+        return tuple(each.name for each in fields(cls))  # type: ignore[arg-type]  # children are dataclasses
+
+
+def _listed(value: Any) -> Any:
+    return [_listed(each) for each in value] if isinstance(value, tuple) else value
+
+
 @dataclass(frozen=True, slots=True)
-class CrossPolytope:
+class CrossPolytope(_View):
     """Cells by the first Q coordinates of a public rotation: the largest by size, and its sign. M = 2·Q."""
 
+    kind: ClassVar[str] = "cross-polytope"
     size: int  # Q
     weight: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", checked_power_of_two("view size", self.size, 1, MAX_ROWS // 2))
-        object.__setattr__(self, "weight", checked_integer("view weight", self.weight, 1, MAX_WEIGHT))
-
-    @property
-    def cells(self) -> int:
-        """Number of cells (M)."""
-        return 2 * self.size
+        self._set("size", checked_power_of_two("view size", self.size, 1, MAX_ROWS // 2))
+        _View.__post_init__(self)
 
     @property
     def rows(self) -> int:
-        """Rows of the table, one a cell."""
-        return self.cells
+        """Rows of the table, one a cell (M)."""
+        return 2 * self.size
 
     def check_dimension(self, where: str, dimension: int) -> None:
         """Do nothing: a rotation fits every dimension."""
@@ -66,26 +95,17 @@ class CrossPolytope:
         """Return the cells of view `number` of a plan."""
         return CrossPolytopeCells.from_key(key_of(f"view/{number}"), self.size, dimension)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {"cells": "cross-polytope", "size": self.size, "weight": self.weight}
-
-    @classmethod
-    def from_dict(cls, where: str, data: object) -> Self:
-        """Read the JSON form."""
-        fields = checked_fields(where, data, ("cells", "size", "weight"))
-        return cls(fields["size"], fields["weight"])
-
 
 @dataclass(frozen=True, slots=True)
-class Net:
+class Net(_View):
     """Cells by the nearest of M public points, integers of scale 2^20 around the center of the ball."""
 
+    kind: ClassVar[str] = "net"
     points: tuple[tuple[int, ...], ...] = field(repr=False)  # (M, d)
     weight: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weight", checked_integer("view weight", self.weight, 1, MAX_WEIGHT))
+        _View.__post_init__(self)
         rows = checked_list("net points", self.points)
         checked_power_of_two("number of net points", len(rows), 1, MAX_ROWS)
         points = []
@@ -94,17 +114,12 @@ class Net:
             points.append(tuple(checked_integer(where, x, -SCALE, SCALE) for x in checked_list(where, row)))
         if len({len(point) for point in points}) != 1 or not points[0]:
             raise PlanError("net points must all have the plan's dimension")
-        object.__setattr__(self, "points", tuple(points))
-
-    @property
-    def cells(self) -> int:
-        """Number of cells (M)."""
-        return len(self.points)
+        self._set("points", tuple(points))
 
     @property
     def rows(self) -> int:
-        """Rows of the table, one a cell."""
-        return self.cells
+        """Rows of the table, one a cell (M)."""
+        return len(self.points)
 
     def check_dimension(self, where: str, dimension: int) -> None:
         """Raise PlanError unless the points have the plan's dimension."""
@@ -116,19 +131,9 @@ class Net:
         del key_of, number, dimension  # everything is in the plan
         return NetCells.from_points(self.points)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {"cells": "net", "points": [list(point) for point in self.points], "weight": self.weight}
-
-    @classmethod
-    def from_dict(cls, where: str, data: object) -> Self:
-        """Read the JSON form."""
-        fields = checked_fields(where, data, ("cells", "points", "weight"))
-        return cls(fields["points"], fields["weight"])
-
 
 @dataclass(frozen=True, slots=True)
-class Halfspaces:
+class Halfspaces(_View):
     """M public hyperplanes, a row each: rows of rotations of size S, cut at offsets of scale S·2^20.
 
     Examples
@@ -137,13 +142,14 @@ class Halfspaces:
     4
     """
 
+    kind: ClassVar[str] = "halfspaces"
     rows: int  # M
     offsets: tuple[int, ...] = field(repr=False)  # (M,)
     weight: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rows", checked_power_of_two("rows of halfspaces", self.rows, 1, MAX_ROWS))
-        object.__setattr__(self, "weight", checked_integer("view weight", self.weight, 1, MAX_WEIGHT))
+        self._set("rows", checked_power_of_two("rows of halfspaces", self.rows, 1, MAX_ROWS))
+        _View.__post_init__(self)
         listed = checked_list("offsets", self.offsets)
         if len(listed) != self.rows:
             raise PlanError(f"offsets must be {self.rows}, one a row, got {len(listed)}")
@@ -151,7 +157,7 @@ class Halfspaces:
             checked_integer(f"offset {row}", offset, -MAX_OFFSET, MAX_OFFSET)
             for row, offset in enumerate(listed)
         )
-        object.__setattr__(self, "offsets", tuple(offsets))
+        self._set("offsets", tuple(offsets))
 
     def check_dimension(self, where: str, dimension: int) -> None:
         """Raise PlanError unless every offset is one that a point can reach: S·2^20 in size at most."""
@@ -165,30 +171,11 @@ class Halfspaces:
         keys = [key_of(f"view/{number}/{block}") for block in range(blocks)]
         return HalfspaceSigns.from_keys(keys, self.offsets, dimension)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "cells": "halfspaces",
-            "rows": self.rows,
-            "offsets": list(self.offsets),
-            "weight": self.weight,
-        }
-
-    @classmethod
-    def from_dict(cls, where: str, data: object) -> Self:
-        """Read the JSON form."""
-        fields = checked_fields(where, data, ("cells", "rows", "offsets", "weight"))
-        return cls(fields["rows"], fields["offsets"], fields["weight"])
-
 
 Partition = CrossPolytope | Net
 View = Partition | Halfspaces
 
-_KINDS: Final[dict[str, type[View]]] = {
-    "cross-polytope": CrossPolytope,
-    "net": Net,
-    "halfspaces": Halfspaces,
-}
+_KINDS: Final[dict[str, type[View]]] = {each.kind: each for each in (CrossPolytope, Net, Halfspaces)}
 
 
 def checked_views(views: object) -> tuple[View, ...]:

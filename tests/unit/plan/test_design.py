@@ -84,7 +84,7 @@ def test_a_net_is_spread_and_depends_on_the_seed_alone():
 def test_most_people_serve_halfspaces_and_the_others_a_few_cells():
     halfspaces, cells = design().views
     assert (halfspaces.rows, halfspaces.weight) == (TURNS * 128, HALFSPACE_SHARE)
-    assert (cells.cells, cells.weight) == (CELLS, 1)
+    assert (cells.rows, cells.weight) == (CELLS, 1)
     assert design(clusters=32).views == design().views  # the default does not depend on the noise
     assert design(shape="broad").views == design().views
 
@@ -103,7 +103,7 @@ def test_halfspaces_see_directions_lengths_and_everybody():
 
 def test_tight_groups_among_much_noise_get_cells_alone():
     def cells(**changes):
-        return [(view.cells, view.weight) for view in design(shape="tight", **changes).views]
+        return [(view.rows, view.weight) for view in design(shape="tight", **changes).views]
 
     assert cells(clusters=16) == [(256, 1), (512, 1)]
     assert cells(clusters=32) == [(512, 1)]

@@ -12,7 +12,6 @@ SQUARE = ((0, 0), (2**20, 0), (0, -(2**20)), (5, 7))
 
 def test_rows_of_each_kind():
     assert [view.rows for view in (CrossPolytope(8), Net(SQUARE), Halfspaces(2, (0, 5)))] == [16, 4, 2]
-    assert [view.cells for view in (CrossPolytope(8), Net(SQUARE))] == [16, 4]
 
 
 def test_the_json_form_is_that_of_the_wire_format():

@@ -38,7 +38,7 @@ def true_sums(plan, quantized, shares, lifted, number):
     """Return what the cells of one view hold, as shares of its people: (M, D)."""
     view = plan.parameters.views[number]
     cells = CrossPolytopeCells.from_key(plan.randomness_key(f"view/{number}"), view.size, plan.dimension)
-    sums = np.zeros((view.cells, lifted.shape[1]))
+    sums = np.zeros((view.rows, lifted.shape[1]))
     np.add.at(sums, cells.of(quantized), shares[:, None] * lifted)
     return sums
 
