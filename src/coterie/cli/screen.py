@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +13,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
+
+from coterie.plain.canonical import finite
 
 if TYPE_CHECKING:
     from coterie.collect import Skipped
@@ -89,15 +90,7 @@ def to_json(value: Mapping[str, Any]) -> str:
     >>> to_json({"recovered": math.nan, "users": 3})
     '{\n  "recovered": null,\n  "users": 3\n}'
     """
-    return json.dumps(_without_nan(value), indent=2, ensure_ascii=False, allow_nan=False)
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _without_nan(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return json.dumps(finite(value), indent=2, ensure_ascii=False, allow_nan=False)
 
 
 @contextlib.contextmanager

@@ -86,6 +86,21 @@ def parse_object(text: str | bytes, what: str = "a plan") -> dict[str, Any]:
     return value
 
 
+def finite(value: Any) -> Any:
+    """Return the same with null for numbers that JSON has no word for.
+
+    Examples
+    --------
+    >>> finite({"share": [0.5, math.nan]})
+    {'share': [0.5, None]}
+    """
+    if isinstance(value, Mapping):
+        return {name: finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def shown(value: object) -> str:
     """Return a short, printable form of something foreign, for an error message."""
     text = ascii(value)

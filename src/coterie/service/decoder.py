@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-import math
 import os
 import subprocess
 import sys
@@ -26,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import CoterieError, DecodeError
-from coterie.plain.canonical import canonical_bytes
+from coterie.plain.canonical import canonical_bytes, finite
 from coterie.plan import Plan
 from coterie.service.manifest import decoding_seed
 from coterie.wire.layout import whole_rows
@@ -121,16 +120,7 @@ def result_document(result: Any) -> bytes:
     """Return a result as JSON: `Result.to_dict()`, and in words each group, or everybody as one."""
     told = result.groups if result.supported else result.groups[:1]
     document = {**result.to_dict(), "words": [str(group) for group in told]}
-    return json.dumps(_finite(document), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-
-
-def _finite(value: Any) -> Any:
-    """Return the same with null for numbers that JSON has no word for."""
-    if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return json.dumps(finite(document), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
 def _cut_short() -> None:

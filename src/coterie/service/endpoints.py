@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from coterie.errors import PlanError, StoreError
+from coterie.errors import StoreError
 from coterie.plain.canonical import MAX_BYTES, parse_object
 from coterie.plain.checks import checked_fields, checked_integer
 from coterie.plan import Plan
@@ -28,7 +28,7 @@ from coterie.service.collector import Collector
 from coterie.service.console import Seen, summaries
 from coterie.service.metrics import MEDIA_TYPE as METRICS_TYPE
 from coterie.service.openapi import openapi_document
-from coterie.service.problems import Problem
+from coterie.service.problems import Problem, refusing
 from coterie.service.results import MANIFEST, RESULT, TABLE
 from coterie.service.status import status_document
 from coterie.service.studies import Known
@@ -143,17 +143,20 @@ async def get_plan(request: Request) -> Response:
 @operator
 async def put_plan(request: Request) -> Response:
     """Take a plan in."""
-    collector, plan_id = of(request), request.path_params["plan_id"]
-    try:
-        plan = Plan.from_json(await collector.body(request, MAX_BYTES))
-    except PlanError as error:
-        raise Problem("malformed-plan", str(error)) from None
-    if plan.id != plan_id:
+    collector, plan = of(request), await plan_in(request)
+    if plan.id != request.path_params["plan_id"]:
         raise Problem("another-plan", f"its id is {plan.id}: put it under that one")
     collector.check_plan(plan)
     made = await collector.ask(collector.store.put_plan, plan)
     collector.studies.forget_missing(plan.id)
     return json_response({"plan_id": plan.id}, 201 if made else 200, {"location": f"/plans/{plan.id}"})
+
+
+async def plan_in(request: Request) -> Plan:
+    """Return the plan that the body of a request is."""
+    body = await of(request).body(request, MAX_BYTES)
+    with refusing("malformed-plan"):
+        return Plan.from_json(body)
 
 
 async def status(request: Request) -> Response:
@@ -254,11 +257,10 @@ async def invite(request: Request) -> Response:
     collector, known = of(request), await of(request).known(request)
     if known.plan.ids != "token":
         raise Problem("unfit-plan", "the ids of this plan are drawn on the device: it takes no invitations")
-    try:
-        asked = checked_fields("the body", parse_object(await collector.body(request), "the body"), ["count"])
+    body = await collector.body(request)
+    with refusing("malformed-request"):
+        asked = checked_fields("the body", parse_object(body, "the body"), ["count"])
         count = checked_integer("count", asked["count"], 1, MOST_INVITATIONS)
-    except PlanError as error:
-        raise Problem("malformed-request", str(error)) from None
     tokens = [secrets.token_bytes(TOKEN_BYTES) for _ in range(count)]
     marks = b"".join(token_mark(known.plan, token) for token in tokens)
     rows = np.frombuffer(marks, dtype=np.uint8).reshape(count, -1)

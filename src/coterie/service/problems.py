@@ -7,10 +7,12 @@ A type never changes its meaning. Nothing in a document comes from a report.
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
 from typing import Final
 
-from coterie.errors import RequestError
+from coterie.errors import CoterieError, PlanError, RequestError
 
 MEDIA_TYPE: Final = "application/problem+json"
 URN: Final = "urn:coterie:problem:"
@@ -79,6 +81,15 @@ class Problem(RequestError):  # noqa: N818  # RFC 9457's word
             {"type": URN + self.kind, "title": self.title, "status": self.status, "detail": self.detail},
             ensure_ascii=False,
         ).encode()
+
+
+@contextlib.contextmanager
+def refusing(kind: str, errors: tuple[type[CoterieError], ...] = (PlanError,)) -> Iterator[None]:
+    """Let one of these errors in the block be a problem of this kind."""
+    try:
+        yield
+    except errors as error:
+        raise Problem(kind, str(error)) from None
 
 
 def busy(seconds: int) -> Problem:

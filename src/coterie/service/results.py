@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from coterie.errors import DecodeError, PlanError
+from coterie.errors import DecodeError
 from coterie.plan import Plan
 from coterie.service.batches import Tally
 from coterie.service.decoder import Decoder
@@ -25,7 +25,7 @@ from coterie.service.ending import Ending
 from coterie.service.following import checked_asked, is_asked
 from coterie.service.manifest import make_manifest
 from coterie.service.metrics import Metrics
-from coterie.service.problems import Problem
+from coterie.service.problems import Problem, refusing
 from coterie.service.studies import Known
 from coterie.service.waves import Part, Waves
 from coterie.store import Store, StudyState
@@ -126,13 +126,10 @@ class Results(Ending):
                 f"the plan wants {known.collection.minimum} people before it is decoded; fewer answered",
             )
         before = [self._left_by(each) for each in self.waves.waves(plan)[:-1]]
-        try:
-            with self._metrics.decoding.time():
-                result, table = self._decoder.run(
-                    plan, self._store.messages(plan.id), self._timeout, [each.table for each in before]
-                )
-        except DecodeError as error:
-            raise Problem("undecodable", str(error)) from None
+        with refusing("undecodable", (DecodeError,)), self._metrics.decoding.time():
+            result, table = self._decoder.run(
+                plan, self._store.messages(plan.id), self._timeout, [each.table for each in before]
+            )
         table = self._store.put_document(plan.id, TABLE, table)
         result = self._store.put_document(plan.id, RESULT, result)
         told: dict[str, Any] = {**asdict(counts), "counted": people}
@@ -158,7 +155,7 @@ class Results(Ending):
         Problem
             If the last wave is not decoded, or no such plan follows from it.
         """
-        try:
+        with refusing("malformed-request"), refusing("undecodable", (DecodeError,)):
             checked_asked(asked)
             parts = self.waves.parts(study_id)
             last = parts[-1]
@@ -172,10 +169,6 @@ class Results(Ending):
                 raise Problem("open", "close and decode the wave before: the next is made from its result")
             tables = [self._left_by(each.plan).table for each in parts]
             plan = Plan.from_json(self._decoder.next_plan(tables, asked, self._timeout))
-        except PlanError as error:
-            raise Problem("malformed-request", str(error)) from None
-        except DecodeError as error:
-            raise Problem("undecodable", str(error)) from None
         return plan, self.waves.add(study_id, Part(plan))
 
     def delete(self, known: Known) -> None:

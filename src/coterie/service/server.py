@@ -35,6 +35,10 @@ from coterie.store import Store, open_store
 log = logging.getLogger("coterie.service")
 
 _MOST_KINDS: Final = 1024  # of messages that are remembered
+_TAKEN_OVER: Final = (  # settings that a service takes by their names
+    *("most_body", "most_waiting", "most_reports"),
+    *("reports_per_second", "upkeep_seconds", "compact_seconds"),
+)
 
 
 class Server(uvicorn.Server):
@@ -64,12 +68,7 @@ def service_of(settings: Settings, store: Store) -> Taking:
     options: dict[str, Any] = {
         "token": operator_token(settings.token_path),
         "key": signing_key(settings.key_path),
-        "most_body": settings.most_body,
-        "most_waiting": settings.most_waiting,
-        "most_reports": settings.most_reports,
-        "reports_per_second": settings.reports_per_second,
-        "upkeep_seconds": settings.upkeep_seconds,
-        "compact_seconds": settings.compact_seconds,
+        **{name: getattr(settings, name) for name in _TAKEN_OVER},
     }
     if settings.role == "shuffler":
         return Shuffler(

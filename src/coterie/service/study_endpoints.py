@@ -14,9 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from coterie.errors import PlanError
-from coterie.plain.canonical import MAX_BYTES, parse_object
-from coterie.plan import Plan
+from coterie.plain.canonical import parse_object
 from coterie.service.collector import Collector
 from coterie.service.endpoints import (
     NO_STORE,
@@ -24,10 +22,11 @@ from coterie.service.endpoints import (
     collector_of,
     json_response,
     operator,
+    plan_in,
     study_status,
     waiting,
 )
-from coterie.service.problems import Problem
+from coterie.service.problems import Problem, refusing
 from coterie.service.results import MANIFEST, RESULT
 from coterie.service.waves import Part
 
@@ -67,10 +66,9 @@ async def get_study(request: Request) -> Response:
 async def next_wave(request: Request) -> Response:
     """Open the next wave, or say that it takes longer than the request waits."""
     collector = collector_of(request)
-    try:
-        asked = parse_object(await collector.body(request), "what is asked of the next wave")
-    except PlanError as error:
-        raise Problem("malformed-request", str(error)) from None
+    body = await collector.body(request)
+    with refusing("malformed-request"):
+        asked = parse_object(body, "what is asked of the next wave")
     found = await collector.results.opened(study_of(request), asked, waiting(request))
     if found is None:
         return json_response({"state": "decoding"}, 202)
@@ -83,11 +81,7 @@ async def next_wave(request: Request) -> Response:
 @operator
 async def put_labelled(request: Request) -> Response:
     """Open a plan of a study under a public label."""
-    collector = collector_of(request)
-    try:
-        plan = Plan.from_json(await collector.body(request, MAX_BYTES))
-    except PlanError as error:
-        raise Problem("malformed-plan", str(error)) from None
+    collector, plan = collector_of(request), await plan_in(request)
     collector.check_plan(plan)
     label = str(request.path_params["label"])
     made = await collector.ask(collector.results.waves.add_labelled, study_of(request), label, plan)

@@ -18,7 +18,7 @@ from coterie.plan import Plan
 from coterie.service.ending import Ending
 from coterie.service.keys import is_operator
 from coterie.service.metrics import Metrics
-from coterie.service.problems import Problem
+from coterie.service.problems import Problem, refusing
 from coterie.service.status import Tellings
 from coterie.service.studies import Known, Studies
 from coterie.service.upkeep import Upkeep
@@ -174,10 +174,8 @@ class Taking:
 
         People agree to what they read, so a sheet that is there is not replaced.
         """
-        try:
+        with refusing("malformed-request", (PlanError, SheetError)):
             sheet = checked_sheet(parse_object(data, "a sheet"), plan)
-        except (PlanError, SheetError) as error:
-            raise Problem("malformed-request", str(error)) from None
         signed, before = sign_sheet(sheet, self._key), self.sheet(plan.id)
         kept = self.store.put_document(plan.id, SHEET, signed) if before is None else before
         if kept != signed:

@@ -13,6 +13,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
@@ -47,19 +48,15 @@ _MALFORMED, _CLOSED, _EARLY, _FULL, _TOKEN = range(1, 1 + len(REASONS))
 Fates = NDArray[np.uint8]
 
 
+@dataclass(slots=True, eq=False)
 class Waiting:
     """One request: rows of a plan, and the future that tells what became of them."""
 
-    __slots__ = ("body", "future", "known", "since", "withdraws")
-
-    def __init__(
-        self, known: Known, body: bytes, future: asyncio.Future[Fates | None], withdraws: bool
-    ) -> None:
-        self.known = known
-        self.body = body
-        self.future = future
-        self.withdraws = withdraws
-        self.since = time.monotonic()
+    known: Known
+    body: bytes
+    future: asyncio.Future[Fates | None]
+    withdraws: bool
+    since: float = field(default_factory=time.monotonic)
 
 
 class Writer:
@@ -255,8 +252,7 @@ class Writer:
     def _withdraw(self, part: _Part) -> StoreError | None:
         try:
             if len(part.rows):
-                ids = np.ascontiguousarray(part.rows[:, :ID_BYTES])
-                self._store.withdraw(part.known.plan.id, ids)
+                self._store.withdraw(part.known.plan.id, np.ascontiguousarray(part.rows[:, :ID_BYTES]))
         except StoreError as error:
             return error
         return None
@@ -299,16 +295,19 @@ def problem_of(error: BaseException) -> Problem:
     """Return what a sender is told when the store did not take a request."""
     if isinstance(error, Problem):
         return error
-    if isinstance(error, StoreFullError):
-        return Problem("full", "nothing of this request was taken in; nothing accepted before is lost")
-    if isinstance(error, StoreUnavailableError):
-        return Problem(
-            "unavailable", "whether it was taken in is not known; send it again", {"retry-after": "5"}
-        )
-    if isinstance(error, UnknownPlanError):
-        return Problem("unknown-plan", "ask the operator for the id, or put the plan here first")
-    if isinstance(error, StudyIncompleteError):
-        return Problem("incomplete", "the operator restores a backup, or accepts that (coterie store check)")
-    if isinstance(error, StudyClosedError):
-        return Problem("closed", "the study is closed: nothing more is taken in or withdrawn")
+    for kind, (name, words) in _PROBLEMS.items():
+        if isinstance(error, kind):
+            return Problem(name, words, {"retry-after": "5"} if kind is StoreUnavailableError else None)
     return Problem("internal", "it was noted; nothing of this request is promised")
+
+
+_PROBLEMS: Final = {
+    StoreFullError: ("full", "nothing of this request was taken in; nothing accepted before is lost"),
+    StoreUnavailableError: ("unavailable", "whether it was taken in is not known; send it again"),
+    UnknownPlanError: ("unknown-plan", "ask the operator for the id, or put the plan here first"),
+    StudyIncompleteError: (
+        "incomplete",
+        "the operator restores a backup, or accepts that (coterie store check)",
+    ),
+    StudyClosedError: ("closed", "the study is closed: nothing more is taken in or withdrawn"),
+}
