@@ -120,6 +120,10 @@ class Feature(ABC):
     def value(self, place: NDArray[np.float64]) -> Any:
         """Return the value nearest to a place, as a record holds it: (coordinates,) -> value."""
 
+    def along(self, figure: float) -> float:
+        """Return where a figure of `estimates` lies between the least that it can be, 0, and the most, 1."""
+        return figure
+
     @abstractmethod
     def estimates(self, block: Block) -> tuple[Estimate, ...]:
         """Return in words and numbers what a place means."""

@@ -106,6 +106,12 @@ class Number(Feature):
             found = self.low + share * (self.high - self.low)
         return min(max(found, self.low), self.high)
 
+    def along(self, figure: float) -> float:
+        """Return where a number lies between the bounds, 0 to 1, on its scale."""
+        if self.scale == "log":
+            return math.log(figure / self.low) / math.log(self.high / self.low)
+        return (figure - self.low) / (self.high - self.low)
+
     def estimates(self, block: Block) -> tuple[Estimate, ...]:
         """Return the number with its interval, in its unit."""
         end = 0.5 * self.weight

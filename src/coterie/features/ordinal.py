@@ -64,6 +64,10 @@ class Ordinal(Feature):
         """Return the nearest level: (1,) -> level."""
         return self.levels[round(self._at(float(place[0]))) - 1]
 
+    def along(self, figure: float) -> float:
+        """Return where a mean level lies between the first, 0, and the last, 1."""
+        return (figure - 1) / (len(self.levels) - 1)
+
     def estimates(self, block: Block) -> tuple[Estimate, ...]:
         """Return the mean level, counted from 1, with its interval and the nearest level's name."""
         end = 0.5 * self.weight

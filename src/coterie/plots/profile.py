@@ -201,16 +201,7 @@ def _round(feature: Cycle, estimate: Estimate, label: str, said: str) -> Row:
 
 
 def _along(feature: Feature, value: float) -> float:
-    """Return where a figure lies between the least and the most that it can be."""
-    if isinstance(feature, Number) and feature.scale == "log":
-        place = math.log(value / feature.low) / math.log(feature.high / feature.low)
-    elif isinstance(feature, Number):
-        place = (value - feature.low) / (feature.high - feature.low)
-    elif isinstance(feature, Ordinal):
-        place = (value - 1) / (len(feature.levels) - 1)
-    else:
-        place = value
-    return min(max(place, 0.0), 1.0)
+    return min(max(feature.along(value), 0.0), 1.0)
 
 
 def _ends(feature: Feature) -> tuple[str, str]:

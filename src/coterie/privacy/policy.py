@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import timedelta
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
@@ -133,15 +133,7 @@ class Policy:
                 "shufflers are public keys of 64 hex digits each, as `coterie serve` prints them"
             )
         object.__setattr__(self, "shufflers", tuple(self.shufflers))
-        for name in (
-            "max_epsilon",
-            "max_local_epsilon",
-            "max_delta",
-            "max_size",
-            "total_epsilon",
-            "total_local_epsilon",
-            "total_delta",
-        ):
+        for name in (each.name for each in fields(self) if each.name.startswith(("max_", "total_"))):
             value = getattr(self, name)
             if name == "max_delta" and value is None:
                 continue

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.centers.groups import Group
-from coterie.features import Category, Cycle, Estimate, Feature, Number, Ordinal
+from coterie.features import Category, Cycle, Estimate, Feature
 from coterie.show.words import Wording, is_clock, names_of, of, rounded
 
 MOST_CARDS: Final = 26
@@ -176,24 +176,16 @@ def _strips(feature: Feature, of_it: list[list[Estimate]], wording: Wording) -> 
 
 
 def _strip(feature: Feature, row: Sequence[Estimate], wording: Wording) -> Strip:
-    def along(value: float) -> float:
-        if isinstance(feature, Number) and feature.scale == "log":
-            return 100 * math.log(value / feature.low) / math.log(feature.high / feature.low)
-        if isinstance(feature, Number):
-            return 100 * (value - feature.low) / (feature.high - feature.low)
-        if isinstance(feature, Ordinal):
-            return 100 * (value - 1) / (len(feature.levels) - 1)
-        return 100 * value
-
     estimate = row[0]
-    here, everybody, *truth = (_inside(along(each.value)) for each in row)
+    # A mark keeps its whole width on the strip.
+    here, everybody, *truth = (min(max(100 * feature.along(each.value), 0.7), 99.3) for each in row)
     return Strip(
         label=wording.strip(estimate),
         said=wording.figure(estimate),
         interval=wording.interval(estimate).replace(" to ", "–"),
         here=here,
-        low=along(estimate.low),
-        high=along(estimate.high),
+        low=100 * feature.along(estimate.low),
+        high=100 * feature.along(estimate.high),
         everybody=everybody,
         truth=truth[0] if truth else None,
         is_share=estimate.what == "share",
@@ -229,8 +221,3 @@ def _ticks(feature: Cycle) -> list[str]:
         return [name[: 2 if len(names) == 7 else 1] for name in names]
     whole = feature.period == round(feature.period) and 2 <= feature.period <= _MOST_BARS
     return [str(step) for step in range(round(feature.period))] if whole else []
-
-
-def _inside(x: float) -> float:
-    """Keep a mark's whole width on the strip."""
-    return min(max(x, 0.7), 99.3)

@@ -168,13 +168,12 @@ class ReportFile:
             reports_per_chunk = max(1, CHUNK_BYTES // self.width)
         if reports_per_chunk < 1:
             raise ValueError(f"reports_per_chunk must be at least 1, got {reports_per_chunk}")
-        with self.path.open("rb") as file:
-            digest = hashlib.sha256(self._read_header(file))
+        with contextlib.closing(self.reading()) as reading:
             for start in range(0, self.count, reports_per_chunk):
-                data = self._read(file, min(reports_per_chunk, self.count - start) * self.width)
-                digest.update(data)
-                yield np.frombuffer(data, dtype=np.uint8).reshape(-1, self.width)
-            self._check_digest(digest.digest(), self._read(file, DIGEST_BYTES))
+                rows = np.empty((min(reports_per_chunk, self.count - start), self.width), dtype=np.uint8)
+                reading.next_into(rows)
+                yield rows
+            reading.finish()
 
     def reading(self) -> Reading:
         """Open the file for threads that read it side by side, each the next stretch."""
@@ -193,13 +192,8 @@ class ReportFile:
             return file.read()
 
     def read_all(self) -> NDArray[np.uint8]:
-        """Return all reports, (count, width), read in place, after the digest has matched."""
-        with self.path.open("rb") as file:
-            digest = hashlib.sha256(self._read_header(file))
-            data = self._read(file, self.count * self.width)
-            digest.update(data)
-            self._check_digest(digest.digest(), self._read(file, DIGEST_BYTES))
-        return np.frombuffer(data, dtype=np.uint8).reshape(self.count, self.width)
+        """Return all reports, (count, width), after the digest has matched."""
+        return np.concatenate([np.empty((0, self.width), dtype=np.uint8), *self.chunks()])
 
     def _read_header(self, file: BinaryIO) -> bytes:
         header = self._read(file, self.layout.size)

@@ -31,9 +31,9 @@ class ShareEncoder(Encoder):
 
     smaller: ClassVar[str]  # what to design for shorter reports
 
-    def __init__(self, plan: Plan, shares: ShareParameters) -> None:
+    def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
-        self._shares = shares
+        self._shares = ShareParameters.of(plan)
 
     @abstractmethod
     def contributions(

@@ -46,11 +46,10 @@ class VectorSumEncoder(ShareEncoder):
     smaller: ClassVar[str] = "fewer cells or layout='column'"
 
     def __init__(self, plan: Plan) -> None:
-        parameters = VectorSumParameters.of(plan)
-        super().__init__(plan, parameters)
-        self._parameters = parameters
+        super().__init__(plan)
+        self._parameters = VectorSumParameters.of(plan)
         self._stream = PublicStream(plan.randomness_key())
-        self._signs = ViewSigns(plan, parameters)
+        self._signs = ViewSigns(plan, self._parameters)
 
     def cells(self, points: ArrayLike) -> NDArray[np.int64]:
         """Return the cell of each point in the first view: (n, d) -> (n,). Before any noise: not private."""

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from coterie.aggregate import Aggregate
 from coterie.centers.solution import Solution, into_ball, solution_of_parts, weighted_kmeans
 from coterie.plain.checks import checked_real
-from coterie.plan import Plan
 from coterie.protocols.paper.coreset.cost import nearest
 from coterie.protocols.paper.k_means import Solver, checked_centers
 from coterie.protocols.paper.lsh_tree.oracle import LevelSums, level_sums
@@ -59,7 +58,8 @@ def decode_lsh_tree(
     A node is branched where its noisy frequency is at least `threshold` times ⌊n/k⌋.
     """
     table, plan = cast("LshTreeTable", tables[-1].table), tables[-1].plan
-    leaves = leaves_of(level_sums(table), branch_threshold(plan, table.count, threshold))
+    times = checked_real("threshold", threshold, 0.0, 1e9)
+    leaves = leaves_of(level_sums(table), times * (table.count // plan.clusters))
     points, weights = _enough(leaves, clusters)
     if solver is None:
         labels = weighted_kmeans(points, weights, clusters, rng)
@@ -67,11 +67,6 @@ def decode_lsh_tree(
         solver.fit(points, sample_weight=weights)
         labels = nearest(points, checked_centers(solver, plan.dimension, clusters))
     return _solution(leaves, labels[: len(leaves.weights)], clusters)
-
-
-def branch_threshold(plan: Plan, count: int, times: float = THRESHOLD) -> float:
-    """Return the frequency from which on a node is branched: 1.5·⌊n/k⌋ in the paper."""
-    return checked_real("threshold", times, 0.0, 1e9) * (count // plan.clusters)
 
 
 def leaves_of(levels: list[LevelSums], threshold: float) -> LshLeaves:

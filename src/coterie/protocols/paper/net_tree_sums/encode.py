@@ -15,7 +15,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.geometry.hashing import PathHash
 from coterie.geometry.lift import lift
 from coterie.plan.plan import Plan
 from coterie.protocols.paper.net_tree_sums.parameters import NetTreeSumParameters
@@ -46,14 +45,10 @@ class NetTreeSumEncoder(ShareEncoder):
     smaller: ClassVar[str] = "fewer buckets or levels"
 
     def __init__(self, plan: Plan) -> None:
-        parameters = NetTreeSumParameters.of(plan)
-        super().__init__(plan, parameters)
-        self._parameters = parameters
-        self._paths = TreePaths(plan, parameters)
-        self._hashes = [
-            PathHash.from_key(plan.randomness_key(), parameters.buckets, level)
-            for level in range(1, parameters.levels + 1)
-        ]
+        super().__init__(plan)
+        self._parameters = NetTreeSumParameters.of(plan)
+        self._paths = TreePaths(plan, self._parameters)
+        self._hashes = self._parameters.hashes(plan.randomness_key())
 
     def contributions(
         self, points: NDArray[np.float64], ids: NDArray[np.uint8]

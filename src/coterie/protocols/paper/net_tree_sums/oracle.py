@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.geometry.ball import SCALE
-from coterie.geometry.hashing import PathHash
 from coterie.geometry.lift import point_weight
 from coterie.protocols.paper.net_tree_sums.parameters import NetTreeSumParameters
 from coterie.protocols.shares.table import VectorSumTable
@@ -49,10 +48,7 @@ class TreeSums:
         self._count_unit = parameters.grid * parameters.count_weight / SCALE  # G·b
         self._point_unit = parameters.grid * point_weight(parameters.count_weight)  # G·a
         self._noise = parameters.total_noise(self.reports) * parameters.grid  # σ, grid steps
-        self._hashes = [
-            PathHash.from_key(table.plan.randomness_key(), parameters.buckets, level)
-            for level in range(1, parameters.levels + 1)
-        ]
+        self._hashes = parameters.hashes(table.plan.randomness_key())
 
     def frequencies(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return unbiased, unclamped frequencies of nodes of one level: (m, level+1) -> (m,)."""

@@ -15,7 +15,6 @@ from coterie.centers.solution import Solution, solution_of_parts
 from coterie.plan import Plan
 from coterie.protocols.paper.k_means import NetTreeOutcome, Solver, k_means_decoder
 from coterie.protocols.paper.nets.nets import NetFamily
-from coterie.protocols.paper.nets.projection import Projection
 from coterie.protocols.paper.tree.build import BuildParameters
 from coterie.protocols.paper.tree.oracle import TreeOracles
 from coterie.protocols.paper.tree.parameters import TreeDecoding, TreeParameters
@@ -27,11 +26,6 @@ _CLEAR: Final = 5.0  # deviations that the count of everybody in the leaves may 
 def nets_of(plan: Plan) -> NetFamily:
     """Return the plan's nets, the same that its encoder uses."""
     return TreeParameters.of(plan).nets(plan.randomness_key)
-
-
-def projection_of(plan: Plan) -> Projection:
-    """Return the plan's public subspace, the same that its encoder uses."""
-    return TreeParameters.of(plan).projection(plan.randomness_key, plan.dimension)
 
 
 def decode_tree(
@@ -96,7 +90,7 @@ def _population_of(
     plan: Plan, count: int, outcome: NetTreeOutcome
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the leaves as points of the unit ball, (N, d), and their shares of all people, (N,)."""
-    projection = projection_of(plan)
+    projection = TreeParameters.of(plan).projection(plan.randomness_key, plan.dimension)
     shares = outcome.coreset.weights / count
     if not (shares > 0).any():  # nothing but noise: nobody knows which leaf has more people
         shares = np.full(len(shares), 1 / len(shares))
