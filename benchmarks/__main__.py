@@ -26,6 +26,7 @@ GRIDS = (
     "statements",
     "medians",
     "waves",
+    "poisoned_waves",
     "confirm",
     "compare",
     "shuffle",

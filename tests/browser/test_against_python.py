@@ -4,6 +4,7 @@ import itertools
 import json
 import random
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -68,6 +69,21 @@ def test_points_become_the_same_bytes(node, python, tmp_path, dimension, epsilon
     plan = Plan.design(dimension, 4, epsilon, users, center=center, radius=2.5)
     points = np.random.default_rng(dimension).normal(0, 3, (PEOPLE, dimension)) + center
     points[0], points[1, 0], points[2] = center, 1e300, 0.0
+    ids, draws = drawn(rng, plan)
+    made = node_reports(node, tmp_path, plan, points.tolist(), ids, draws)
+    assert made == python(plan, points, ids, draws)
+
+
+@pytest.mark.parametrize("dimension", [13, 64])
+def test_points_seen_through_directions_become_the_same_bytes(node, python, tmp_path, dimension):
+    """Whoever lies within the ball, outside it, and outside that of the directions."""
+    rng, sample = seeded(dimension), np.random.default_rng(dimension)
+    directions = sample.standard_normal((12, dimension))
+    plan = Plan.design(dimension, 4, 2.0, 10**5, radius=2.5, directions=directions)
+    stretched = tuple(tuple(3 * step for step in row) for row in plan.directions)
+    plan = replace(plan, directions=stretched)
+    assert plan.version == 2
+    points = sample.standard_normal((PEOPLE, dimension)) * np.linspace(0.01, 1.0, PEOPLE)[:, None]
     ids, draws = drawn(rng, plan)
     made = node_reports(node, tmp_path, plan, points.tolist(), ids, draws)
     assert made == python(plan, points, ids, draws)

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from coterie import Aggregate, Client
+from coterie import Aggregate, Client, Plan
 from coterie.coins import SimulationCoins
 from coterie.errors import CollectorError, ManifestError
 from coterie.plain.canonical import canonical_bytes
@@ -152,6 +152,29 @@ def test_a_manifest_of_waves_that_do_not_follow_is_refused(study, monkeypatch):
     assert is_same(replace(second, radius=second.radius * (1 + 1e-9)), second)
     assert is_asked(second, asked_in(second))
     assert not is_asked(second, {**asked_in(second), "confirm": False})
+
+
+@pytest.mark.nightly
+def test_a_wave_in_directions_follows_on_the_collector_and_is_verified(tmp_path):
+    """In 13 dimensions people differ in: others report twelve of them, by version 2 of the plan."""
+    first = Plan.design(13, 2, 8.0, PEOPLE, collection=Collection(minimum=100))
+    points = np.random.default_rng(0).standard_normal((PEOPLE, 13)) * np.linspace(0.4, 0.02, 13)
+    with (
+        serving(tmp_path, routes=PAGES) as server,
+        RemoteCollector(server.url, token=TOKEN) as operator,
+    ):
+        operator.put_plan(first)
+        operator.send(first, encoder_of(first).encode_counting(points, None, SimulationCoins(0))[0])
+        ended(operator, first)
+        second = operator.next_wave(first.id, PEOPLE, collection=Collection(minimum=100))
+        assert (second.version, second.coordinates, second.dimension) == (2, 12, 13)
+        assert ask(server.url, "GET", f"/plans/{second.id}/participate")[0] == 200
+        assert operator.send(second, Client(second).encode(points[0])).taken == 1
+        operator.send(second, encoder_of(second).encode_counting(points, None, SimulationCoins(1))[0])
+        ended(operator, second)
+        manifest = operator.study_manifest(first.id)
+        verify(manifest, [operator.table(plan.id) for plan in (first, second)])
+        assert json.loads(operator.study_result(first.id))["count"] == 2 * PEOPLE + 1
 
 
 # ---------------------------------------------------------------- around the decoder

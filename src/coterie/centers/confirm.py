@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
+from coterie.centers.agreement import disagreement
 from coterie.centers.confirmed import Confirmed, ConfirmedGroup, Pair, counted, sidak
 from coterie.centers.doubts import families, may_be_fewer
 from coterie.centers.repeats import COVERAGE
@@ -55,8 +56,10 @@ def decode_confirmed(tables: Sequence[Aggregate], clusters: int, rng: np.random.
     shares = np.clip(sums.shares, 0.0, None)
     shares /= shares.sum()
     whole = [each for each in tables if each.plan.directions is None]
-    mean, mean_error = everybody([view for each in whole for view in rows_of(codeword_table(each), plan)])
+    waves = [rows_of(codeword_table(each), plan) for each in whole]
+    mean, mean_error = everybody([view for views in waves for view in views])
     first = _population(tables[:-1], clusters, rng, plan)
+    apart = () if first is None else disagreement(waves, (first.points, first.weights), published)
     level = confirmed.level / len(published)
     solution = Solution(
         centers=centers,
@@ -65,7 +68,7 @@ def decode_confirmed(tables: Sequence[Aggregate], clusters: int, rng: np.random.
         supported=np.array([group.empty < level for group in confirmed.groups]),
         points=centers if first is None else first.points,
         weights=shares if first is None else first.weights,
-        notes=tuple(may_be_fewer(family) for family in families(list(confirmed.perhaps_one))),
+        notes=(*apart, *(may_be_fewer(family) for family in families(list(confirmed.perhaps_one)))),
         coverage=COVERAGE,
         scatter=0.0 if first is None else first.scatter,
         share_errors=_normal(COVERAGE) * np.sqrt(sums.share_variances),

@@ -52,13 +52,15 @@ class InDirections:
     ----------
     plan : Plan
         With directions.
-    own : sequence of ViewRows
-        The plan's rows.
+    own : sequence of sequences of ViewRows
+        The rows of each table of such a plan.
     earlier : sequence of sequences of ViewRows
         The rows of each earlier table, in the plan's ball.
     """
 
-    def __init__(self, plan: Plan, own: Sequence[ViewRows], earlier: Sequence[Sequence[ViewRows]]) -> None:
+    def __init__(
+        self, plan: Plan, own: Sequence[Sequence[ViewRows]], earlier: Sequence[Sequence[ViewRows]]
+    ) -> None:
         directions = np.array(plan.directions, dtype=np.float64) / SCALE  # (m, d)
         gram = directions @ directions.T
         self._stretch = math.sqrt(float(np.diag(gram).mean()))  # s
@@ -67,10 +69,12 @@ class InDirections:
             raise DecodeError(
                 "the plan's directions are not orthogonal and of one length: nothing decodes them"
             )
-        self._own = list(own)
+        self._own = [view for views in own for view in views]
         self._whole = [view for views in earlier for view in views]
         self._middle, self._outside = self._beyond()
-        self.views = [*self._own, *(self._seen(view) for view in self._whole)]
+        self.own = list(own)
+        self.whole = [[self._seen(view) for view in views] for views in earlier]
+        self.views = [*self._own, *(view for views in self.whole for view in views)]
 
     def _beyond(self) -> tuple[NDArray[np.float64], float]:
         """Return where people are outside the directions, (d,), and how far they scatter there, squared."""

@@ -322,7 +322,7 @@ def _solution(found: Found, told: Told | None, views: Sequence[ViewRows]) -> Sol
         weights=answer.weights,
         notes=doubts(found, None if told is None else radii),
         coverage=COVERAGE,
-        scatter=found.scatter,
+        scatter=max(found.scatter, _lacking(found, views)),
         share_errors=told.share_errors if told is not None else np.ones(clusters),
         profile=told.profile if told is not None else np.full(dimension, 1 / math.sqrt(dimension)),
         explained=told.explained if told is not None else Interval(math.nan, 0.0, 1.0),
@@ -332,6 +332,16 @@ def _solution(found: Found, told: Told | None, views: Sequence[ViewRows]) -> Sol
         directions=None if found.sure else _leading(views),
         choices=told.choices if told is not None else (),
     )
+
+
+def _lacking(found: Found, views: Sequence[ViewRows]) -> float:
+    """Return the mean square distance of people from an answer's points by which these are too short.
+
+    Only where there are directions that the points do not show: round groups are told far better by their
+    places than by how wide they are.
+    """
+    answer, (dimension, size) = found.answer, found.basis.shape
+    return spread_beyond(answer.points, answer.weights, mean_rest(views), 1) if size < dimension else 0.0
 
 
 def _leading(views: Sequence[ViewRows]) -> NDArray[np.float64] | None:

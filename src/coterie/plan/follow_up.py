@@ -26,6 +26,7 @@ study, ever.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
@@ -189,11 +190,13 @@ def ball_after(found: Any) -> tuple[list[float], float]:
 def next_question(found: Any, radius: float | None = None, center: Sequence[float] | None = None) -> str:
     """Return what to ask other people: in the "same" ball, in a better "ball", or in "directions".
 
-    In few dimensions a ball that suits the population is as good as anything. In many, a ball that lay in the
-    wrong place comes first: little is known of directions then. After that the directions that the population
-    names, which are stretched into a ball of their own; the noise of a report falls with the dimension. Where
-    it names none, because groups were found beyond doubt or directions were not, a far smaller ball; and else
-    the same: rows of one ball are one body of rows.
+    In few dimensions a smaller ball that suits the population is as good as anything. In many, a ball that
+    lay in the wrong place comes first: little is known of directions then. After that the directions that the
+    population names, which are stretched into a ball of their own; the noise of a report falls with the
+    dimension. Where it names none, because groups were found beyond doubt or directions were not, a far
+    smaller ball; and else the same: rows of one ball are one body of rows, and whom it held it holds again.
+    So a ball is far smaller only if it is so with all that is not known of its center, not with the half that
+    widens it.
 
     Parameters
     ----------
@@ -205,10 +208,11 @@ def next_question(found: Any, radius: float | None = None, center: Sequence[floa
         Of that ball; the origin if None.
     """
     population: Population = getattr(found, "population", found)
-    if population.points.shape[1] <= FEW:
-        return "ball"
     middle, suits = ball_after(found)
-    smaller = radius is not None and suits < _FAR_SMALLER * radius
+    if population.points.shape[1] <= FEW:
+        return "ball" if radius is None or suits < radius else "same"
+    sure = math.hypot(suits, math.sqrt(1 - _UNSURE**2) * unsure_center(found))
+    smaller = radius is not None and sure < _FAR_SMALLER * radius
     moved = float(np.linalg.norm(np.array(middle) - (0.0 if center is None else np.array(center))))
     if smaller and radius is not None and moved > _FAR_OFF * radius:
         return "ball"

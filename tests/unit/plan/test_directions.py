@@ -95,9 +95,19 @@ def test_directions_in_which_nobody_differs_are_stretched_as_far_as_may_be():
     assert 7.99 < np.linalg.norm(np.array(wave.directions) / SCALE, axis=1).min() <= 8
 
 
-def test_few_dimensions_are_asked_as_a_whole():
-    few = SimpleNamespace(points=np.eye(FEW), weights=np.ones(FEW), directions=np.eye(FEW))
-    assert next_question(few, 1.0) == "ball"
+def test_few_dimensions_are_asked_as_a_whole_in_a_smaller_ball_or_the_same():
+    few = SimpleNamespace(points=np.eye(FEW), weights=np.ones(FEW), directions=np.eye(FEW), scatter=0.0)
+    assert next_question(few, None) == next_question(few, 1.0) == "ball"
+    assert next_question(few, 0.9) == "same"  # people are √(11/12) from their mean
+
+
+@pytest.mark.parametrize(("error", "question"), [(0.05, "ball"), (0.12, "same")])
+def test_a_ball_whose_center_is_not_known_is_no_smaller_one(error, question):
+    """√40·0.12 = 0.76: whoever lies 0.5 from the mean may lie 0.9 from where it seems to be."""
+    seen = found(radius=0.5, directions=False)
+    result = SimpleNamespace(population=seen, mean=np.zeros(DIMENSION), mean_error=error)
+    assert ball_after(result)[1] < 0.8
+    assert next_question(result, 1.0) == question
 
 
 def test_the_same_ball_is_asked_again_where_no_directions_pay():

@@ -44,7 +44,16 @@ def explained(
 ) -> Solution:
     """Return what explains the rows of tables, in the unit ball of the last plan; see `explain`."""
     seen = seen_in(tables)
-    found = explain(rows_of_all(tables), clusters, rng, choose=choose, repeats=repeats)
+    waves = _waves(tables, seen)
+    views = [view for own in waves for view in own] if seen is None else seen.views
+    found = explain(views, clusters, rng, choose=choose, repeats=repeats)
+    if len(tables) > 1:
+        from coterie.centers.agreement import disagreement, missed_by_ball  # few studies have waves
+
+        asked = [_question(each.plan) for each in tables]
+        missed = () if asked[-1] in asked[:-1] else missed_by_ball(waves[-1])
+        said = missed or disagreement(waves, (found.points, found.weights), found.centers)
+        found = replace(found, notes=(*said, *found.notes))
     return found if seen is None else seen.outward(found)
 
 
@@ -84,10 +93,16 @@ def without_cells(tables: Sequence[Aggregate]) -> str | None:
 
 def rows_of_all(aggregates: Sequence[Aggregate]) -> list[ViewRows]:
     """Return the rows of all tables, seen from the ball of the last, or from its directions."""
-    frame = aggregates[-1].plan
-    if (seen := seen_in(aggregates)) is not None:
-        return seen.views
-    return [view for each in aggregates for view in rows_of(codeword_table(each), frame)]
+    seen = seen_in(aggregates)
+    return seen.views if seen is not None else [view for own in _waves(aggregates, None) for view in own]
+
+
+def _waves(aggregates: Sequence[Aggregate], seen: InDirections | None) -> list[Sequence[ViewRows]]:
+    """Return the rows of each table, seen from the ball of the last, or from its directions."""
+    if seen is None:
+        return [rows_of(codeword_table(each), aggregates[-1].plan) for each in aggregates]
+    own, whole = iter(seen.own), iter(seen.whole)
+    return [next(whole if each.plan.directions is None else own) for each in aggregates]
 
 
 def seen_in(aggregates: Sequence[Aggregate]) -> InDirections | None:
@@ -106,7 +121,7 @@ def seen_in(aggregates: Sequence[Aggregate]) -> InDirections | None:
         raise DecodeError("tables decoded together must have the same directions, or none: decode them apart")
     from coterie.centers.directions import InDirections  # few plans need it
 
-    own = [view for table in alike for view in rows_of(table)]
+    own = [rows_of(table) for table in alike]
     return InDirections(last, own, [rows_of(table, last) for table in whole])
 
 
