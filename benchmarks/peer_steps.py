@@ -94,10 +94,10 @@ def google(points: str, clusters: int) -> Figures:
     rows, figures = np.load(points).astype(np.float64), Figures(version="clustering")
     data = clustering_params.Data(rows, radius=1.0)
     with measured(figures):
-        clustering_algorithm.private_lsh_clustering(
+        found = clustering_algorithm.private_lsh_clustering(
             clusters, data, clustering_params.DifferentialPrivacyParam(1.0, 1e-6)
         )
-    return figures
+    return {**figures, "objective": float(found.loss) / len(rows)}
 
 
 def write_columns(reports: str, width: int, header: int, count: int, out: str) -> Figures:

@@ -59,8 +59,8 @@ REQUIRED = {
     "pure_ldp": ("pure-ldp", "xxhash<4", "statsmodels"),
     "multi_freq_ldpy": ("multi-freq-ldpy", "xxhash<4"),
     "scikit_learn": ("scikit-learn",),
-    "diffprivlib": ("diffprivlib",),
-    "google": ("dp-learning",),
+    "diffprivlib": ("diffprivlib==0.6.5", "scikit-learn<1.7"),  # it imports beside older ones only
+    "google": ("absl-py", "dp-accounting", "scikit-learn"),  # its own code is on no index: peers.py
     "duckdb": ("duckdb", "polars"),
     "polars": ("polars",),
 }

@@ -111,7 +111,8 @@ def look_inside(sdist: Path, wheel: Path) -> None:
     with tarfile.open(sdist) as archive:
         inside = {name.partition("/")[2] for name in archive.getnames()}
     need(
-        {"tests/conftest.py", "docs/index.md", "mkdocs.yml", "PKG-INFO", "LICENSE"} <= inside,
+        {"tests/conftest.py", "docs/index.md", "mkdocs.yml", "locks/service.lock", "PKG-INFO", "LICENSE"}
+        <= inside,
         "an sdist in part",
     )
     print(f"  {len(names)} files in the wheel, {len(inside)} in the sdist, metadata {meta.metadata_version}")

@@ -1,11 +1,12 @@
 """Peers: each method is private by what it draws, and the table tells who is trusted and what is lost."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks.peers import GRID, ONE, OPEN, OTHERS, every_feature, one_feature, tables
+from benchmarks.peers import BENCHMARK, GRID, ONE, OPEN, OTHERS, every_feature, one_feature, tables
 from coterie.metrics import normalized_objective
 
 
@@ -40,3 +41,11 @@ def test_the_table_is_by_trust_and_shows_what_is_lost():
     assert places == sorted(places)
     assert "-50%" in lines[places[-1]]  # worse than one center, and said
     assert {study.method for study in grid} > set(OTHERS)
+
+
+def test_the_page_shows_the_stored_runs():
+    told = BENCHMARK.out.with_suffix(".md").read_text(encoding="utf-8").splitlines()
+    page = (Path(__file__).parents[2] / "docs/peers.md").read_text(encoding="utf-8").splitlines()
+    rows = [line for line in told if line.startswith(("|", "-"))]
+    assert len(rows) > len(GRID)
+    assert [row for row in rows if row not in page] == []
