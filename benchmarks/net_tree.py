@@ -1,6 +1,6 @@
 """The paper's protocol end to end, beside `codeword` on the same data, and its speed.
 
-    python -m benchmarks net_tree [--quick] [--kinds …] [--out benchmarks/results/net_tree.json]
+    python -m benchmarks net_tree [--quick] [--kinds …] [--shuffled] [--out benchmarks/results/net_tree.json]
 
 The table: n = 200,000 people of the paper's mixture (r = 100) in d = 2, 5 and in d = 100 projected to 6, k =
 4 and 8, ε = 1 and 4; mean normalized objective over the seeds, the share of non-private k-means' gain that
@@ -10,6 +10,9 @@ depth T = ⌈½·log₂ n⌉ with a = 1; `theory` has the theorem's constants, o
 
 "Useless" is a line that recovers next to nothing, or that more than one in twenty sets of k random unit
 vectors match (their mean objective is the column `random`).
+
+`--shuffled` plays the tree of amplified codewords beside amplified `codeword` instead: n = 100,000, ε = 1,
+δ = 10⁻⁶, and the one's objective over the other's.
 
 The oracles: how often every node's error is within the stated bound, and how errors grow with n and 1/ε,
 through real reports. The speeds: encoding at d = 100, d' = 6, T = 10 on one core; decoding 200,000 reports
@@ -54,6 +57,10 @@ SEEDS = (100, 101, 102)  # other ones than the practical constants were chosen o
 STUDIES = [(d, k) for d in (2, 5, 100) for k in (4, 8)]
 KINDS = ("codeword", "practical", "codewords", "letter", "theory")
 DECODERS: dict[str, dict[str, Any]] = {"letter": {"strays": 0.0}, "theory": {"constants": "theory"}}
+SHUFFLED = {"model": "shuffle", "delta": 1e-6}
+SHUFFLED_STUDIES = [(2, 4, 8.0), (10, 4, 8.0), (100, 8, 100.0)]  # d, k, r
+SHUFFLED_PEOPLE = 100_000
+SHUFFLED_BAR = 2.0  # by which the tree's objective may exceed that of `codeword`
 GAIN_BAR = 2.0  # by which the tree of codewords must undercut the excess of the tree of bits
 ENCODE_BAR = 2_000  # reports a second
 DECODE_BAR = 120.0  # seconds
@@ -260,6 +267,21 @@ def gains(table: list[dict[str, Any]]) -> Iterator[str]:
             )
 
 
+def shuffled_lines(seeds: list[int]) -> Iterator[dict[str, Any]]:
+    """Yield, for each study, the objectives of tree and `codeword` in the shuffle model, and their ratio."""
+    for dimension, clusters, apart in SHUFFLED_STUDIES:
+        objectives: dict[str, list[float]] = {"net-tree": [], "codeword": []}
+        for protocol, seed in [(protocol, seed) for seed in seeds for protocol in objectives]:
+            points, _, _ = gaussian_mixture(SHUFFLED_PEOPLE, dimension, clusters, apart, seed)
+            plan = Plan.design(
+                dimension, clusters, 1.0, SHUFFLED_PEOPLE, protocol=protocol, seed=seed, **SHUFFLED
+            )
+            found = decode(play(plan, points, SimulationCoins(seed)), random_state=seed).centers
+            objectives[protocol].append(normalized_objective(points, found))
+        tree, cells = (float(np.mean(each)) for each in objectives.values())
+        yield {"d": dimension, "k": clusters, "r": apart, "seeds": seeds, **objectives, "ratio": tree / cells}
+
+
 def encoding_speed(people: int) -> float:
     """Return reports a second at d = 100, d' = 6, T = 10, one core, the system's coins."""
     plan = Plan.design(100, 8, 1.0, PEOPLE, protocol="net-tree", levels=10, projected=6)
@@ -326,7 +348,21 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="+", choices=KINDS, help="only these lines of the table")
     parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS), help="of data, plans and coins")
     parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--shuffled", action="store_true", help="the shuffle model alone")
     arguments = parser.parse_args()
+    if arguments.shuffled:
+        held = json.loads(arguments.out.read_text(encoding="utf-8")) if arguments.out.exists() else {}
+        held["shuffled"] = []
+        for line in shuffled_lines(arguments.seeds):
+            held["shuffled"].append(line)
+            print(
+                f"shuffled d={line['d']} k={line['k']} r={line['r']:g}: {np.mean(line['net-tree']):.4f} over "
+                f"{np.mean(line['codeword']):.4f} = {line['ratio']:.2f}   "
+                f"bar {SHUFFLED_BAR:g} {tick(line['ratio'] <= SHUFFLED_BAR)}",
+                flush=True,
+            )
+        arguments.out.write_text(json.dumps(held, indent=1) + "\n", encoding="utf-8")
+        return
     people = 20_000 if arguments.quick else PEOPLE
     result: dict[str, Any] = {"people": people, "table": []}
     kept: list[dict[str, Any]] = []

@@ -11,6 +11,7 @@ from coterie.coins import SimulationCoins
 from coterie.engines import play
 from coterie.errors import DecodeError
 from coterie.plan import Plan
+from coterie.protocols.codeword.oracles.second_moment import SecondMoment
 from coterie.protocols.paper.approximation import approximation
 from coterie.protocols.paper.coreset import WeightedPointSet
 from coterie.protocols.paper.coreset.cost import cost
@@ -158,6 +159,7 @@ class WithAPhantom(NoiselessOracle):
         point = np.sqrt(1 - self.weight**2)
         lifted = np.column_stack([point * points, np.full(len(points), self.weight), point * rest])
         super().__init__(nets, points, lifted)
+        self.moment = SecondMoment(lifted.T @ lifted / len(lifted), 1e-3)
         self._phantom, self._counted = phantom, 200.0
 
     def frequencies(self, level, paths):

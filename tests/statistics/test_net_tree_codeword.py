@@ -7,14 +7,17 @@ import pytest
 
 from benchmarks.net_tree import codeword_oracle_errors
 from coterie.centers import decode
+from coterie.centers.tight.subspace import signal_subspace
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
 from coterie.engines import play
-from coterie.geometry.ball import quantize
+from coterie.geometry.ball import SCALE, quantize
 from coterie.geometry.hadamard import fwht
 from coterie.geometry.lift import lift
 from coterie.metrics import normalized_objective
 from coterie.plan import Plan
+from coterie.protocols.paper import k_means
+from coterie.protocols.paper.net_tree.decode import codeword_oracle
 from coterie.protocols.paper.net_tree.encode_codeword import CodewordTreeEncoder
 from coterie.protocols.paper.net_tree.parameters import BIAS
 from coterie.protocols.paper.net_tree.report_codeword import CodewordTreeStream
@@ -78,9 +81,13 @@ NIGHTLY = pytest.mark.nightly  # the other half of the grid
         (3, 1.0, "axis", 40_000),
         (3, 4.0, "spread", 60_000),
         (60, 4.0, "axis", 40_000),
+        (3, 10.0, "spread", 100_000),
         pytest.param(3, 1.0, "spread", 60_000, marks=NIGHTLY),
         pytest.param(3, 4.0, "axis", 40_000, marks=NIGHTLY),
         pytest.param(60, 4.0, "spread", 60_000, marks=NIGHTLY),
+        pytest.param(3, 8.0, "axis", 200_000, marks=NIGHTLY),
+        pytest.param(60, 8.0, "spread", 400_000, marks=NIGHTLY),
+        pytest.param(60, 10.0, "axis", 200_000, marks=NIGHTLY),
     ],
 )
 def test_the_mean_of_a_report_is_the_vector_within_the_stated_bias(dimension, epsilon, kind, people):
@@ -95,6 +102,37 @@ def test_the_mean_of_a_report_is_the_vector_within_the_stated_bias(dimension, ep
     aside -= aside @ unit * unit
     for planted in (unit, -unit, 2 * aside / np.linalg.norm(aside)):
         assert largest_bias(reports + BIAS * planted, known, unit) > BIAS
+
+
+def test_reports_tell_the_second_moment_of_lifted_vectors_with_its_noise():
+    people, dimension = 6_000, 20
+    plan = plan_of(people, 8.0, dimension, levels=2, projected=3)
+    points = np.repeat(np.eye(dimension)[:3] * 0.9, people // 3, axis=0)
+    lifted = lift(quantize(points, None, 1.0)[0], plan.parameters.count_weight) / SCALE
+    found = codeword_oracle(play(plan, points, SimulationCoins(3)).table).moment
+    off = ~np.eye(dimension + 2, dtype=bool)
+    wrong = (found.matrix - lifted.T @ lifted / people)[off] / found.deviation
+    # Each entry has noise of this deviation, more by c₂ where people are: near 1 over all of them.
+    assert 0.9 < np.sqrt(np.mean(wrong**2)) < 1.35
+    assert np.abs(np.diag(found.matrix) - (lifted**2).mean(axis=0)).max() < 0.05
+    basis = signal_subspace(found, dimension)
+    assert basis.shape[1] == 3
+    assert np.linalg.norm(basis[:3]) > 0.95 * math.sqrt(3)
+
+
+def test_centers_have_the_noise_of_a_few_directions_and_not_of_all(monkeypatch):
+    people, dimension = 10_000, 60
+    plan = plan_of(people, 8.0, dimension)
+    points, centers, _ = gaussian_mixture(people, dimension, 4, 100.0, 0)
+    table = play(plan, points, SimulationCoins(0))
+
+    def excess():
+        found = decode(table, random_state=0).centers
+        return normalized_objective(points, found) - normalized_objective(points, centers)
+
+    few = excess()
+    monkeypatch.setattr(k_means, "signal_subspace", lambda *_: np.empty((dimension, 0)))
+    assert few < 0.8 * excess()
 
 
 def test_the_noise_is_the_stated_one_and_scales_as_root_n_and_one_over_epsilon():

@@ -90,26 +90,21 @@ def approximation(
     from coterie.protocols.paper.approximation import Approximation
 
     failure = checked_real("failure", failure, 1e-12, 0.999999)
-    nets = [view for view in parameters.views if isinstance(view, Net)]
-    rho = bias(parameters)
-    tickets = sum(view.weight for view in parameters.views) / nets[0].weight if len(nets) == 1 else math.inf
+    rho, tickets = bias(parameters), tickets_of(parameters)
     each = failure / 4  # four events
     counted = math.log(2 / each)
     off = math.sqrt(2 * (tickets - 1) * counted / people) + 2 / 3 * tickets * counted / people  # φ
     nothing = Approximation(math.inf, math.inf, failure, slack or 0.0, math.inf, math.inf, 0.0)
     if not (rho < 1 and off < 1) or parameters.groups(facts.clusters) is not None:
         return nothing
-    cells = NetCells.from_points(nets[0].points)
+    (cells,) = (NetCells.from_points(view.points) for view in parameters.views if isinstance(view, Net))
     places, reach = cells.places, cells.reach()
     if not within(places):
         return nothing
     clusters, dimension = facts.clusters, facts.dimension
-    variance, largest = count_noise(parameters)
 
     def noise(extent: tuple[float, float], logarithm: float) -> float:
-        first, second = extent
-        deviation = math.sqrt(2 * tickets / people * variance * logarithm)
-        return deviation * second + 2 / 3 * tickets / people * (largest * first + 4) * logarithm
+        return sum_noise(parameters, people, extent, logarithm)
 
     wide = extent_of(places)
     error = noise(wide, sets(clusters, dimension, len(places), each))
@@ -118,7 +113,8 @@ def approximation(
     exchanged = noise(
         (both * wide[0], math.sqrt(both) * wide[1]), (clusters + 1) * math.log(len(places)) + counted
     )  # E'
-    kept = slack_of(math.sqrt(variance * tickets / people), places, clusters) * (1 + off) / math.sqrt(1 - off)
+    kept = slack_of(math.sqrt(count_noise(parameters)[0] * tickets / people), places, clusters)
+    kept *= (1 + off) / math.sqrt(1 - off)  # e
     added = ADDED * clusters * exchanged + 2 * error + (2 + 2 * EARLY) * kept
 
     def additive(xi: float) -> float:
@@ -144,6 +140,23 @@ def bias(parameters: CodewordParameters) -> float:
     share = parameters.count_weight / SCALE
     error = parameters.randomizer.gain_error(parameters.embedding)
     return _BIAS_ROOTS * error / share if share else math.inf
+
+
+def tickets_of(parameters: CodewordParameters) -> float:
+    """Return s: one over the share of the people who serve the one net; infinite if there is not one."""
+    nets = [view.weight for view in parameters.views if isinstance(view, Net)]
+    return sum(view.weight for view in parameters.views) / nets[0] if len(nets) == 1 else math.inf
+
+
+def sum_noise(
+    parameters: CodewordParameters, people: int, extent: tuple[float, float], logarithm: float
+) -> float:
+    """Return Bernstein's bound on the noise of Σ_l N_l·h(l) for Σ|h| and √Σh² as `extent` has them, and L."""
+    first, second = extent
+    variance, largest = count_noise(parameters)
+    share = tickets_of(parameters) / people
+    deviation = math.sqrt(2 * share * variance * logarithm)
+    return deviation * second + 2 / 3 * share * (largest * first + 4) * logarithm
 
 
 def count_noise(parameters: CodewordParameters) -> tuple[float, float]:

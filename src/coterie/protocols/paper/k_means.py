@@ -9,7 +9,8 @@ With strays at 0 this is the paper's decoder to the letter: all leaves count, ñ
 people are undone (`paper.tree.prune`), and only the leaves above the floor are pooled: hundreds of empty
 leaves would bury ñ and ṽ under their noise. Where the oracle's vectors are lifted to length 1, ñ is the
 length of a part's sum, and a leaf must stand above the noise in its other coordinates, too: one that only
-its count makes a leaf would take a center from people. All of it is post-processing.
+its count makes a leaf would take a center from people; and centers are shrunk outside the directions in which
+people's second moment stands clear. All of it is post-processing.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 from sklearn.cluster import KMeans
 
-from coterie.centers.tight.shrinkage import shrink
+from coterie.centers.tight.subspace import shrink_in_blocks, signal_subspace
 from coterie.errors import DecodeError
 from coterie.protocols.paper.coreset.cost import nearest
 from coterie.protocols.paper.coreset.points import WeightedPointSet
@@ -152,10 +153,11 @@ def k_means_decoder(
         held = np.bincount(parts[pooled], minlength=count)
         part_weights = _counts_by_length(vectors, part_sums, held, frequencies.deviation(nets.levels))
         centers = vectors.lifted_mean(part_sums, part_weights)
-        # James and Stein: towards the mean of everybody, by what noise explains.
+        # James and Stein: towards the mean of everybody, by what noise explains, above all outside the
+        # directions in which people's second moment stands clear.
         noise = held * (vectors.lifted_deviation / np.maximum(part_weights, 1.0)) ** 2
         middle = part_weights @ centers / part_weights.sum()
-        centers = shrink(centers, noise, middle)
+        centers = shrink_in_blocks(centers, noise, middle, signal_subspace(vectors.moment, len(middle)))
     else:
         part_weights = np.zeros(count)
         np.add.at(part_weights, parts[pooled], noisy[pooled])

@@ -130,8 +130,8 @@ def test_a_scale_that_throws_people_out_of_the_ball_and_an_unknown_bias_guarante
         scaled = replace(plan, parameters=replace(plan.parameters, scale=scale))
         assert math.isfinite(scaled.approximation(LETTER).ratio) == proved
     options = {"protocol": "net-tree", "randomizer": "codeword", "constants": "theory"}
-    assert math.isfinite(Plan.design(2, 4, 4.0, 10**6, **options).approximation(LETTER).ratio)
-    assert math.isinf(Plan.design(2, 4, 4.1, 10**6, **options).approximation(LETTER).ratio)
+    assert math.isfinite(Plan.design(2, 4, 10.0, 10**6, **options).approximation(LETTER).ratio)
+    assert math.isinf(Plan.design(2, 4, 10.1, 10**6, **options).approximation(LETTER).ratio)
 
 
 def by_the_page(plan, decoding, *, beta=0.1, xi, kappa):

@@ -44,8 +44,8 @@ from coterie.randomizers.sphere import djw_norm
 BITS: Final = 1  # layouts of the report (docs/theory/net-tree.md); another one gets another number
 CODEWORD: Final = 2
 MAX_ODDS: Final = 1 << 48
-BIAS: Final = 0.005  # of E[z] - w, in lengths of w, for ε up to 4; measured, with room
-BIAS_EPSILON: Final = 4.0  # up to which it was measured
+BIAS: Final = 0.005  # of E[z] - w, in lengths of w; measured, with room
+BIAS_EPSILON: Final = 10.0  # up to which it was measured; beyond, the best codeword is sent anyway
 
 
 class LocalTreeParameters(TreeParameters, LocalParameters):
@@ -182,7 +182,7 @@ class CodewordTreeParameters(LocalTreeParameters):
 
     @property
     def bias(self) -> float:
-        """How far a count or a vector sum may be off in the mean, relatively: ρ/min(a,b) up to ε = 4."""
+        """How far a count or a vector sum may be off in the mean, relatively: ρ/min(a,b) up to ε = 10."""
         if self.spent_epsilon() > BIAS_EPSILON:
             return math.inf
         return BIAS / min(self.count_weight / SCALE, self.point_weight)

@@ -11,6 +11,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.protocols.codeword.oracles.second_moment import SecondMoment
+
 
 class FrequencyOracle(Protocol):
     """Approximate frequencies of a generalized histogram (f̃)."""
@@ -36,6 +38,11 @@ class LiftedSumOracle(Protocol):
     @property
     def lifted_deviation(self) -> float:
         """Standard deviation of a coordinate of an empty bucket's lifted sum."""
+        ...
+
+    @property
+    def moment(self) -> SecondMoment:
+        """E[w·wᵀ] of everybody's lifted vectors, with its noise."""
         ...
 
     @property

@@ -9,6 +9,11 @@ reports of level i, each counted T-fold,
 are unbiased but for what a codeword of signs bends: people elsewhere cancel exactly in the mean, because Z is
 pairwise independent, and people of v count 1 ± ρ. Deviations, of an empty node: √(T·n·(1+c₂b²))/(κb), and
 √(T·n·(d+c₂a²))/(κa) at most for the length of a vector sum.
+
+Signs cancel in z·zᵀ, so all reports together tell the second moment of everybody's lifted vector, and with it
+the directions that the centers lie in:
+
+    E[Rᵀv·vᵀR] = I + c₂·(w·wᵀ - Rᵀ·diag(w'²)·R),      the last term near I/P under a fresh rotation
 """
 
 from __future__ import annotations
@@ -23,6 +28,7 @@ from numpy.typing import NDArray
 from coterie.geometry.ball import SCALE
 from coterie.geometry.hadamard import fwht
 from coterie.geometry.lift import EXTRA_COORDINATES
+from coterie.protocols.codeword.oracles.second_moment import SecondMoment
 from coterie.protocols.paper.net_tree.oracles.explicit_hist_vector import gains_of
 from coterie.protocols.paper.net_tree.oracles.signs import Family, PathMasks
 from coterie.protocols.paper.net_tree.parameters import CodewordTreeParameters
@@ -63,14 +69,30 @@ class CodewordLevels:
         self._count_unit = parameters.levels / (gain * parameters.count_weight / SCALE)  # T/(κb)
         self._unit = parameters.levels / gain  # T/κ
         self._members = [np.flatnonzero(levels == level) for level in range(1, parameters.levels + 1)]
-        self._heights = [
-            np.concatenate([np.empty(0), *(turned(part)[:, dimension] for part in _pieces(members))])
-            for members in self._members
-        ]  # the counting coordinate of every report
+        lifted = dimension + EXTRA_COORDINATES
+        self._square = np.zeros((lifted, lifted))  # Σ Rᵀv·vᵀR
+        self._heights = [self._looked_at(members) for members in self._members]
         self._deviations = [
             math.sqrt(parameters.levels * self.reports * variance)
             for variance in parameters.variances(dimension)
         ]
+
+    def _looked_at(self, members: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the counting coordinate of every report of a level, and add up their squares."""
+        heights = np.empty(len(members))
+        for start, part in enumerate(_pieces(members)):
+            seen = self._turned(part)
+            heights[start * _PIECE : start * _PIECE + len(part)] = seen[:, self._dimension]
+            self._square += seen.T @ seen
+        return heights
+
+    @property
+    def moment(self) -> SecondMoment:
+        """E[w·wᵀ] of everybody's lifted vectors, with its noise."""
+        second = self._parameters.randomizer.second_gain(self._parameters.embedding)  # c₂
+        excess = self._square / self.reports - np.eye(len(self._square))
+        matrix = excess / second + np.eye(len(excess)) / self._parameters.embedding
+        return SecondMoment(matrix, 1 / (second * math.sqrt(self.reports)))
 
     @property
     def lifted_deviation(self) -> float:
