@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from coterie.centers.solution import squared_distances, with_equal_points
 
-_SEEDS: Final = 1 << 31
 _STARTS: Final = 10  # of k-means++
 _AS_GOOD: Final = 1.01  # times the least cost: optima that a population cannot tell apart
 _LIGHT: Final = 1e-3  # of the mean weight: points that k-means does not look at
@@ -46,7 +45,7 @@ def k_means(
 
     seen, share, span = _looked_at(points, weights)
     clusters = min(clusters, len(seen))
-    seeds = rng.integers(_SEEDS, size=starts).tolist()
+    seeds = rng.integers(1 << 31, size=starts).tolist()
     with with_equal_points():
         found = [
             KMeans(clusters, n_init=1, random_state=seed).fit(seen, sample_weight=share) for seed in seeds

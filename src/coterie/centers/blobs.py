@@ -44,8 +44,7 @@ _LEAST_SHARE: Final = 1e-3
 _LEAST_FARTHEST: Final = 0.1  # squared: how far from the mean centers may lie where that is near the surface
 _LEAST_APART: Final = 0.01  # squared: how near to the mean they may be believed to lie
 _BETTER: Final = 20.0  # chi-square by which another arrangement must be better
-_POLISH_ROUNDS: Final = 8
-_MOVED_ROUNDS: Final = 10  # for a start that holds all groups but one
+_ROUNDS: Final = 10  # from a start that is nearly right, or holds all groups but one
 _MOVED_UNSURE: Final = 0.35
 _POLISHED: Final = 8  # times at the most
 _TOLERANCE: Final = 1e-2
@@ -54,7 +53,6 @@ _MOST_STEPS: Final = 40  # of conjugate gradients
 _BITS: Final = 22  # of a product in them: last bits, in which processors differ, would grow step by step
 _DECIMALS: Final = 6  # of a round's results, likewise
 
-_SLOPE: Final = math.sqrt(2 / math.pi)
 _Apply = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
@@ -130,7 +128,7 @@ class BlobFit:
         """Return the signs and slopes of groups at these heights over the hyperplanes, (M, k) each."""
         wide = np.sqrt(self.lengths[:, None] * np.maximum(sigma**2, unsure**2))
         z = (heights - self.offsets[:, None]) / wide
-        return erf(z / math.sqrt(2)), _SLOPE * np.exp(-z * z / 2) / wide
+        return erf(z / math.sqrt(2)), math.sqrt(2 / math.pi) * np.exp(-z * z / 2) / wide
 
     def lifted(self, centers: NDArray[np.float64], sigma: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what people of each group are on average, lifted: (k, d), (k,) -> (k, D)."""
@@ -186,7 +184,7 @@ class BlobFit:
         return self.fit(
             start,
             blobs.shares,
-            rounds=_POLISH_ROUNDS,
+            rounds=_ROUNDS,
             unsure=0.15,
             sigma=blobs.sigma,
             apart=blobs.apart,
@@ -200,7 +198,7 @@ class BlobFit:
         return self.fit(
             np.vstack([blobs.centers, center]),
             np.append(blobs.shares * (1 - 1 / clusters), 1 / clusters),
-            rounds=_MOVED_ROUNDS,
+            rounds=_ROUNDS,
             unsure=_MOVED_UNSURE,
             sigma=np.append(blobs.sigma, np.median(blobs.sigma)),
             apart=blobs.apart,
@@ -360,7 +358,7 @@ def search(
         other = fit.fit(
             centers,
             shares / shares.sum(),
-            rounds=_MOVED_ROUNDS,
+            rounds=_ROUNDS,
             unsure=_MOVED_UNSURE,
             sigma=best.sigma,
             apart=best.apart,

@@ -79,11 +79,6 @@ def decode_confirmed(tables: Sequence[Aggregate], clusters: int, rng: np.random.
     return decoded(tables, solution)
 
 
-def not_confirming(tables: Sequence[Aggregate]) -> str | None:
-    """Return why `decode_confirmed` cannot read these tables, or None."""
-    return None if tables[-1].plan.confirms else "the last plan asks about no published groups"
-
-
 def confirm(plan: Plan, sums: GroupSums, published: NDArray[np.float64]) -> Confirmed:
     """Return what a table says of published centers of the unit ball, (k, d), in the plan's units."""
     number = len(published)

@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from coterie.aggregate import Aggregate
 from coterie.centers.dress import dress
-from coterie.centers.refit import MEDIANS, OBJECTIVES, medians_of
 from coterie.centers.result import Result
+from coterie.centers.solution import MEDIANS, OBJECTIVES
 from coterie.errors import DecodeError
 from coterie.plain.canonical import shown
 from coterie.plain.checks import checked_options
@@ -126,6 +126,8 @@ def decode(
     with threadpool_limits(limits=1):
         found = find(tables, wanted or plan.clusters, rng, **options)
         if objective == MEDIANS:
+            from coterie.centers.refit import medians_of  # few ask for them
+
             found = medians_of(found)
             if chosen.distance is not None:
                 told = protocol_of(plan).load(chosen.distance)(tables, found, rng)

@@ -40,18 +40,13 @@ ATOMS: Final = 2000  # of one fit; measured: 1,500 to 4,000 are as good
 ENTROPY: Final = 100.0  # τ; measured: benchmarks/results/tuning.csv
 _JITTERS: Final = (0.4, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05)  # of the spread, turn by turn
 _STEPS: Final = 60
-_MEMORY: Final = 20  # steps that L-BFGS remembers
-_HALVINGS: Final = 20  # of a step, and the part of the expected decrease that is enough
-_ENOUGH: Final = 1e-4
 _BLOCK: Final = 256  # rows that one core does at a time; the same however many cores there are
 _EXACT_BITS: Final = 23  # of sums of whole numbers: single precision holds one more, for their rounding
-_WEIGHT_BITS: Final = 23  # of weighted atoms, that sum to 1
 _DECIMALS: Final = 9  # of numbers on whose last bits processors do not agree
 _STEP_DECIMALS: Final = 5  # of steps, in which such differences have grown
-_STOP: Final = 1e-5  # relative decrease of the loss at which a turn ends
+_STOP: Final = 1e-5  # relative decrease of the loss, or part of a step, at which a turn ends
 _FALSE_CELL: Final = 3e-4  # chance that an empty cell proposes atoms
 _NEW_DIRECTION: Final = 0.03  # share of the clear cells' energy that makes a direction of its own
-_MOST_NEW: Final = 16
 _MEAN_DIRECTION: Final = 0.05  # length of the mean from which its direction joins the subspace
 _LEAST_SPREAD: Final = 1e-4
 
@@ -158,7 +153,6 @@ def _span(
         beyond = (cells - cells @ basis @ basis.T) * np.sqrt(shares)[:, None]
         _, sizes, directions = np.linalg.svd(beyond, full_matrices=False)
         new = sizes**2 > _NEW_DIRECTION * float((shares[:, None] * cells**2).sum())
-        new[_MOST_NEW:] = False
         basis = np.column_stack([basis, directions[new].T])
         variances = np.concatenate([variances, sizes[new] ** 2])
     if not basis.shape[1]:
@@ -273,7 +267,7 @@ def reweight(
     with on_all_cores() as map_all:
 
         def misses(weights: NDArray[np.float64]) -> list[tuple[NDArray[np.float32], NDArray[np.float64]]]:
-            weighted = [_whole(weights[:, None] * v, _WEIGHT_BITS) for v in vectors]
+            weighted = [_whole(weights[:, None] * v, _EXACT_BITS) for v in vectors]
             return list(
                 map_all(lambda one: one.miss(weighted[one.view], seen[one.view].targets[one.rows]), blocks)
             )
@@ -319,18 +313,16 @@ def _least(
             way /= math.sqrt(float((way * way).sum())) or 1.0
         for (step, turn, inverse), mark in zip(changes, reversed(marks), strict=True):
             way += (mark - inverse * float((turn * way).sum())) * step
-        falling, length = float((way * slope).sum()), 1.0
-        for _ in range(_HALVINGS):
+        length, new = 1.0, math.inf
+        while new >= value:
+            if length < _STOP:
+                return place
             tried = np.round(place - length * way, _STEP_DECIMALS)
             new, new_slope = loss(tried)
-            if new <= value - _ENOUGH * length * falling:
-                break
             length /= 2
-        else:
-            return place
         step, turn = tried - place, new_slope - slope
         if (product := float((step * turn).sum())) > 0:
-            changes = [*changes[1 - _MEMORY :], (step, turn, 1 / product)]
+            changes.append((step, turn, 1 / product))
         done = value - new <= _STOP * max(abs(value), abs(new), 1.0)
         place, value, slope = tried, new, new_slope
         if done:
@@ -355,7 +347,7 @@ class Block:
         Both products are of whole numbers whose sums stay below 2^24: exact in single precision, so the same
         on every processor.
         """
-        miss = self.features.T @ weighted * self.trust * np.float32(2.0**-_WEIGHT_BITS) - targets
+        miss = self.features.T @ weighted * self.trust * np.float32(2.0**-_EXACT_BITS) - targets
         pull = miss * self.trust
         bits = _EXACT_BITS - math.frexp(float(np.abs(pull).max()) * len(pull))[1]
         return miss, (self.features @ _whole(pull, bits)).astype(np.float64) * 2.0**-bits

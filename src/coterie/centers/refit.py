@@ -17,12 +17,9 @@ from numpy.typing import NDArray
 
 from coterie.centers.solution import Solution, squared_distances, with_equal_points
 
-MEDIANS: Final = "medians"
-OBJECTIVES: Final = ("means", MEDIANS)
 NOTE: Final = "The centers are medians: no radius is stated for them, and shares are the population's."
 
 _RESTARTS: Final = 10
-_SEEDS: Final = 1 << 31
 _ROUNDS: Final = 100  # of assigning points and moving centers
 _STEPS: Final = 20  # of Weiszfeld, a round
 _STILL: Final = 1e-9  # of the population's width: a move that ends it
@@ -35,7 +32,7 @@ def fit_means(
     """Return the best of several runs of weighted k-means: (n, d), (n,) -> (k, d)."""
     from sklearn.cluster import KMeans
 
-    solver = KMeans(clusters, n_init=_RESTARTS, random_state=int(rng.integers(_SEEDS)))
+    solver = KMeans(clusters, n_init=_RESTARTS, random_state=int(rng.integers(1 << 31)))
     with with_equal_points():
         centers: NDArray[np.float64] = solver.fit(points, sample_weight=weights).cluster_centers_
     return centers

@@ -22,6 +22,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from coterie.centers.answer import Answer, by_number
 from coterie.centers.blobs import Blobs
@@ -253,8 +254,8 @@ def own_means(
     points, weights = people
     labels = squared_distances(points, centers).argmin(axis=1)
     shares = np.bincount(labels, weights, minlength=len(centers))
-    sums = np.zeros_like(centers)
-    np.add.at(sums, labels, weights[:, None] * points)
+    whose = csr_array((weights, (labels, np.arange(len(points)))), shape=(len(centers), len(points)))
+    sums = whose @ points
     means = np.where(shares[:, None] > 0, sums / np.maximum(shares, 1e-300)[:, None], centers)
     return means, shares / weights.sum()
 

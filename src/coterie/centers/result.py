@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from coterie.centers.atoms import Population
 from coterie.centers.groups import Group, everybody_of, forging, frame_of, groups_of
-from coterie.centers.solution import Choice, Distance, Interval, squared_distances
+from coterie.centers.solution import OBJECTIVES, Choice, Distance, Interval, squared_distances
 from coterie.errors import DecodeError
 from coterie.plain.files import replacing
 from coterie.privacy import Guarantee
@@ -286,7 +286,7 @@ class Result:
         >>> result.refit(3, objective="medians", random_state=0).centers.shape
         (3, 2)
         """
-        from coterie.centers.refit import OBJECTIVES, fit_means, fit_medians
+        from coterie.centers.refit import fit_means, fit_medians
 
         if objective not in OBJECTIVES:
             raise DecodeError(f"objective must be one of {', '.join(OBJECTIVES)}, got {objective!r}")

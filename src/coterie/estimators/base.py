@@ -43,7 +43,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from coterie.aggregate import Aggregate
 from coterie.centers import decode
 from coterie.centers.decode import AUTO, decoder_options
-from coterie.centers.refit import OBJECTIVES
+from coterie.centers.solution import OBJECTIVES
 from coterie.coins import Coins, SimulationCoins, SystemCoins
 from coterie.engines import Partition, play
 from coterie.errors import DecodeError, PlanError, PointError

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from coterie.aggregate import Aggregate
 from coterie.centers import decode
 from coterie.centers.decode import AUTO
-from coterie.centers.refit import MEDIANS
+from coterie.centers.solution import MEDIANS
 from coterie.coins import Coins
 from coterie.errors import PlanError
 from coterie.estimators.base import Features, PlayedKMeans, seed_of

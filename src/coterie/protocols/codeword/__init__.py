@@ -11,7 +11,7 @@ PROTOCOL = Protocol(
     decoders={
         "confirm": Decoder(
             "coterie.centers.confirm:decode_confirmed",
-            "coterie.centers.confirm:not_confirming",
+            ".decode:not_confirming",
             several=True,
             any_number=False,
             medians=False,

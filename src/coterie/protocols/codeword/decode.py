@@ -71,6 +71,11 @@ def not_explained(tables: Sequence[Aggregate]) -> str | None:
     return f"it needs reports about halfspaces, or at most {FLAT} dimensions"
 
 
+def not_confirming(tables: Sequence[Aggregate]) -> str | None:
+    """Return why `centers.confirm.decode_confirmed` cannot read these tables, or None."""
+    return None if tables[-1].plan.confirms else "the last plan asks about no published groups"
+
+
 def decode_cells(
     tables: Sequence[Aggregate], clusters: int, rng: np.random.Generator, *, choose: bool = False
 ) -> Solution:

@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
-from coterie.centers.solution import Solution, into_ball, solution_of_parts, weighted_kmeans
+from coterie.centers.solution import Solution, into_ball, weighted_kmeans
 from coterie.plain.checks import checked_real
 from coterie.protocols.paper.coreset.cost import nearest
 from coterie.protocols.paper.k_means import Solver, checked_centers
 from coterie.protocols.paper.lsh_tree.oracle import LevelSums, level_sums
 from coterie.protocols.paper.lsh_tree.table import LshTreeTable
 from coterie.protocols.paper.lsh_tree.tree import lsh_leaves
+from coterie.protocols.paper.parts import solution_of_parts
 
 THRESHOLD: Final = 1.5  # times ⌊n/k⌋, the paper's
 

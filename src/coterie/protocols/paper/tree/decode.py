@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
-from coterie.centers.solution import Solution, solution_of_parts
+from coterie.centers.solution import Solution
 from coterie.plan import Plan
 from coterie.protocols.paper.k_means import NetTreeOutcome, Solver, k_means_decoder
 from coterie.protocols.paper.nets.nets import NetFamily
+from coterie.protocols.paper.parts import solution_of_parts
 from coterie.protocols.paper.tree.build import BuildParameters
 from coterie.protocols.paper.tree.oracle import TreeOracles
 from coterie.protocols.paper.tree.parameters import TreeDecoding, TreeParameters
