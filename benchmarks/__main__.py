@@ -39,7 +39,8 @@ GRIDS = (
 )
 ALONE = (
     *("speed", "scale", "spark", "audit_time", "service_load", "service_attack", "hostile_plans", "timing"),
-    *("net_tree", "theorem_2", "guarantees", "poisoning", "cramer_rao", "decoder_size", "processors"),
+    *("net_tree", "theorem_2", "guarantees", "poisoning", "cramer_rao", "decoder_size", "constants"),
+    "processors",
 )
 NAMES = ("real_data", *ALONE, *GRIDS)
 

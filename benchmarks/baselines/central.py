@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from benchmarks.baselines.calibration import gaussian_deviation
 from benchmarks.baselines.sums import COUNT_SHARE, true_sums
-from coterie.centers.solution import weighted_kmeans
+from coterie.centers.refit import weighted_kmeans
 from coterie.errors import MissingExtraError
 from coterie.geometry.ball import quantize
 from coterie.protocols.paper.lsh_tree.decode import leaves_of

@@ -14,7 +14,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.centers.solution import into_ball, weighted_kmeans
+from coterie.centers.refit import weighted_kmeans
+from coterie.centers.solution import into_ball
 from coterie.centers.tight.kept_cells import significant_cells
 from coterie.centers.tight.subspace import shrink_in_blocks, signal_subspace
 from coterie.geometry.ball import SCALE

@@ -112,8 +112,8 @@ NAMED = (
     Named(
         "an answer that rows left out do not side with is the mean of everybody",
         "centers",
-        "if not (stand_clear(views, found).any() or better_than_one(views, found.people, one.people)):",
-        "if False:",
+        "if found and not (stand_clear(views, found).any() or better_than_one(",
+        "if found and not (True or better_than_one(",
         (*_EXPLAIN, "-k", "one_center"),
     ),
     Named(
@@ -315,7 +315,7 @@ NAMED = (
     Named(
         "round groups win by no hair",
         "centers",
-        "return self.round or self.inside > _ALL",
+        "return self.round or self.alpha > _ALL",
         "return True",
         _EXPLAIN,
     ),
@@ -351,7 +351,7 @@ NAMED = (
         "how far apart centers lie is learned",
         "centers",
         "apart = self._apart(centers, errors)",
-        "apart = self.farthest",
+        "apart = 1.0",
         _BLOBS,
     ),
     Named(

@@ -41,8 +41,6 @@ _OWN_SIGMA_FROM: Final = 2  # the same where each group has its own
 _START_SIGMA: Final = 0.09  # σ·√d
 _LEAST_REST: Final = 0.02  # of rest²: its slope is unbounded at the surface of the ball
 _LEAST_SHARE: Final = 1e-3
-_LEAST_FARTHEST: Final = 0.1  # squared: how far from the mean centers may lie where that is near the surface
-_LEAST_APART: Final = 0.01  # squared: how near to the mean they may be believed to lie
 _BETTER: Final = 20.0  # chi-square by which another arrangement must be better
 _ROUNDS: Final = 10  # from a start that is nearly right, or holds all groups but one
 _MOVED_UNSURE: Final = 0.35
@@ -99,7 +97,6 @@ class BlobFit:
     def __init__(self, view: ViewRows, middle: NDArray[np.float64]) -> None:
         self.view = view
         self.middle = middle  # (d,): before looking, centers lie around the mean of everybody
-        self.farthest = max(1 - float(middle @ middle), _LEAST_FARTHEST)  # squared
         self.rows = view.vectors
         self.normals = view.geometry.normals[view.kept]
         self.offsets = view.geometry.offsets[view.kept]
@@ -166,7 +163,7 @@ class BlobFit:
         spread = start if sigma is None else sigma
         doubt = np.full(clusters, unsure / math.sqrt(dimension))
         errors = np.full(clusters, unsure**2)
-        apart = self.farthest if apart is None else apart
+        apart = 1.0 if apart is None else apart
         for turn in range(rounds):
             step, errors, signs, lifted = self._step(centers, shares, spread, doubt, signs_of_probes, apart)
             centers = np.round(into_ball(centers + _STEP * step), _DECIMALS)
@@ -227,7 +224,7 @@ class BlobFit:
 
     def _apart(self, centers: NDArray[np.float64], errors: NDArray[np.float64]) -> float:
         squares = ((centers - self.middle) ** 2).sum(axis=1) + np.minimum(errors, 1.0)
-        return float(np.clip(squares.mean(), _LEAST_APART, self.farthest))
+        return float(squares.mean())
 
     def _spread(
         self,
@@ -339,15 +336,16 @@ class BlobFit:
 def search(
     fit: BlobFit,
     population: Cloud,
-    starts: list[tuple[NDArray[np.float64], NDArray[np.float64]]],
+    centers: NDArray[np.float64],
+    shares: NDArray[np.float64],
     tries: int = 8,
 ) -> Blobs:
-    """Fit from several starts, then move the least useful center to where the rows are explained worst.
+    """Fit from a start, then move the least useful center to where the rows are explained worst.
 
     A center that shares its group with another, or has few people, is tried there; the move stays if
     chi-square falls.
     """
-    best = min((fit.fit(centers, shares) for centers, shares in starts), key=lambda one: one.chi)
+    best = fit.fit(centers, shares)
     failed: list[int] = []
     while len(failed) < min(3, len(best.shares)) and tries and len(best.shares) > 1:
         tries -= 1

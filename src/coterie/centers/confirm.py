@@ -26,7 +26,7 @@ from coterie.aggregate import Aggregate
 from coterie.centers.agreement import disagreement
 from coterie.centers.confirmed import Confirmed, ConfirmedGroup, Pair, counted, sidak
 from coterie.centers.doubts import families, may_be_fewer
-from coterie.centers.repeats import COVERAGE
+from coterie.centers.repeats import COVERAGE, normal
 from coterie.centers.solution import Interval, Solution, into_ball
 from coterie.errors import DecodeError
 from coterie.features import Estimate
@@ -71,7 +71,7 @@ def decode_confirmed(tables: Sequence[Aggregate], clusters: int, rng: np.random.
         notes=(*apart, *(may_be_fewer(family) for family in families(list(confirmed.perhaps_one)))),
         coverage=COVERAGE,
         scatter=0.0 if first is None else first.scatter,
-        share_errors=_normal(COVERAGE) * np.sqrt(sums.share_variances),
+        share_errors=normal(COVERAGE) * np.sqrt(sums.share_variances),
         mean=mean,
         mean_error=mean_error,
         confirmed=confirmed,
@@ -90,8 +90,8 @@ def confirm(plan: Plan, sums: GroupSums, published: NDArray[np.float64]) -> Conf
         ConfirmedGroup(
             number=group,
             center=published[group] * plan.radius + middle,
-            share=_share(sums.shares[group], _normal(COVERAGE) * deviations[group]),
-            share_together=_share(sums.shares[group], _normal(rate) * deviations[group]),
+            share=_share(sums.shares[group], normal(COVERAGE) * deviations[group]),
+            share_together=_share(sums.shares[group], normal(rate) * deviations[group]),
             estimates=single[group],
             together=_estimates(plan, sums, group, published[group], rate),
             mean=_mean(sums, group, published[group]) * plan.radius + middle,
@@ -122,8 +122,8 @@ def _estimates(
     """Return the figures of a group's mean, each with an interval that holds it at a rate."""
     middle = np.zeros(plan.dimension) if plan.center is None else np.array(plan.center)
     if plan.features is None:
-        place, covariance = _reached(sums, group, _normal(rate))
-        place, reach = place * plan.radius, _normal(rate) * np.sqrt(np.diagonal(covariance)) * plan.radius
+        place, covariance = _reached(sums, group, normal(rate))
+        place, reach = place * plan.radius, normal(rate) * np.sqrt(np.diagonal(covariance)) * plan.radius
         low, high = np.maximum(place - reach, -plan.radius), np.minimum(place + reach, plan.radius)
         low, high = np.minimum(low, plan.radius), np.maximum(high, -plan.radius)
         value = np.clip(_mean(sums, group, center) * plan.radius, low, high)
@@ -135,7 +135,7 @@ def _estimates(
     found: list[Estimate] = []
     for feature, block in plan.features.blocks():
         # What is no linear function of the mean is read off all places that may be the mean at once.
-        reach_of = _normal(rate) if feature.linear else _joint(rate, feature.coordinates)
+        reach_of = normal(rate) if feature.linear else _joint(rate, feature.coordinates)
         place, covariance = _reached(sums, group, reach_of)
         spot, errors = place[block] * plan.radius + middle[block], covariance[block, block] * plan.radius**2
         found.extend(feature.estimates(Block(spot, errors, reach_of)))
@@ -145,7 +145,7 @@ def _estimates(
 def _mean(sums: GroupSums, group: int, center: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the mean of a group's people, (d,); its published center where nobody is seen."""
     share = sums.shares[group]
-    seen = share > _normal(COVERAGE) * math.sqrt(sums.share_variances[group])
+    seen = share > normal(COVERAGE) * math.sqrt(sums.share_variances[group])
     return into_ball((sums.sums[group] / share)[None])[0] if seen else center
 
 
@@ -163,7 +163,7 @@ def _reached(
 def mean_covariance(sums: GroupSums, group: int) -> NDArray[np.float64] | None:
     """Return that of a group's mean, by the error's linear part: (d, d); None where nobody is seen."""
     share = float(sums.shares[group])
-    if share <= _normal(COVERAGE) * math.sqrt(sums.share_variances[group]):
+    if share <= normal(COVERAGE) * math.sqrt(sums.share_variances[group]):
         return None
     covariance, across, variance = sums.joint(group)
     mean = sums.sums[group] / share
@@ -225,23 +225,12 @@ def _holding(covariance: NDArray[np.float64]) -> float:
     """Return the radius that holds a normal vector at `COVERAGE`, by Wilson and Hilferty: (d, d) -> r."""
     total, squared = float(np.trace(covariance)), float((covariance**2).sum())
     spread = 2 * squared / (9 * total**2)  # v, of a chi-square with the same mean and variance
-    return math.sqrt(total * (1 - spread + _one_sided(COVERAGE) * math.sqrt(spread)) ** 3)
+    return math.sqrt(total * (1 - spread + normal(2 * COVERAGE - 1) * math.sqrt(spread)) ** 3)
 
 
 def _share(value: float, reach: float) -> Interval:
     middle = min(max(float(value), 0.0), 1.0)
     return Interval(middle, min(max(value - reach, 0.0), middle), max(min(value + reach, 1.0), middle))
-
-
-def _normal(rate: float) -> float:
-    """Return how many deviations to either side hold a normal error at a rate."""
-    return _one_sided((1 + rate) / 2)
-
-
-def _one_sided(rate: float) -> float:
-    from scipy.special import ndtri
-
-    return float(ndtri(rate))
 
 
 def _joint(rate: float, size: int) -> float:

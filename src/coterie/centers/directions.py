@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from coterie.centers.explain import hidden_outside
 from coterie.centers.population import shrunk_mean
-from coterie.centers.repeats import NORMAL, WIDER
+from coterie.centers.repeats import WIDER, normal
 from coterie.centers.solution import Interval, Solution
 from coterie.centers.spectrum import spectrum
 from coterie.errors import DecodeError
@@ -187,6 +187,6 @@ def _spread(views: Sequence[ViewRows]) -> tuple[float, float]:
 def _times(told: Interval, part: tuple[float, float]) -> Interval:
     """Return a share of a part that is known within a deviation."""
     value, relative = told.value * part[0], part[1] / max(part[0], 1e-12)
-    low = value - math.hypot((told.value - told.low) * part[0], NORMAL * value * relative)
-    high = value + math.hypot((told.high - told.value) * part[0], NORMAL * value * relative)
+    low = value - math.hypot((told.value - told.low) * part[0], normal() * value * relative)
+    high = value + math.hypot((told.high - told.value) * part[0], normal() * value * relative)
     return Interval(value, max(low, 0.0), min(high, 1.0))

@@ -5,10 +5,9 @@ With A and B what the two predict, the rows y are closest to A + α·(B - A) for
 
     α = ⟨y - A, B - A⟩ / |B - A|²,     known within 1/|B - A| in units of the noise
 
-From the population to the blobs it is asked inside the subspace that the population lives in, and likewise
-outside it, where the population predicts nothing. The answer is k-means on both in these proportions: two
-explanations that are wrong in different ways are better together, and nothing wins by a hair. From one group
-to the answer it is asked whether there is an answer at all.
+From the population to the blobs it is asked inside the subspace that the population lives in. The answer is
+k-means on both in these proportions: two explanations that are wrong in different ways are better together,
+and nothing wins by a hair. From one group to the answer it is asked whether there is an answer at all.
 """
 
 from __future__ import annotations
@@ -50,8 +49,7 @@ class Evidence:
 
     round: bool  # the rows speak of round groups only
     apart: bool  # and these lie so far apart that their shape does not matter
-    inside: float  # α in the subspace, 0 to 1
-    outside: float  # α outside it, 0 to 1
+    alpha: float  # how far to go from the population to the blobs, 0 to 1
 
     @property
     def sure(self) -> bool:
@@ -61,7 +59,7 @@ class Evidence:
     @property
     def alone(self) -> bool:
         """Whether the blobs are the whole answer."""
-        return self.round or self.inside > _ALL
+        return self.round or self.alpha > _ALL
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +83,7 @@ def weigh(
     """Weigh blobs against the population, by the rows both were fitted to and by cells."""
     basis = population.basis
     points, weights = blobs.atoms(ATOMS_EACH, rng)
-    along, size, out_along, out_size = 0.0, 0.0, 0.0, 0.0
+    along, size = 0.0, 0.0
     for view in _left_out(views):
         dimension = view.lift.dimension
         noise = float(view.deviations[0])
@@ -96,19 +94,11 @@ def weigh(
         def inside(rows: NDArray[np.float64], split: int = dimension) -> NDArray[np.float64]:
             return np.column_stack([rows[:, :split] @ basis, rows[:, split:]])
 
-        def outside(rows: NDArray[np.float64], split: int = dimension) -> NDArray[np.float64]:
-            part: NDArray[np.float64] = rows[:, :split] - rows[:, :split] @ basis @ basis.T
-            return part
-
         gap = inside(second - first)
         along += float(np.vdot(gap, inside(observed - first)))
         size += float(np.vdot(gap, gap))
-        far = outside(second)
-        out_along += float(np.vdot(far, outside(observed)))
-        out_size += float(np.vdot(far, far))
     alpha = _believed(along, size, _EXPECTED, _EXPECTED_DEVIATION)
-    beyond = _believed(out_along, out_size, alpha, _EXPECTED_DEVIATION)
-    return Evidence(_certain(fit, blobs, population), _far_apart(blobs), alpha, beyond)
+    return Evidence(_certain(fit, blobs, population), _far_apart(blobs), alpha)
 
 
 def combined(parts: Parts, clusters: int, rng: np.random.Generator) -> Answer:
@@ -121,10 +111,10 @@ def combined(parts: Parts, clusters: int, rng: np.random.Generator) -> Answer:
         points, weights = blobs.atoms(ATOMS_EACH, rng, basis)
         return Answer(blobs.centers, blobs.shares, points, weights)
     inner = blobs.centers @ basis @ basis.T
-    drawn = replace(blobs, centers=inner + evidence.outside * (blobs.centers - inner))
+    drawn = replace(blobs, centers=inner + evidence.alpha * (blobs.centers - inner))
     points, weights = drawn.atoms(ATOMS_EACH, rng, basis)
     points = np.concatenate([population.inner, points])
-    weights = np.concatenate([(1 - evidence.inside) * population.weights, evidence.inside * weights])
+    weights = np.concatenate([(1 - evidence.alpha) * population.weights, evidence.alpha * weights])
     return k_means(points, weights, clusters, rng, drawn.centers)
 
 
@@ -134,7 +124,7 @@ def people(parts: Parts, rng: np.random.Generator) -> Weighted:
     if parts.blobs is None or parts.evidence is None:
         return points, weights
     more, theirs = parts.blobs.atoms(ATOMS_EACH, rng)
-    share = 1.0 if parts.evidence.sure else parts.evidence.inside
+    share = 1.0 if parts.evidence.sure else parts.evidence.alpha
     return np.concatenate([points, more]), np.concatenate([(1 - share) * weights, share * theirs])
 
 

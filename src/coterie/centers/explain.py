@@ -53,7 +53,6 @@ from coterie.wire.workers import on_all_cores
 
 MEMBERS: Final = 4  # populations of fresh starts
 
-_STARTS: Final = 2  # of the blobs, from k-means on the population
 _PAYS: Final = 0.2  # edge of the noise over people's spread up to which directions are worth reporting in
 _HIDDEN: Final = 0.1  # of the edge of the noise, times √k: what groups' means have outside the subspace
 _HIDDEN_FREE: Final = 0.05  # of the edge: the same for each direction of groups that was not found
@@ -157,10 +156,8 @@ def find_groups(
     fit = blob_fit(views, middle)
     parts, peak, spare = Parts(population, None, None), 0.0, None
     if fit is not None:
-        starts = [
-            k_means(population.inner, population.weights, clusters, rng, starts=3) for _ in range(_STARTS)
-        ]
-        blobs = search(fit, found[0], [(start.centers, start.shares) for start in starts])
+        start = k_means(population.inner, population.weights, clusters, rng, starts=3)
+        blobs = search(fit, found[0], start.centers, start.shares)
         parts = Parts(population, blobs, weigh(population, blobs, fit, views, rng))
         peak = missing(fit, replace(parts, population=found[0]))  # more places, and noise finds a higher peak
         spare = one_too_many(fit, parts)

@@ -19,11 +19,20 @@ from coterie.centers.solution import Solution, squared_distances, with_equal_poi
 
 NOTE: Final = "The centers are medians: no radius is stated for them, and shares are the population's."
 
-_RESTARTS: Final = 10
+_RESTARTS: Final = 12  # of k-means++
 _ROUNDS: Final = 100  # of assigning points and moving centers
 _STEPS: Final = 20  # of Weiszfeld, a round
 _STILL: Final = 1e-9  # of the population's width: a move that ends it
 _NEAR: Final = 1e-12  # of the width: Weiszfeld's weights are unbounded at a point itself
+
+
+def weighted_kmeans(
+    points: NDArray[np.float64], weights: NDArray[np.float64], clusters: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Return the cluster of each point. Fewer distinct points than clusters leave some clusters empty."""
+    centers = fit_means(points, weights, clusters, rng)
+    labels: NDArray[np.intp] = squared_distances(points, centers).argmin(axis=1)
+    return labels
 
 
 def fit_means(

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Final
 
 import numpy as np
@@ -41,7 +42,6 @@ from coterie.wire.workers import on_all_cores
 COVERAGE: Final = 0.9  # of everything that is stated
 REPEATS: Final = 8
 
-NORMAL: Final = 1.645  # deviations that hold `COVERAGE`
 # What repeated fits do not show, because real people are none of the model's: by how much true errors are
 # larger, measured on other data than is reported on (benchmarks/results/calibration.csv).
 WIDER: Final = 1.2
@@ -164,7 +164,7 @@ def _best(choices: Sequence[Choice], explained: NDArray[np.float64], directions:
         cut = 2 / (math.pi * directions) * (1 - float(explained[:, place].mean())) / (place + 1)
         gains = [(more - place, explained[:, more] - explained[:, place]) for more in apart if more > place]
         if all(
-            float(gain.mean()) <= max(NORMAL * float(gain.std()), number * cut, number * _LITTLE)
+            float(gain.mean()) <= max(normal() * float(gain.std()), number * cut, number * _LITTLE)
             for number, gain in gains
         ):
             return place + 1
@@ -236,8 +236,13 @@ def _choices(found: Found, done: Sequence[_Again], most: int) -> tuple[Choice, .
 def _interval(said: float, missed: NDArray[np.float64]) -> Interval:
     """Return a share less its bias, with its interval."""
     value = min(max(said - float(missed.mean()), 0.0), 1.0)
-    reach = NORMAL * float(np.hypot(missed.std(), _MODEL * np.sqrt(value * (1 - value))))
+    reach = normal() * float(np.hypot(missed.std(), _MODEL * np.sqrt(value * (1 - value))))
     return Interval(value, max(value - reach, 0.0), min(value + reach, 1.0))
+
+
+def normal(rate: float = COVERAGE) -> float:
+    """Return how many deviations a normal error stays within at a rate."""
+    return NormalDist().inv_cdf((1 + rate) / 2)
 
 
 def pairs_in_doubt(centers: NDArray[np.float64], radii: NDArray[np.float64]) -> list[tuple[int, int]]:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 MEDIANS: Final = "medians"
 OBJECTIVES: Final = ("means", MEDIANS)
 
-_RESTARTS: Final = 12  # of k-means++ on the leaves
-
 
 Weighted = tuple[NDArray[np.float64], NDArray[np.float64]]  # points, (N, d), and their weights, (N,)
 
@@ -78,18 +76,6 @@ class Solution:
     confirmed: Confirmed | None = None  # of published groups, in the plan's own units
     medians: bool = False  # the centers are medians, and nothing is stated of means
     distance: Distance | None = None  # of medians, where the reports tell it
-
-
-def weighted_kmeans(
-    points: NDArray[np.float64], weights: NDArray[np.float64], clusters: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Return the cluster of each point. Fewer distinct points than clusters leave some clusters empty."""
-    from sklearn.cluster import KMeans
-
-    solver = KMeans(clusters, n_init=_RESTARTS, random_state=int(rng.integers(1 << 31)))
-    with with_equal_points():
-        labels: NDArray[np.int64] = solver.fit(points, sample_weight=weights).labels_.astype(np.int64)
-    return labels
 
 
 def squared_distances(

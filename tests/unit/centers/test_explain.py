@@ -66,7 +66,7 @@ def explanations(views, clusters):
     population = fit_population(views, rng())
     start = k_means(population.inner, population.weights, clusters, rng())
     fit = BlobFit(views[0], np.zeros(DIMENSION))
-    blobs = search(fit, population, [(start.centers, start.shares)])
+    blobs = search(fit, population, start.centers, start.shares)
     return Parts(population, blobs, weigh(population, blobs, fit, views, rng()))
 
 
@@ -75,10 +75,10 @@ def explanations(views, clusters):
 def test_the_cells_deny_round_groups_where_there_are_none(simulate, shape):
     points = shape()
     parts = explanations(simulate(points, 10**6), 4)
-    assert parts.evidence.inside < 0.2
+    assert parts.evidence.alpha < 0.2
     assert not parts.evidence.alone
     answer = combined(parts, 4, rng())
-    believed = replace(parts, evidence=Evidence(True, True, 1.0, 1.0))
+    believed = replace(parts, evidence=Evidence(True, True, 1.0))
     assert cost(points, answer.centers) < 1.05 * cost(points, combined(believed, 4, rng()).centers)
 
 
@@ -87,11 +87,10 @@ def test_the_cells_confirm_round_groups_and_the_blobs_are_better(simulate, round
     points, _ = round_groups(4, DIMENSION)
     parts = explanations(simulate(points, 10**6), 4)
     assert parts.evidence.alone
-    assert parts.evidence.inside > 0.4
-    assert parts.evidence.outside > 0.5
+    assert parts.evidence.alpha > 0.4
     answer = combined(parts, 4, rng())
     np.testing.assert_array_equal(answer.centers, parts.blobs.centers)
-    denied = replace(parts, evidence=Evidence(False, False, 0.0, 0.0))
+    denied = replace(parts, evidence=Evidence(False, False, 0.0))
     assert cost(points, combined(denied, 4, rng()).centers) > 2 * cost(points, answer.centers)
 
 
@@ -176,13 +175,13 @@ def test_evidence_without_rows_stays_at_what_was_expected(simulate, round_groups
     views = simulate(points, 10**6)
     parts = explanations(views, 3)
     none = weigh(parts.population, parts.blobs, BlobFit(views[0], np.zeros(DIMENSION)), views[:1], rng())
-    assert none.inside == pytest.approx(evidence._EXPECTED)
+    assert none.alpha == pytest.approx(evidence._EXPECTED)
 
 
 @pytest.mark.slow
 def test_between_the_two_the_answer_is_k_means_on_both(simulate, round_groups):
     points, _ = round_groups(3, DIMENSION, spread=0.4)
-    parts = replace(explanations(simulate(points, 10**6), 3), evidence=Evidence(False, False, 0.4, 1.0))
+    parts = replace(explanations(simulate(points, 10**6), 3), evidence=Evidence(False, False, 0.4))
     answer = combined(parts, 3, rng())
     population = parts.population
     count = len(population.inner)
@@ -190,8 +189,7 @@ def test_between_the_two_the_answer_is_k_means_on_both(simulate, round_groups):
     assert answer.weights[count:].sum() == pytest.approx(0.4, abs=1e-5)  # shares have six decimals
     np.testing.assert_array_equal(answer.points[:count], population.inner)
     alone = [
-        combined(replace(parts, evidence=Evidence(False, False, e, 1.0)), 3, rng()).centers
-        for e in (0.0, 0.49)
+        combined(replace(parts, evidence=Evidence(False, False, e)), 3, rng()).centers for e in (0.0, 0.49)
     ]
     assert distances(alone[0], answer.centers).max() > 0
     assert cost(points, answer.centers) < 1.1 * min(cost(points, centers) for centers in alone)

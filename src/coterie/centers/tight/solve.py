@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.centers.answer import Answer
-from coterie.centers.solution import into_ball, weighted_kmeans
+from coterie.centers.refit import weighted_kmeans
+from coterie.centers.solution import into_ball
 from coterie.centers.tight.factors import amounts
 from coterie.centers.tight.kept_cells import KeptCells, significant_cells
 from coterie.centers.tight.settle import Problem

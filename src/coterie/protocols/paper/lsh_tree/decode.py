@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
-from coterie.centers.solution import Solution, into_ball, weighted_kmeans
+from coterie.centers.refit import weighted_kmeans
+from coterie.centers.solution import Solution, into_ball
 from coterie.plain.checks import checked_real
 from coterie.protocols.paper.coreset.cost import nearest
 from coterie.protocols.paper.k_means import Solver, checked_centers
