@@ -325,7 +325,9 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             raise
         except ValueError as error:
             if "could not convert" in str(error):  # numpy's message quotes the value
-                raise PointError("X must hold numbers, got a value that is none") from None
+                raise PointError(
+                    "X must hold numbers, got a value that is none: declare columns, features=Schema([…])"
+                ) from None
             shape, quoted, _ = str(error).partition(
                 " array instead:\narray="
             )  # scikit-learn's quotes them all

@@ -28,7 +28,7 @@ MISSING: Final = "(missing)"
 _MIDDLE: Final = -1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Category(Feature):
     """One of several values.
 

@@ -23,7 +23,7 @@ from coterie.features.values import numbers
 from coterie.plain.checks import checked_real
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Cycle(Feature):
     """A number modulo its period.
 

@@ -40,7 +40,7 @@ from coterie.plain.checks import checked_fields, checked_integer, checked_real
 _NUMBERS_AT_A_TIME: Final = 1 << 20  # 8 MB of them, and a few copies
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Embedding(Feature):
     """A vector of real numbers, say of a text or an image.
 

@@ -42,7 +42,7 @@ MOST_COORDINATES: Final = 3000  # of a whole schema, as of a plan
 Column = Sequence[Any] | NDArray[Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Feature(ABC):
     """One declared feature of a record.
 
@@ -74,6 +74,20 @@ class Feature(ABC):
             self._check()
         except PlanError as error:
             raise PlanError(f"{self.kind} {shown(self.name)}: {error}") from None
+
+    def __repr__(self) -> str:
+        """Return how it is declared, without what is as ever."""
+        given, named = [], []
+        for each in dataclasses.fields(self):
+            value = getattr(self, each.name)
+            if isinstance(value, float) and value.is_integer() and abs(value) < SAFE_INTEGER:
+                value = int(value)
+            words = repr(list(value) if isinstance(value, tuple) else value)
+            if each.default is dataclasses.MISSING and not each.kw_only:
+                given.append(words)
+            elif value != each.default:
+                named.append(f"{each.name}={words}")
+        return f"{type(self).__name__}({', '.join([*given, *named])})"
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)

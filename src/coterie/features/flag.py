@@ -15,7 +15,7 @@ from coterie.features.values import as_truth, listed
 _CODES: Final = {"false": 0.0, "middle": 0.5, "true": 1.0}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Flag(Feature):
     """True or false; the numbers 1 and 0 count as such, texts do not.
 

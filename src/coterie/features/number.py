@@ -27,7 +27,7 @@ LEAST_RATIO: Final = 1.01  # of the bounds of a logarithmic scale
 _ENDS: Final = {"low": -0.5, "middle": 0.0, "high": 0.5}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Number(Feature):
     """A real number.
 

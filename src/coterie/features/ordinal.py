@@ -17,7 +17,7 @@ _ENDS: Final = {"low": -0.5, "middle": 0.0, "high": 0.5}
 _GONE: Final = -1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Ordinal(Feature):
     """One of several levels, from low to high.
 

@@ -48,7 +48,7 @@ _WHAT: Final = "a declaration of features"
 _FIELDS: Final = ("features", "coverage", "source")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Schema:
     """The declared features of a record.
 
@@ -95,6 +95,13 @@ class Schema:
             share = checked_real("coverage", self.coverage, LEAST_COVERAGE, 1.0)
             object.__setattr__(self, "coverage", share)
         checked_choice("source", self.source, (DECLARED, PUBLIC_SAMPLE))
+
+    def __repr__(self) -> str:
+        """Return how it is declared, a feature a line."""
+        lines = "".join(f"    {feature!r},\n" for feature in self.features)
+        coverage = "" if self.coverage is None else f", coverage={self.coverage!r}"
+        source = "" if self.source == DECLARED else f", source={self.source!r}"
+        return f"Schema([\n{lines}]{coverage}{source})"
 
     # ------------------------------------------------------------ the ball
 
@@ -302,7 +309,7 @@ class Schema:
         --------
         >>> rows = {"age": [18 + i % 60 for i in range(500)], "member": [i % 3 == 0 for i in range(500)]}
         >>> Schema.suggest(rows, public=True).features
-        (Number(name='age', ..., low=15.0, high=80.0, ...), Flag(name='member', ...))
+        (Number('age', 15, 80), Flag('member'))
         """
         if public is not True:
             raise PlanError(

@@ -254,3 +254,26 @@ def test_bounds_of_features_come_from_plain_numbers_of_any_kind():
 def test_what_cannot_be_declared(make, message):
     with pytest.raises(PlanError, match=message):
         make()
+
+
+def test_a_feature_shows_how_it_is_declared():
+    schema = Schema(
+        [
+            Number("age", 0, 100, unit="years"),
+            Number("spend", 0.5, 1e300, "log"),
+            Category("plan", ["free", "paid"], weight=0.4),
+            Cycle("hour", 24),
+            Flag("member", missing="false"),
+        ],
+        coverage=0.7,
+    )
+    assert repr(schema).splitlines() == [
+        "Schema([",
+        "    Number('age', 0, 100, unit='years'),",
+        "    Number('spend', 0.5, 1e+300, scale='log'),",
+        "    Category('plan', ['free', 'paid'], weight=0.4),",
+        "    Cycle('hour', 24),",
+        "    Flag('member', missing='false'),",
+        "], coverage=0.7)",
+    ]
+    assert eval(repr(schema)) == schema  # noqa: S307
