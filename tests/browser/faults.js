@@ -34,7 +34,7 @@
   for (const svg of document.querySelectorAll("svg")) {
     if (svg.getAttribute("aria-hidden") !== "true" && !svg.getAttribute("aria-label")) faults.push("a picture without words");
   }
-  for (const control of document.querySelectorAll("button, select, input:not([type=radio]), .choice, a.button")) {
+  for (const control of document.querySelectorAll("button, select, input:not([type=radio], [type=checkbox]), .choice, a.button")) {
     const box = control.getBoundingClientRect();
     if (box.height && box.height < 44) faults.push(`small target: ${control.outerHTML.slice(0, 60)}`);
   }

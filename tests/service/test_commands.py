@@ -179,7 +179,7 @@ def test_a_study_is_looked_after_by_commands(running, tmp_path):
     study("close", plan.id, "--yes")
     assert (listed()["state"], listed()["actions"]) == ("closed", ["decode", "delete"])
     study("decode", plan.id)
-    assert (listed()["state"], listed()["actions"]) == ("decoded", ["delete"])
+    assert (listed()["state"], listed()["actions"]) == ("decoded", ["next", "delete"])
     study("delete", plan.id, "--yes")
     assert (listed()["state"], listed()["actions"]) == ("deleted", [])
 

@@ -21,8 +21,9 @@ from coterie.protocols import encoder_of
 from coterie.remote import CollectorError, RemoteCollector
 from coterie.service.decoder import result_document
 from coterie.service.pages.assets import assets
-from coterie.service.pages.routes import PAGES
+from coterie.service.pages.routes import PAGES, SHUFFLER_PAGES
 from coterie.service.pages.views import participate_page, study_page
+from coterie.service.shuffler import Shuffler
 from coterie.service.status import status_document
 from coterie.service.studies import REASONS, Known
 from coterie.sheet import draft_sheet
@@ -456,6 +457,39 @@ def test_where_reports_are_mixed_no_page_promises_more_than_that():
     assert "Take part" not in told.text
     local = Reader(participate_page(Plan.design(3, 2, 1.0, 20_000)))
     assert "holds against everybody" in local.text
+
+
+def test_a_shuffler_serves_the_form_and_a_collector_of_the_same_study_does_not(tmp_path):
+    plan = Plan.design(
+        features=[Flag("member")], clusters=2, epsilon=2.0, expected_users=60, model="shuffle", delta=1e-6
+    )
+    path = f"/plans/{plan.id}/participate"
+    with serving(
+        tmp_path / "a", kind=Shuffler, deliver_to="http://127.0.0.1:9", routes=SHUFFLER_PAGES
+    ) as shuffler:
+        with RemoteCollector(shuffler.url, token=TOKEN, attempts=1) as operator:
+            operator.put_plan(plan)
+            (told,) = operator.studies()
+            assert (told["form"], told["actions"]) == (True, ["close"])
+            assert "mixed and handed over, when you close it" in told["next"]
+            operator.close(plan.id)
+            (told,) = operator.studies()
+            assert (told["form"], told["actions"]) == (False, ["delete"])
+        _, headers, body = ask(shuffler.url, "GET", path)
+        page = Reader(body.decode())
+        assert "connect-src 'self'" in headers["content-security-policy"]
+        assert "mixes with those of at least 53 other people" in " ".join(page.text.split())
+        assert shuffler.collector.public_key in page.text
+        assert b"mixing.js" in body
+        assert "A shuffler of private reports" in Reader(ask(shuffler.url, "GET", "/")[2].decode()).text
+        problem(ask(shuffler.url, "GET", f"/plans/{plan.id}/study"), 404, "not-found")
+    with serving(tmp_path / "b", shufflers=[public_key(KEY)], routes=PAGES) as collector:
+        with RemoteCollector(collector.url, token=TOKEN, attempts=1) as operator:
+            operator.put_plan(plan)
+            assert not operator.studies()[0]["form"]
+        body = ask(collector.url, "GET", path)[2]
+        assert "Nothing can be sent from here" in " ".join(Reader(body.decode()).text.split())
+        assert b"<script" not in body
 
 
 def test_a_sheet_is_published_signed_once_and_shown_as_text(pages, plan, tmp_path):

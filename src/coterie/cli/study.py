@@ -56,7 +56,8 @@ def run(
                 print_json({"studies": studies})
             for each in () if json else studies:
                 of = f"about {each['reports']:,} of {each['expected_users']:,} people"
-                say(f"{each['plan_id']}  {each['title']}\n  {each['words']}, {of}. {each['next']}")
+                label = "" if each["label"] is None else f" ({each['label']})"
+                say(f"{each['plan_id']}  {each['title']}{label}\n  {each['words']}, {of}. {each['next']}")
             return
         plan = Plan.load(which) if action is Action.OPEN else None
         plan_id = which if plan is None else plan.id

@@ -200,7 +200,7 @@ class Guarantee:
         if self.local_epsilon == math.inf:
             return ["If the mixing fails there is no promise: unmixed shares add up to the person's vector."]
         return [
-            f"If the mixing fails, {_digits(self.local_epsilon)}-differential privacy is left: a report may "
+            f"If the mixing fails, {_up(self.local_epsilon, 6)}-differential privacy is left: a report may "
             f"be {_factor(self.local_epsilon)} times as likely with one point as with another."
         ]
 
@@ -212,4 +212,8 @@ def _digits(value: float) -> str:
 
 def _factor(epsilon: float) -> str:
     """Write e^epsilon with three digits, rounded up."""
-    return f"{Context(prec=3, rounding=ROUND_CEILING).plus(Decimal(epsilon).exp()):f}"
+    return _up(Decimal(epsilon).exp(), 3)
+
+
+def _up(value: float | Decimal, digits: int) -> str:
+    return f"{Context(prec=digits, rounding=ROUND_CEILING).plus(Decimal(value)):f}"

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from coterie.centers.comparison import Comparison, Difference
 
 _ROW: Final = 26  # pixels a label has
-_LEFT, _RIGHT, _WIDTH = 120, 600, 640
+_LEFT, _RIGHT, _WIDTH = 84, 284, 300  # of a card as wide as a telephone
+_SCALE: Final = 18  # pixels below the labels
 _MOST_FIGURES: Final = 40  # that are told, those that moved first
 
 
@@ -53,7 +54,7 @@ def comparison_page(found: Comparison) -> str:
             title=f"group {letter(number)}" if wording is None else wording.title(groups[number]),
             color=f"g{number % COLORS}",
             marks=tuple(_mark(found, label, number, top) for label in range(len(found.labels))),
-            height=_ROW * len(found.labels),
+            height=_ROW * len(found.labels) + _SCALE,
             gaps=tuple(each for each in found.differences if each.group == number),
         )
         for number in range(found.shares.shape[1])
@@ -63,13 +64,18 @@ def comparison_page(found: Comparison) -> str:
         "compare.html",
         found=found,
         rows=rows,
-        scale=[(share / 100, _place(share / 100, top)) for share in range(0, round(100 * top) + 1, 10)],
+        scale=[(share, _place(share / 100, top)) for share in range(0, round(100 * top) + 1, _step(top))],
         width=_WIDTH,
         left=_LEFT,
         figures=figures[:_MOST_FIGURES],
         more=max(len(figures) - _MOST_FIGURES, 0),
         promise=found.result.guarantee,
     )
+
+
+def _step(top: float) -> int:
+    """Return between how many points lines are drawn: about four of them."""
+    return 10 if top < 0.45 else 25
 
 
 def _place(share: float, top: float) -> float:

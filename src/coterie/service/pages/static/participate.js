@@ -342,7 +342,7 @@ function review(plan, { sheet, shuffler }, questions, token, form) {
     missing ? make("div", { class: "note" }, make("p", {}, given ? `You left out ${missing} of ${questions.length} questions. That is fine, and counts as not given.` : "You answered nothing. A report of that says nothing of you, and is no help to the study; it uses up your one chance.")) : null,
     make("dl", { class: "review" }, ...rows),
     agree ? make("label", { for: "agree", class: "choice" }, agree, "I have read what the study says about itself and agree to take part.") : null,
-    trust ? make("label", { for: "trust", class: "choice" }, trust, make("span", {}, `I trust ${location.host} to mix my report with other people’s, and to forget that it is mine. It has the key `, make("code", { class: "hash" }, shuffler), ".")) : null,
+    trust ? make("label", { for: "trust", class: "choice" }, trust, make("span", {}, `I trust ${location.host} to mix my report with other people’s, and to forget that it is mine. It has this key: `, make("code", { class: "hash" }, shuffler))) : null,
     make("div", { class: "actions" }, make("div", { class: "row" }, draw, change), make("p", { class: "small" }, "Nothing is sent yet: what leaves is shown first.")),
   );
 }
