@@ -47,6 +47,7 @@ _STEP_DECIMALS: Final = 5  # of steps, in which such differences have grown
 _STOP: Final = 1e-5  # relative decrease of the loss, or part of a step, at which a turn ends
 _FALSE_CELL: Final = 3e-4  # chance that an empty cell proposes atoms
 _NEW_DIRECTION: Final = 0.03  # share of the clear cells' energy that makes a direction of its own
+_MEAN_DIRECTION: Final = 0.05  # length of the mean from which its direction joins the subspace
 _LEAST_SPREAD: Final = 1e-4
 
 
@@ -145,7 +146,7 @@ def _span(
     left = square - float(mean @ mean) - float(variances.sum())
     floor = max(left / max(len(mean) - len(variances), 1), _LEAST_SPREAD**2)
     away = mean - basis @ (basis.T @ mean)
-    if length := float(np.linalg.norm(away)):
+    if (length := float(np.linalg.norm(away))) > _MEAN_DIRECTION:
         basis = np.column_stack([basis, away / length])
         variances = np.append(variances, floor)
     if len(cells):

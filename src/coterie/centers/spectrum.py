@@ -26,6 +26,7 @@ LEADING: Final = (
     12  # directions that a next wave is asked about; fewer did worse (benchmarks/results/waves.csv)
 )
 
+_CLEAR: Final = 1.05  # times the edge of the noise, 2·s·√d: finite matrices reach a little past it
 _LEAST_PART: Final = 0.2  # of the mean variance: what each direction has where few are looked at
 _LEAST_LENGTH: Final = 0.1  # of a person, where it is lost in noise
 
@@ -55,7 +56,7 @@ def spectrum(view: ViewRows, mean: NDArray[np.float64], square: float) -> Spectr
     values, vectors, noise, units = _differences(view, mean, square)
     middle = float(np.median(values))
     above = values - middle
-    clear = above > 2 * math.sqrt(noise)
+    clear = above > 2 * _CLEAR * math.sqrt(noise)
     true = (above[clear] + np.sqrt(above[clear] ** 2 - 4 * noise)) / 2
     kept = true * (1 - noise / true**2)
     leading = vectors[:, ::-1][:, :LEADING].T
