@@ -13,6 +13,8 @@ from coterie.errors import DecodeError
 from coterie.features import Flag, Number, Schema
 from coterie.protocols.codeword.decode import codeword_table
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = Schema((Number("age", 0, 100, unit="years"), Flag("member")))
 PEOPLE = 40_000
 SURE = 2.5  # half widths of a 90 % interval: four deviations

@@ -50,6 +50,7 @@ def worst(result):
     return np.linalg.norm(places()[:, None] - result.centers[None], axis=2).min(axis=1).max()
 
 
+@pytest.mark.slow
 def test_both_waves_are_read_in_the_whole_space(first, second):
     result = decode([first, second], random_state=0)
     assert result.centers.shape == (CLUSTERS, DIMENSION)
@@ -64,6 +65,7 @@ def test_both_waves_are_read_in_the_whole_space(first, second):
     assert result.population.points.shape[1] == DIMENSION
 
 
+@pytest.mark.slow
 def test_without_whole_points_the_result_says_what_nobody_reported(second):
     result = decode(second, random_state=0)
     assert any("Nobody reported what lies outside" in note for note in result.notes)
@@ -107,6 +109,7 @@ def test_what_cannot_be_read_together_is_refused(first, second):
         codeword.rows_of_all([simulate(others, people(), 1000, random_state=3), second])
 
 
+@pytest.mark.slow
 def test_groups_found_in_directions_are_confirmed_in_the_whole_space(first, second):
     found = decode([first, second], random_state=0)
     plan = second.plan.follow_up(found, PEOPLE, confirm=True)

@@ -87,9 +87,10 @@ def test_what_is_kept_is_told_by_two_reaches_and_noise(views):
     best = known.of(known.places[exchanged(known, 4)])
     limit = (math.sqrt(max(best, 0) + slack) + 2 * known.reach) ** 2 + slack
     away = [np.minimum(PLACES + shift, 1) for shift in np.linspace(0.1, 1, 181)]
-    told = [known.of(centers) for centers in away]
-    assert min(told) < limit < max(told)
-    assert [proved_worse(views, centers, 4) for centers in away] == [cost > limit for cost in told]
+    told = np.array([known.of(centers) for centers in away])
+    nearest = np.argsort(np.abs(told - limit))[:12]  # where a wrong limit would show first
+    assert told[nearest].min() < limit < told[nearest].max()
+    assert [proved_worse(views, away[each], 4) for each in nearest] == (told[nearest] > limit).tolist()
 
 
 def test_few_people_prove_nothing():
