@@ -61,17 +61,15 @@ def check_memory(plan: Plan, make: MakeClient | None = None, label: str = "") ->
         follow = dataclasses.replace(plan, study=plan.study_id, after=(plan.id,))
         if _answers(make, follow, path, allowed, first, token):
             problems.append("two plans of one study are answered")
-        others = [_of_another_study(plan, more) for more in (1, 2, 3)]
+        others = [
+            dataclasses.replace(plan, seed=(plan.seed + more) % 2**53, study=plan.study and f"{more:064x}")
+            for more in (1, 2, 3)
+        ]
         answered = [_answers(make, other, path, allowed, first, token) for other in others]
         if answered != [True, False, False]:
             problems.append(f"a total of two plans let {1 + sum(answered)} be answered")
     words = "; ".join(problems) or "the same bytes again, one plan of a study, the total kept"
     return Check("empirical", f"one answer{label}", not problems, words)
-
-
-def _of_another_study(plan: Plan, more: int) -> Plan:
-    study = None if plan.study is None else f"{more:064x}"
-    return dataclasses.replace(plan, seed=(plan.seed + more) % 2**53, study=study)
 
 
 def _answers(

@@ -28,6 +28,7 @@ _SHOWN: Final = 12  # coordinates, or values of a record, that are labelled one 
 _EDGES: Final = np.array([-1.0, -0.5, -0.1, 0.0, 0.1, 0.5, 1.0])
 _LENGTHS: Final = np.array([1e-300, 1e-6, 0.25, 0.5, 0.75, 0.9, 0.999, 1.001, 2.0, 100.0])
 _POOL: Final = 4096  # records made anew at a time
+_FATES: Final = (0.1, 0.13, 0.16, 0.19)  # chances up to: missing, the least, the largest, a strange value
 
 
 class Probes:
@@ -41,6 +42,7 @@ class Probes:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
+        self._center = np.zeros(plan.dimension) if plan.center is None else np.asarray(plan.center)
         self._generator = np.random.default_rng()  # nobody knows beforehand whom an audit asks about
         fixed = _points(plan) if plan.features is None else _records(plan, self._generator)
         self.names: tuple[str, ...] = (*fixed, "other")
@@ -58,7 +60,8 @@ class Probes:
         others = np.flatnonzero(numbers == len(self._fixed))
         if self._plan.features is None:
             points = np.stack([*self._fixed, np.zeros(self._plan.dimension)])[numbers]
-            points[others] = self._placed(_anywhere(self._plan.dimension, len(others), self._generator))
+            anywhere = _anywhere(self._plan.dimension, len(others), self._generator)
+            points[others] = self._center + self._plan.radius * anywhere
             return points, numbers
         pool = [_any_record(self._plan, self._generator) for _ in range(min(_POOL, len(others)))]
         records = [*self._fixed, {}]
@@ -77,9 +80,8 @@ class Probes:
 
     def labels(self, people: People, points: Points) -> dict[str, NDArray[np.uint8]]:
         """Return what a law might hang on, by name: numbers below 256, (n,) each."""
-        center = 0.0 if self._plan.center is None else np.asarray(self._plan.center)
         with np.errstate(over="ignore"):  # then it is clipped
-            unit = np.clip((points - center) / self._plan.radius, -1e150, 1e150)
+            unit = np.clip((points - self._center) / self._plan.radius, -1e150, 1e150)
         found = {}
         shown = range(unit.shape[1]) if unit.shape[1] <= _SHOWN else [*range(6), *range(-6, 0)]
         for i in shown:
@@ -99,10 +101,6 @@ class Probes:
             total = [sum(value is None for value in each.values()) for each in people]
             found["missing values"] = np.minimum(np.array(total), 255)
         return {name: label.astype(np.uint8) for name, label in found.items()}
-
-    def _placed(self, unit: Points) -> Points:
-        center = 0.0 if self._plan.center is None else np.asarray(self._plan.center)
-        return center + self._plan.radius * unit
 
 
 def _points(plan: Plan) -> dict[str, Points]:
@@ -222,17 +220,7 @@ def _any_record(plan: Plan, generator: np.random.Generator) -> dict[str, Any]:
     """Return a record of usual values, some of them missing, extreme or strange."""
     record = {}
     for feature in _features(plan):
-        least, largest, strange, draw = _values(feature)
-        fate = generator.random()
-        record[feature.name] = (
-            None
-            if fate < 0.1
-            else least
-            if fate < 0.13
-            else largest
-            if fate < 0.16
-            else strange
-            if fate < 0.19
-            else draw(generator)
-        )
+        *unusual, draw = _values(feature)
+        fate = int(np.searchsorted(_FATES, generator.random(), side="right"))
+        record[feature.name] = [None, *unusual][fate] if fate < len(_FATES) else draw(generator)
     return record

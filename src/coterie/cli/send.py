@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_text
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -59,8 +60,8 @@ def run(
         How often a request is tried.
     """
     contract = None if plan is None else Plan.load(plan)
-    totals = {"sent": 0, "before": 0, "taken": 0}
-    reasons: dict[str, int] = {}
+    totals = Counter(sent=0, before=0, taken=0)
+    reasons: Counter[str] = Counter()
     if admissions is not None and len(reports) > 1:
         raise typer.BadParameter("they are those of one report file", param_hint="--admissions")
     with RemoteCollector(url, attempts=attempts, shufflers=shuffler or ()) as collector:
@@ -74,11 +75,8 @@ def run(
             start = 0 if again else _noted(note, collector.url, digest)
             let_in = None if admissions is None else _admissions(admissions, file.count)
             done = _send(collector, file, contract, start, note, digest, let_in)
-            totals["sent"] += file.count - start
-            totals["before"] += start
-            totals["taken"] += done.taken
-            for reason, number in done.reasons.items():
-                reasons[reason] = reasons.get(reason, 0) + number
+            totals.update(sent=file.count - start, before=start, taken=done.taken)
+            reasons.update(done.reasons)
     if json:
         print_json({"url": url, "files": len(reports), **totals, "failures": reasons})
     else:

@@ -59,10 +59,6 @@ class Cycle(Feature):
         found = numbers(column)
         return np.where(np.isfinite(found), found, np.nan)
 
-    def understood(self, column: Column) -> NDArray[np.bool_]:
-        """Return which values are numbers."""
-        return ~np.isnan(numbers(column))
-
     def place(self, codes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return where numbers lie: (n,) -> (n, 2)."""
         gone = np.isnan(codes)

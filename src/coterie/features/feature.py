@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from coterie.errors import PlanError
 from coterie.features.reading import Block, Estimate
-from coterie.features.values import absent, listed
+from coterie.features.values import absent, listed, numbers
 from coterie.plain.canonical import SAFE_INTEGER, shown
 from coterie.plain.checks import checked_choice, checked_fields, checked_integer, checked_list, checked_real
 
@@ -121,9 +121,12 @@ class Feature(ABC):
         """Return the coordinates of a column's values: n values -> (n, coordinates)."""
         return self.place(self.codes(column))
 
-    @abstractmethod
     def understood(self, column: Column) -> NDArray[np.bool_]:
-        """Return which values of a column say something to this feature: n values -> (n,). Not private."""
+        """Return which values of a column say something to this feature: n values -> (n,). Not private.
+
+        Numbers do, unless a kind says otherwise.
+        """
+        return ~np.isnan(numbers(column))
 
     def unread(self, column: Column) -> float:
         """Return the part of the values that are there of which the feature makes nothing. Not private."""

@@ -79,10 +79,6 @@ class Number(Feature):
             return np.where((found >= self.low) & (found <= self.high), found, MISSING)
         return np.clip(found, self.low, self.high)  # NaN stays
 
-    def understood(self, column: Column) -> NDArray[np.bool_]:
-        """Return which values are numbers, inside the bounds or outside."""
-        return ~np.isnan(numbers(column))
-
     def place(self, codes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return where numbers lie: (n,) -> (n, 1)."""
         gone = np.isnan(codes)
