@@ -126,10 +126,7 @@ def _facts(plan: Plan, counts: IntakeCounts) -> dict[str, Any]:
     """Return what became of the reports of files, for programs."""
     return {
         "plan_id": plan.id,
-        "files": counts.files,
-        "read": counts.read,
-        "duplicates": counts.duplicates,
-        "conflicting": counts.conflicting,
+        **{name: getattr(counts, name) for name in ("files", "read", "duplicates", "conflicting")},
         "skipped": skipped_facts(counts.skipped),
     }
 

@@ -12,7 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final, TypeVar
+from typing import Final, TypeVar, cast
 
 _MOST: Final = 16  # beyond this the Python between the heavy steps is the limit
 
@@ -74,12 +74,10 @@ def in_shares(function: Callable[[Iterable[int]], _Result], starts: range, worke
     >>> sum(in_shares(sum, range(0, 50, 10), workers=2))
     100
     """
-    if len(starts) <= 1:
-        return [function(starts)]
-    if _here.is_share:
+    if len(starts) <= 1 or _here.is_share:
         return [function(starts)]
     workers = max(1, min(workers, len(starts)))
-    with _one_blas_thread():
+    with _limit_threads("blas"):
         if workers == 1:
             return [function(starts)]
         lock, rest = threading.Lock(), iter(starts)
@@ -119,18 +117,13 @@ def is_helper() -> bool:
     return _here.is_helper
 
 
-def _one_blas_thread() -> contextlib.AbstractContextManager[object]:
-    return _limit_threads("blas")
-
-
 def _limit_threads(api: str | None = None) -> contextlib.AbstractContextManager[object]:
     """Hold BLAS and OpenMP, or one of them, to one thread; a device without threadpoolctl does without."""
     try:
         from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
     except ImportError:
         return contextlib.nullcontext()
-    limits: contextlib.AbstractContextManager[object] = threadpool_limits(limits=1, user_api=api)
-    return limits
+    return cast("contextlib.AbstractContextManager[object]", threadpool_limits(limits=1, user_api=api))
 
 
 def _dealt(rest: Iterator[int], lock: threading.Lock) -> Iterator[int]:

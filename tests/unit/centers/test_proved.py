@@ -103,6 +103,7 @@ def test_few_people_prove_nothing():
     assert not proved_worse(views[:1], np.full((4, 2), 0.7), 4)
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_proved_worse_is_replaced_and_a_right_one_is_not(views):
     def wrong(views, clusters, rng, members):
         centers = np.linspace(0.85, 0.95, clusters)[:, None]

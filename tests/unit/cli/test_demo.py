@@ -147,6 +147,7 @@ def test_lost_groups_are_said_first(study):
     assert '<span class="letter">E</span>' in page  # groups keep their names, whoever is not told
 
 
+@pytest.mark.slow
 def test_a_center_that_is_no_group_is_not_counted(study):
     centers = study.result.centers.copy()
     wrong = study.told().told[0].number

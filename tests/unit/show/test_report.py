@@ -29,7 +29,7 @@ def table():
 
 
 @pytest.fixture(scope="module")
-def result(table):
+def result(table, hardly_any_atoms):
     return decode(table, random_state=0)
 
 
