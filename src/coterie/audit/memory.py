@@ -46,7 +46,7 @@ def client_with(ledger: type[Ledger] = Ledger) -> MakeClient:
     return make
 
 
-def check_memory(plan: Plan, make: MakeClient | None = None, label: str = "") -> Check:
+def check_memory(plan: Plan, make: MakeClient | None = None) -> Check:
     """Answer a plan twice, a follow-up of it, and more plans than the total allows."""
     make = make or client_with()
     allowed = anything(total_epsilon=2 * plan.epsilon)
@@ -69,7 +69,7 @@ def check_memory(plan: Plan, make: MakeClient | None = None, label: str = "") ->
         if answered != [True, False, False]:
             problems.append(f"a total of two plans let {1 + sum(answered)} be answered")
     words = "; ".join(problems) or "the same bytes again, one plan of a study, the total kept"
-    return Check("empirical", f"one answer{label}", not problems, words)
+    return Check("empirical", "one answer", not problems, words)
 
 
 def _answers(

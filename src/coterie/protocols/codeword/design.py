@@ -116,16 +116,16 @@ def choose_views(
     flat = dimension <= NET_DIMENSION
     rows = FLAT_ROWS if flat else min(TURNS * turn, _MOST_ENTRIES // choose_embedding(dimension, 1.0))
     halfspaces = Halfspaces(rows, spread_offsets(rows, turn), HALFSPACE_SHARE)
-    cells = Net(spread_points(CELLS, dimension, seed)) if flat else _corners(CELLS)
+    cells = Net(spread_points(CELLS, dimension, seed)) if flat else CrossPolytope(CELLS // 2)
     return halfspaces, cells
 
 
 def _tight_views(dimension: int, clusters: int, noise: float) -> tuple[View, ...]:
     """Return views of cells alone: a group must stand above the noise of each view it is looked for in."""
     if noise > LOUD:
-        return (_corners(_cells(256, 2 * dimension, 16 * clusters)),)
+        return (CrossPolytope(_cells(256, 2 * dimension, 16 * clusters) // 2),)
     coarse = _cells(256, 2 * dimension)
-    return _corners(coarse), _corners(_cells(2 * coarse))
+    return CrossPolytope(coarse // 2), CrossPolytope(_cells(2 * coarse) // 2)
 
 
 def spread_offsets(rows: int, turn: int) -> tuple[int, ...]:
@@ -160,10 +160,6 @@ def relative_noise(facts: Facts, randomizer: CodewordRandomizer) -> float:
 
 def _cells(*wanted: int) -> int:
     return min(power_of_two_at_least(max(wanted)), MANY_CELLS)
-
-
-def _corners(cells: int, weight: int = 1) -> CrossPolytope:
-    return CrossPolytope(cells // 2, weight)
 
 
 def power_of_two_at_least(number: int) -> int:

@@ -16,7 +16,6 @@ from functools import partial
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
 from coterie.centers.explain import explain
@@ -73,24 +72,14 @@ def _rows(table: VectorSumTable, sums: Sequence[CellSums], lift: Lift) -> list[V
     ]
 
 
-def pooled_centers(
-    cells: KeptCells,
-    lift: Lift,
-    clusters: int,
-    rng: np.random.Generator,
-    frequencies: NDArray[np.float64] | None = None,
-) -> Solution:
-    """Cluster the kept cells by their means and pool each cluster's sums: its center is sum over count.
-
-    Counts come from the sums' own counting coordinate or, (cells,) as shares of all people, from a histogram.
-    """
+def pooled_centers(cells: KeptCells, lift: Lift, clusters: int, rng: np.random.Generator) -> Solution:
+    """Cluster the kept cells by their means and pool each cluster's sums: its center is sum over count."""
     from sklearn.cluster import KMeans
 
     kept = np.flatnonzero(cells.kept)
     sums = cells.vectors[kept, : lift.dimension] / lift.point  # (cells, d)
     deviation = np.sqrt(cells.variances[kept])
-    counted = cells.vectors[:, lift.dimension] / lift.count if frequencies is None else frequencies
-    counts = np.maximum(counted[kept], deviation)  # (cells,), shares
+    counts = np.maximum(cells.vectors[kept, lift.dimension] / lift.count, deviation)  # (cells,), shares
     means = sums / counts[:, None]
     noise = (deviation / (lift.point * counts)) ** 2  # of each coordinate of a mean
     total = counts.sum()
