@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,14 +23,6 @@ from coterie.geometry.ball import SCALE
 from coterie.geometry.rotation import Rotation
 
 _CUBES: Final = 1 << 16  # at most, in which a net's reach is looked for
-
-
-class Cells(Protocol):
-    """A public partition of the ball."""
-
-    def of(self, quantized: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the cell of each quantized point: (n, d) -> (n,)."""
-        ...
 
 
 def odd_cells(cells: NDArray[np.int64], masks: NDArray[np.int64]) -> NDArray[np.uint8]:

@@ -126,11 +126,6 @@ class ShareReading:
         self._next = 0
         self._form = report_form(plan)
 
-    @property
-    def edges(self) -> NDArray[np.float64]:
-        """Between which cells of noise lie."""
-        return self._edges
-
     def read(self, points: NDArray[np.float64], rows: NDArray[np.uint8]) -> list[NDArray[np.int64]]:
         """Return cells of noise and of shares, one share of each entry, and keep the noise."""
         parameters, people = self._parameters, len(rows)

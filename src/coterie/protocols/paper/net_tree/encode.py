@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import Coins
-from coterie.geometry.ball import as_points
 from coterie.plan import Plan
 from coterie.protocols.encoder import Encoder, checked_people
 from coterie.protocols.paper.net_tree.encode_codeword import CodewordTreeEncoder
@@ -89,11 +88,6 @@ class NetTreeEncoder(Encoder):
         return (
             np.concatenate([signs * choices.count_signs, signs * choices.vector_signs * towards], axis=1) > 0
         )
-
-    def outside(self, points: ArrayLike) -> int:
-        """Return how many points the projection put at zero, for simulations. Not private."""
-        quantized, _ = self.quantize(as_points(points, self._plan.dimension))
-        return self._paths.outside(quantized)
 
 
 def encoder_of(plan: Plan) -> Encoder:

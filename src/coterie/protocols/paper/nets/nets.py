@@ -104,11 +104,6 @@ class NetFamily:
         return self.lattice.dimension
 
     @property
-    def digit_bits(self) -> int:
-        """Bits of one digit of a path."""
-        return (self.branching - 1).bit_length()
-
-    @property
     def branching(self) -> int:
         """Children of every node but the root: q^d."""
         return len(self.offsets)

@@ -24,10 +24,6 @@ class TreePaths:
         places, _ = self._projection.apply(quantized / SCALE)
         return self._nets.paths(self._nets.representatives(places))
 
-    def outside(self, quantized: NDArray[np.float64]) -> int:
-        """Return how many points the projection put at zero. Not private."""
-        return self._projection.apply(quantized / SCALE)[1]
-
 
 def node_signs(
     paths: NDArray[np.int64], root_masks: NDArray[np.int64], digit_masks: NDArray[np.int64]

@@ -68,7 +68,7 @@ def test_answers_are_flipped_as_often_as_the_odds_say(plan):
 def test_points_beyond_the_projections_ball_are_counted():
     plan = Plan.design(8, 3, 2.0, 10**5, protocol="net-tree", levels=2, projected=3, shrink=0.5)
     points, _ = points_and_ids(200)
-    assert NetTreeEncoder(plan).outside(points) > 0
+    assert plan.parameters.projection(plan.randomness_key, 8).apply(points)[1] > 0
 
 
 def test_the_client_encodes(plan):
