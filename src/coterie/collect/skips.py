@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -37,21 +38,16 @@ class Skips:
     """
 
     def __init__(self) -> None:
-        self._counts: dict[str, int] = {}
+        self._counts: Counter[str] = Counter()
         self._places: dict[str, list[str]] = {}
 
     def note(self, reason: str, numbers: NDArray[np.integer], place: Callable[[int], str]) -> None:
         """Count the reports with these numbers; `place` says where a number stands."""
         if not len(numbers):
             return
-        self._counts[reason] = self._counts.get(reason, 0) + len(numbers)
+        self._counts[reason] += len(numbers)
         places = self._places.setdefault(reason, [])
         places.extend(place(int(number)) for number in numbers[: SHOWN_PLACES - len(places)])
-
-    @property
-    def total(self) -> int:
-        """How many were left out."""
-        return sum(self._counts.values())
 
     @property
     def all(self) -> tuple[Skipped, ...]:
