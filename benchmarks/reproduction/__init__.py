@@ -6,6 +6,9 @@ Computing needs no plotting library and drawing needs nothing but the tables, so
 different machines. Everything here is simulation: points lie in the open and coins come from seeds.
 """
 
-from benchmarks.reproduction.run import main
 
-__all__ = ["main"]
+def main() -> None:
+    """Play what is missing, write the tables, draw. Loaded then: parts of it need no protocol."""
+    from benchmarks.reproduction import run
+
+    run.main()
