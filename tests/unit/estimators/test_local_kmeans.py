@@ -28,10 +28,7 @@ from coterie.estimators.caveats import SEEDED
 from coterie.metrics import nearest, normalized_objective
 
 # Most fits here are of few people: that they warn is tested by itself.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::coterie.estimators.UnsupportedCentersWarning"),
-    pytest.mark.usefixtures("hardly_any_atoms"),  # what is around the decoder is tested
-]
+pytestmark = pytest.mark.filterwarnings("ignore::coterie.estimators.UnsupportedCentersWarning")
 
 X, TRUE_CENTERS, _ = gaussian_mixture(20_000, 2, 3, separation=8, random_state=1)
 

@@ -42,10 +42,7 @@ PEOPLE = {  # two kinds of people, in turn
 }
 
 # Every fit with a seed says so; that is tested by itself.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::coterie.estimators.SeededFitWarning"),
-    pytest.mark.usefixtures("hardly_any_atoms"),  # what is around the decoder is tested
-]
+pytestmark = pytest.mark.filterwarnings("ignore::coterie.estimators.SeededFitWarning")
 
 
 def fitted(table, estimator=LocalKMeans, **options):
