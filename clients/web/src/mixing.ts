@@ -26,6 +26,7 @@ export interface Promised {
 const MARGIN = 1e-11; // relative; single probabilities were seen to err by 10⁻¹³
 const STEP = 1e-15; // more than the three roundings of a step from one probability to the next
 const CUT = 1e-12; // share of δ that may be cut off at either end
+const MOST = 2 ** 27; // people of a batch, a hundred million and some: for more a browser would compute for minutes, so it refuses
 const STRETCHES = 2 ** 14; // values of C looked at; beyond that some are taken together, at the smallest, since δ_c falls
 
 /**
@@ -35,7 +36,7 @@ const STRETCHES = 2 ** 14; // values of C looked at; beyond that some are taken 
  * const plan = readPlan(text, id, mixing);
  */
 export function mixing(promised: Promised): boolean {
-  return amplifiedDelta(promised) <= promised.delta;
+  return promised.minimumBatch <= MOST && amplifiedDelta(promised) <= promised.delta;
 }
 
 /** An upper bound of the δ of a batch, within a relative 10⁻⁹ where C has up to 2¹⁴ likely values. */

@@ -135,6 +135,12 @@ describe("a plan of the shuffle model", () => {
       expect(coterie.mixing({ ...promised, delta: one.delta * (1 - 1e-9) })).toBe(false);
     }
   });
+  test("a batch that would keep a browser busy for minutes is refused at once", () => {
+    const start = performance.now();
+    expect(coterie.mixing({ epsilon: 1e-5, localEpsilon: 2, delta: 1e-5, minimumBatch: 2 ** 40 })).toBe(false);
+    expect(coterie.mixing({ epsilon: 1, localEpsilon: 4, delta: 1e-9, minimumBatch: 2 ** 27 })).toBe(true);
+    expect(performance.now() - start).toBeLessThan(5000);
+  });
 });
 
 describe("a schema in a plan", () => {
