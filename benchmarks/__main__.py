@@ -27,6 +27,7 @@ GRIDS = (
     "medians",
     "waves",
     "poisoned_waves",
+    "follow_up",
     "confirm",
     "compare",
     "shuffle",

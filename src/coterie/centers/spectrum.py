@@ -53,7 +53,7 @@ def spectrum(view: ViewRows, mean: NDArray[np.float64], square: float) -> Spectr
     square : float
         E|x|² in the frame.
     """
-    values, vectors, noise, units = _differences(view, mean, square)
+    values, vectors, noise, units = differences(view, mean, square)
     middle = float(np.median(values))
     above = values - middle
     clear = above > 2 * _CLEAR * math.sqrt(noise)
@@ -68,14 +68,14 @@ def covariance(view: ViewRows, mean: NDArray[np.float64], spread: float) -> NDAr
 
     By few directions, of which each has its part: noise is not told from people here.
     """
-    values, vectors, _, units = _differences(view, mean, spread + float(mean @ mean))
+    values, vectors, _, units = differences(view, mean, spread + float(mean @ mean))
     each = spread / len(values)
     shifted = np.maximum(values * units + each - units * float(values.mean()), _LEAST_PART * each)
     wide: NDArray[np.float64] = (vectors * (shifted * spread / shifted.sum())) @ vectors.T
     return wide
 
 
-def _differences(
+def differences(
     view: ViewRows, mean: NDArray[np.float64], square: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float, float]:
     """Return eigenvalues and eigenvectors of E[x·xᵀ/|x|] around the mean, s²·d, and E|x| in the frame."""

@@ -37,13 +37,20 @@ from coterie.errors import PlanError
 from coterie.geometry.ball import MAX_STRETCH, SCALE, quantize
 from coterie.plain.canonical import shown
 
-FEW: Final = 12  # dimensions up to which a population tells its tail
-HELD: Final = 0.97  # share of the people whom the ball holds there
-MARGIN: Final = 1.1  # times the root mean square distance, above
-_UNSURE: Final = 0.5  # of what is not known of a ball's center: a shrunk mean is better known than that
-_FAR_SMALLER: Final = 0.8  # of the radius: noise falls with its square, and half the rows do not pool
-_FAR_OFF: Final = 0.25  # of the radius: people's mean so far from the center moves the ball first
-AROUND: Final = 2.0  # times such a radius: draws hardly anybody back, where directions are reported
+# Measured on first waves of calibration data (benchmarks/results/follow_up.csv), or derived as it says.
+FEW: Final = 12  # dimensions that a population fills, and tells its tail in (`centers.population.FLAT`)
+HELD: Final = 0.97  # of the people, there: of a round cloud the last 3 % cost 2 to 1.4 times the noise
+# Times the root mean square distance, above: it holds 78 % of real people (median) and 60 % of round groups;
+# 1.2 would hold 83 and 93 %, for 1.2 times the noise.
+MARGIN: Final = 1.1
+_UNSURE: Final = (
+    0.5  # of what is not known of a ball's center: off the middle a population's mean is so far off
+)
+_FAR_SMALLER: Final = (
+    0.8  # √0.65: a new ball has the rows of its own wave, 0.65 of all; noise is as its square
+)
+_FAR_OFF: Final = 0.25  # of the radius: then people half as far around have a quarter of their square by it
+AROUND: Final = 2.0  # times such a radius: by Chebyshev it draws back at most 1/2.2² of any people
 
 
 class Population(Protocol):

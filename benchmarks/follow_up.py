@@ -1,0 +1,173 @@
+"""What a first wave knows of the ball and of the directions that the next plan asks about.
+
+    python -m benchmarks follow_up [--directions] [--seeds 1] [--only NAME …]
+
+Where the constants of `plan/follow_up.py` and `centers/directions.py` come from. A first wave of calibration
+data (none that is reported on) is decoded without repeated fits, and compared with its people:
+
+*off*      the ball's center from everybody's mean, over √d·deviation of the mean that the rows tell
+*wide*     the population's spread, E|x - mean|², over the true one
+*held*     share of the people within 1, 1.1 and 1.2 times the root of the population's mean square distance
+           from its mean, and half of what is not known of that added; in few dimensions within the ball
+           that is to hold 97 %
+*between*  of people's spread outside the twelve directions in which they differ most: what lies between
+           the groups of non-private k-means
+
+`--directions` decodes nothing (directions.csv): of what lies between those groups, which part the twelve
+directions hold that halfspaces name, that halfspaces and the second moment of the same reports name
+(`centers.directions.sharpened`), and the best.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import harness, statements
+from benchmarks.harness import RESULTS, Benchmark, Figures, Runs, Study
+from benchmarks.poisoned_waves import found_by
+from benchmarks.populations import non_private
+from coterie.centers.directions import sharpened
+from coterie.centers.population import shrunk_mean
+from coterie.centers.repeats import own_means
+from coterie.centers.spectrum import LEADING
+from coterie.engines.simulate import simulate
+from coterie.plan.follow_up import FEW, ball_after, unsure_center
+from coterie.protocols.codeword.oracles.rows import mean_rest, rows_of
+from coterie.protocols.codeword.oracles.second_moment import second_moment
+from coterie.protocols.codeword.table import CodewordTable
+
+SAMPLE = 6_000  # people are like these, where nothing is decoded
+MARGINS = (1.0, 1.1, 1.2)
+SETS = {
+    **{"segment": 7, "spambase": 6, "ring": 4, "movement_libras": 8, "wdbc": 4},
+    **{"sonar": 5, "ionosphere": 5, "vehicle": 5, "magic": 6, "phoneme": 5},
+}
+GRID = (
+    *(
+        Study(f"{name}-{people // 1000}k-eps-2", name, people, clusters, 2.0)
+        for name, clusters in SETS.items()
+        for people in (10_000, 50_000)
+    ),
+    *(  # off the middle
+        Study(f"mixed-{d}-10k-eps-1", "mixture", 10_000, 4, 1.0, dimension=d, separation=8.0)
+        for d in (20, 30)
+    ),
+)
+
+
+def play(study: Study, seed: int, folder: Path) -> Figures:
+    """Play one first wave, and compare what it knows with its people."""
+    source, plan = statements.people_of(study, seed, folder)
+    points = np.asarray(source.points, dtype=np.float64)
+    found = found_by(simulate(plan, points, study.users, random_state=seed), seed)
+    center, radius = ball_after(found)
+    shares, places = found.population.weights, found.population.points
+    shares = shares / shares.sum()
+    spread = float(shares @ ((places - shares @ places) ** 2).sum(axis=1)) + found.population.scatter
+    away = np.linalg.norm(points - np.array(center), axis=1)
+    mean = points.mean(axis=0)
+    unsure = unsure_center(found)
+    reach = [math.hypot(margin * math.sqrt(spread), unsure / 2) for margin in MARGINS]
+    few = plan.dimension <= FEW
+    held = [float((away <= (radius if few else one)).mean()) for one in reach]
+    true = float(((points - mean) ** 2).sum(axis=1).mean())
+    return {
+        "dimension": plan.dimension,
+        "off": float(np.linalg.norm(np.array(center) - mean)) / unsure,
+        "wide": spread / true,
+        **{f"held_{margin:g}": one for margin, one in zip(MARGINS, held, strict=True)},
+        "between": math.nan if few else between_outside(points, non_private(source, study.clusters, seed)),
+    }
+
+
+def between_outside(points: np.ndarray, centers: np.ndarray) -> float:
+    """Return which part of people's spread outside the leading directions lies between groups."""
+    away = points - points.mean(axis=0)
+    lengths = np.maximum(np.linalg.norm(away, axis=1), 1e-12)
+    _, axes = np.linalg.eigh((away / lengths[:, None]).T @ away)
+    others = axes[:, :-LEADING]
+    equal = np.full(len(points), 1 / len(points))
+    means, shares = own_means((away, equal), centers - points.mean(axis=0))
+    inside = float(shares @ ((means @ others) ** 2).sum(axis=1))
+    return inside / float(((away @ others) ** 2).sum(axis=1).mean())
+
+
+def play_directions(study: Study, seed: int, folder: Path) -> Figures:
+    """Play one first wave, and say how much of what tells groups apart lies in the directions it names."""
+    source, plan = statements.people_of(study, seed, folder)
+    points = np.asarray(source.points, dtype=np.float64)
+    away = non_private(source, study.clusters, seed, starts=1) - points.mean(axis=0)
+    table = simulate(plan, points[:SAMPLE], study.users, random_state=seed).table
+    assert isinstance(table, CodewordTable)
+    views, moment = rows_of(table), second_moment(table)
+    (halves,) = (view for view in views if view.halfspaces)
+    about = shrunk_mean(views), 1 - mean_rest(views) ** 2
+    named = {
+        "halfspaces": sharpened([(halves, None)], *about),
+        "both": sharpened([(halves, moment)], *about),
+        "best": np.linalg.eigh(np.cov(points.T))[1][:, -LEADING:].T,
+    }
+    return {name: float(((away @ each.T) ** 2).sum() / (away**2).sum()) for name, each in named.items()}
+
+
+def direction_tables(grid: Sequence[Study], runs: Runs) -> str:
+    """Return how much of what tells groups apart directions hold, as Markdown."""
+    ways = ("halfspaces", "both", "best")
+    rows = [
+        [study.name, len(some), *(f"{np.mean([run[way] for run in some]):.2f}" for way in ways)]
+        for study in grid
+        if (some := runs[study.name])
+    ]
+    return harness.table(["first wave", "seeds", *ways], rows)
+
+
+def tables(grid: Sequence[Study], runs: Runs) -> str:
+    """Return what was known, as Markdown: medians, and the least of what was held."""
+    rows = []
+    played = [run for study in grid for run in runs[study.name]]
+    for name, few in (("more than 12 dimensions", False), ("at most 12", True)):
+        some = [run for run in played if (run["dimension"] <= FEW) is few]
+        if some:
+            middle = {key: float(np.nanmedian([run[key] for run in some])) for key in ("off", "wide")}
+            held = [[run[f"held_{margin:g}"] for run in some] for margin in MARGINS]
+            between = [run["between"] for run in some if run["between"] == run["between"]]
+            uneven = float(np.std([run["wide"] for run in some]))
+            rows.append(
+                [
+                    name, len(some), f"{middle['off']:.2f}", f"{middle['wide']:.2f} ± {uneven:.2f}",
+                    *(f"{np.median(one):.0%}, {min(one):.0%}" for one in held),
+                    f"{np.median(between):.2f}" if between else "-",
+                ]
+            )  # fmt: skip
+    head = ["first waves", "runs", "off", "wide", *(f"held by {margin:g}" for margin in MARGINS), "between"]
+    return harness.table(head, rows)
+
+
+DIRECTIONS = tuple(
+    Study(f"{name}-{people // 1000}k-eps-{epsilon:g}", name, people, SETS[name], epsilon)
+    for name in ("movement_libras", "spambase", "sonar", "wdbc", "ionosphere")
+    for people, epsilon in ((50_000, 1.0), (50_000, 2.0), (50_000, 4.0))
+)
+BENCHMARK = Benchmark(GRID, play, tables, RESULTS / "follow_up.csv", seeds=1, first_seed=1000)
+
+
+def main() -> None:
+    """Run what is missing of one of the two."""
+    parser = harness.parser_of(BENCHMARK, __doc__)
+    parser.add_argument("--directions", action="store_true")
+    options = parser.parse_args()
+    chosen = BENCHMARK
+    if options.directions:
+        chosen = replace(
+            BENCHMARK,
+            grid=DIRECTIONS,
+            play=play_directions,
+            tables=direction_tables,
+            out=RESULTS / "directions.csv",
+        )
+    raise SystemExit(harness.play_grid(chosen, options) > 0)
