@@ -157,8 +157,8 @@ def test_a_manifest_of_waves_that_do_not_follow_is_refused(study, monkeypatch):
 @pytest.mark.nightly
 def test_a_wave_in_directions_follows_on_the_collector_and_is_verified(tmp_path):
     """In 13 dimensions people differ in: others report twelve of them, by version 2 of the plan."""
-    first = Plan.design(13, 2, 8.0, PEOPLE, collection=Collection(minimum=100))
-    points = np.random.default_rng(0).standard_normal((PEOPLE, 13)) * np.linspace(0.4, 0.02, 13)
+    first = Plan.design(13, 2, 4.0, 5000, collection=Collection(minimum=100))
+    points = np.random.default_rng(0).standard_normal((5000, 13)) * np.linspace(0.4, 0.02, 13)
     with (
         serving(tmp_path, routes=PAGES) as server,
         RemoteCollector(server.url, token=TOKEN) as operator,
@@ -166,7 +166,7 @@ def test_a_wave_in_directions_follows_on_the_collector_and_is_verified(tmp_path)
         operator.put_plan(first)
         operator.send(first, encoder_of(first).encode_counting(points, None, SimulationCoins(0))[0])
         ended(operator, first)
-        second = operator.next_wave(first.id, PEOPLE, collection=Collection(minimum=100))
+        second = operator.next_wave(first.id, 5000, collection=Collection(minimum=100))
         assert (second.version, second.coordinates, second.dimension) == (2, 12, 13)
         assert ask(server.url, "GET", f"/plans/{second.id}/participate")[0] == 200
         assert operator.send(second, Client(second).encode(points[0])).taken == 1
@@ -174,7 +174,7 @@ def test_a_wave_in_directions_follows_on_the_collector_and_is_verified(tmp_path)
         ended(operator, second)
         manifest = operator.study_manifest(first.id)
         verify(manifest, [operator.table(plan.id) for plan in (first, second)])
-        assert json.loads(operator.study_result(first.id))["count"] == 2 * PEOPLE + 1
+        assert json.loads(operator.study_result(first.id))["count"] == 10_001
 
 
 # ---------------------------------------------------------------- around the decoder
