@@ -240,12 +240,12 @@ def main() -> None:
                     continue
                 plan, own, perfect = told
                 shape = plan.parameters
-                line = {
-                    "protocol": name, "d": dimension, "n": people,
-                    "T": getattr(shape, "levels", math.nan), "q": getattr(shape, "ratio", math.nan),
-                    "ratio": own.ratio, "t/n": own.additive / people,
-                    "perfect ratio": perfect.ratio, "perfect t/n": perfect.additive / people,
-                }  # fmt: skip
+                line: dict[str, Any] = {"protocol": name, "d": dimension, "n": people}
+                if not name.startswith("default"):
+                    line |= {"T": shape.levels, "q": shape.ratio}  # type: ignore[attr-defined]
+                line |= {"ratio": own.ratio, "t/n": own.additive / people}
+                if own is not perfect:
+                    line |= {"perfect ratio": perfect.ratio, "perfect t/n": perfect.additive / people}
                 found["theorems"].append(line)
                 figures = (f"{key} {value:.4g}" for key, value in line.items() if key != "protocol")
                 print(name, *figures, sep="  ", flush=True)
