@@ -137,7 +137,7 @@ class Intake(contextlib.AbstractContextManager["Intake"]):
         self._whole = False
         self._once.expected += sum(file.count for file in files)
         for file in files:
-            with contextlib.closing(file.reading()) as reading:
+            with file.reading() as reading:
                 stretches = range(-(-file.count // self._stretch))
                 in_shares(partial(self._read_in, file, reading), stretches, self._workers)
                 reading.finish()

@@ -20,6 +20,7 @@ import struct
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from typing import BinaryIO, ClassVar, Final, Self, cast
 
@@ -168,16 +169,18 @@ class ReportFile:
             reports_per_chunk = max(1, CHUNK_BYTES // self.width)
         if reports_per_chunk < 1:
             raise ValueError(f"reports_per_chunk must be at least 1, got {reports_per_chunk}")
-        with contextlib.closing(self.reading()) as reading:
+        with self.reading() as reading:
             for start in range(0, self.count, reports_per_chunk):
                 rows = np.empty((min(reports_per_chunk, self.count - start), self.width), dtype=np.uint8)
                 reading.next_into(rows)
                 yield rows
             reading.finish()
 
-    def reading(self) -> Reading:
-        """Open the file for threads that read it side by side, each the next stretch."""
-        return Reading(self)
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Reading]:
+        """Open the file, in the block, for threads that read it side by side, each the next stretch."""
+        with self.path.open("rb", buffering=0) as file:
+            yield Reading(self, file)
 
     def verify(self) -> bytes:
         """Read the whole file in constant memory and return its digest, 32 bytes, once it has matched."""
@@ -195,13 +198,13 @@ class ReportFile:
         """Return all reports, (count, width), after the digest has matched."""
         return np.concatenate([np.empty((0, self.width), dtype=np.uint8), *self.chunks()])
 
-    def _read_header(self, file: BinaryIO) -> bytes:
+    def _read_header(self, file: FileIO) -> bytes:
         header = self._read(file, self.layout.size)
         if header != self.header:
             raise FileError(self.path, 0, "the header it had when it was opened", "another file in its place")
         return header
 
-    def _read(self, file: BinaryIO, size: int) -> bytes:
+    def _read(self, file: FileIO, size: int) -> bytes:
         data = file.read(size)
         if len(data) < size:
             raise FileError(self.path, file.tell(), f"{size - len(data)} more bytes", "the end of the file")
@@ -214,10 +217,10 @@ class ReportFile:
 class Reading:
     """A report file that threads read side by side; what they read counts once `finish` has returned."""
 
-    def __init__(self, file: ReportFile) -> None:
-        self._report_file = file
-        self._file = file.path.open("rb", buffering=0)
-        self._digest = hashlib.sha256(file._read_header(self._file))
+    def __init__(self, report_file: ReportFile, file: FileIO) -> None:
+        self._report_file = report_file
+        self._file = file
+        self._digest = hashlib.sha256(report_file._read_header(file))
         self._lock = threading.Lock()
         self._next = 0
 
@@ -249,10 +252,6 @@ class Reading:
         """Raise FileError unless everything was read and the digest matches."""
         stored = self._report_file._read(self._file, DIGEST_BYTES)
         self._report_file._check_digest(self._digest.digest(), stored)
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._file.close()
 
 
 class ReportWriter:
