@@ -57,17 +57,17 @@ DECAY: Final = 0.27  # of the objective of digits: one_center·k^-0.27
 class Constants:
     """What was measured, each named as in the module's formulas."""
 
-    sides: float = 0.27  # A
-    width: float = 7.3  # B
-    reach: float = 0.89  # C
+    sides: float = 0.267  # A
+    width: float = 13.7  # B
+    reach: float = 0.82  # C
     steep: float = 2.5  # p
-    cells: float = 1.2  # E
-    real: float = 0.47  # F
+    cells: float = 1.19  # E
+    real: float = 0.406  # F
     fall: float = 5.0  # b
-    lost_rows: float = 0.41  # τ₀ of tight groups
-    lost_wide: float = 0.95  # by which a width of 1 lowers it
-    lost_cells: float = 0.16  # τ₀ of cells
-    lost_spread: float = 0.1  # width at which a group fills two cells
+    lost_rows: float = 0.433  # τ₀ of tight groups
+    lost_wide: float = 0.59  # by which a width of 1 lowers it
+    lost_cells: float = 0.197  # τ₀ of cells
+    lost_spread: float = 0.098  # width at which a group fills two cells
 
 
 MEASURED: Final = Constants()
@@ -358,7 +358,7 @@ def expect(
     >>> table = Channel(noise=0.047, rows=1024, dimension=100, lifted=102)
     >>> found = expect(table, 10**6, 8, "tight")
     >>> round(found.objective, 3), round(found.recovered, 2), found.hopeless
-    (0.02, 0.98, False)
+    (0.021, 0.98, False)
     """
     data = kind_of(kind)
     between, within = data.costs(clusters, channel.dimension)  # T, w²
