@@ -87,7 +87,7 @@ def to_json(value: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> to_json({"recovered": math.nan, "users": 3})
+    >>> to_json({"recovered": float("nan"), "users": 3})
     '{\n  "recovered": null,\n  "users": 3\n}'
     """
     return json.dumps(finite(value), indent=2, ensure_ascii=False, allow_nan=False)
