@@ -170,6 +170,7 @@ class BlobFit:
             errors = np.round(errors, _DECIMALS)
             apart = self._apart(centers, errors)
             shares = np.round(self._shares(signs, lifted), _DECIMALS)
+            shares /= shares.sum()
             doubt = np.maximum(np.sqrt(errors / dimension), _CALMER * doubt)
             if turn >= (_OWN_SIGMA_FROM if own_spreads else _SIGMA_FROM):
                 spread = np.maximum(self._spread(centers, shares, spread, apart, own_spreads), 0.25 * doubt)
