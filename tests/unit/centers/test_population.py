@@ -1,5 +1,7 @@
 """Atoms that explain rows: weights, turns, and where atoms come from."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -128,3 +130,16 @@ def test_a_pool_has_equal_parts_of_its_members(simulate, round_groups):
     pool = pooled(members)
     assert len(pool.inner) == sum(len(one.inner) for one in members)
     assert pool.weights[: len(members[0].inner)].sum() == pytest.approx(0.5)
+
+
+def test_last_bits_of_the_rows_in_which_processors_differ_change_no_atom(simulate, round_groups):
+    points, _ = round_groups(4, DIMENSION, spread=0.3)
+    views = simulate(points, 10**6)
+    bits = np.random.default_rng(1)
+    nearly = [
+        replace(view, vectors=view.vectors * (1 + 1e-15 * bits.standard_normal(view.vectors.shape)))
+        for view in views
+    ]
+    one, other = (fit_population(some, np.random.default_rng(0)) for some in (views, nearly))
+    np.testing.assert_array_equal(one.inner, other.inner)
+    np.testing.assert_array_equal(one.weights, other.weights)
