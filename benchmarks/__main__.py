@@ -43,7 +43,7 @@ ALONE = (
     *("net_tree", "theorem_2", "guarantees", "poisoning", "cramer_rao", "decoder_size", "constants"),
     "processors",
 )
-NAMES = ("real_data", *ALONE, *GRIDS)
+NAMES = ("real_data", "ablations", *ALONE, *GRIDS)
 
 
 def main() -> int:

@@ -64,7 +64,9 @@ def fisher(
     """Return the Fisher matrix of the centers: (k·d, k·d)."""
     clusters, dimension = centers.shape
     point = fit.view.lift.point
-    _, signs, slopes, lifted = fit.predicted(centers, shares, np.full(clusters, sigma), np.zeros(clusters))
+    seen = fit.seen(centers, shares, np.full(clusters, sigma), np.zeros(clusters))
+    signs, lifted = seen.signs, seen.lifted
+    slopes = seen.bells / (fit.lengths[:, None] * seen.wide)
     falling = -(point**2) * centers / lifted[:, -1:]  # slope of the last coordinate
     if not sides:
         slopes = np.zeros_like(slopes)

@@ -37,10 +37,8 @@ _ALL: Final = 0.95  # α from which blobs stand alone
 _REAL_DEVIATION: Final = 0.5  # of α from one group to an answer, before looking
 _SIDES: Final = 0.15  # of the way from one group to the answer: what an answer needs
 _SPARE: Final = 2.0  # chi-square per number that one center of two wins; a spare one was seen to win 1.2
-_CLEARLY: Final = 5.0  # chi-square per fitted number of the subspace by which sure blobs beat the population
 _WITHIN: Final = 2.0  # deviations of chi-square by which sure blobs may miss the rows
 _HALFWAY: Final = 2.0  # deviations from a center to the middle of the way to the next
-_KNOWN: Final = 0.09  # of the squared distance of centers from the mean: what sure blobs may be wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +51,18 @@ class Evidence:
 
     @property
     def sure(self) -> bool:
-        """Whether the groups are found beyond doubt."""
-        return self.round and self.apart
+        """Whether the groups are found beyond doubt, with rows that took no part not against them."""
+        return self.round and self.apart and self.alpha > _EXPECTED
+
+    @property
+    def fits(self) -> bool:
+        """Whether round groups explain what was seen, wherever they lie."""
+        return self.round or self.alpha > _ALL
 
     @property
     def alone(self) -> bool:
         """Whether the blobs are the whole answer."""
-        return self.round or self.alpha > _ALL
+        return self.sure or self.alpha > _ALL
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +101,7 @@ def weigh(
         along += float(np.vdot(gap, inside(observed - first)))
         size += float(np.vdot(gap, gap))
     alpha = _believed(along, size, _EXPECTED, _EXPECTED_DEVIATION)
-    return Evidence(_certain(fit, blobs, population), _far_apart(blobs), alpha)
+    return Evidence(_within_noise(fit, blobs, population), _far_apart(blobs), alpha)
 
 
 def combined(parts: Parts, clusters: int, rng: np.random.Generator) -> Answer:
@@ -151,7 +154,7 @@ def missing(fit: BlobFit, parts: Parts) -> float:
         return 0.0
     scores = fit.residual(blobs, population.inner)
     peak = float(scores.max())
-    if evidence.alone or peak <= PEAK:
+    if evidence.fits or peak <= PEAK:
         return peak
     more = fit.one_more(blobs, population.inner[scores.argmax()])
     ours, theirs, _ = _misfits(fit, more, population)
@@ -161,7 +164,7 @@ def missing(fit: BlobFit, parts: Parts) -> float:
 def one_too_many(fit: BlobFit, parts: Parts) -> tuple[int, int] | None:
     """Return two round groups that one would explain as well, the nearest two; None if they are not such."""
     blobs, evidence = parts.blobs, parts.evidence
-    if blobs is None or evidence is None or not evidence.alone or len(blobs.shares) < 2:
+    if blobs is None or evidence is None or not evidence.fits or len(blobs.shares) < 2:
         return None
     apart = ((blobs.centers[:, None] - blobs.centers[None]) ** 2).sum(axis=2)
     np.fill_diagonal(apart, np.inf)
@@ -181,28 +184,19 @@ def _believed(along: float, square: float, expected: float, deviation: float) ->
     return min(max((along + expected * prior) / (square + prior), 0.0), 1.0)
 
 
-def _certain(fit: BlobFit, blobs: Blobs, population: Cloud) -> bool:
-    """Return whether the groups are round and found beyond doubt.
-
-    Where few people answered nearly everything explains the rows, and blobs of people who form no round
-    groups, or at a wrong optimum, seem as good as true ones. So they must win clearly over the population,
-    miss no more than noise does, or next to nothing of what the population misses, and know their centers
-    well compared with how far apart those lie.
-    """
+def _within_noise(fit: BlobFit, blobs: Blobs, population: Cloud) -> bool:
+    """Return whether blobs miss no more than noise does, or next to nothing of what the population misses."""
     ours, theirs, numbers = _misfits(fit, blobs, population)
-    clearly = theirs - ours >= _CLEARLY * len(blobs.shares) * population.basis.shape[1]
-    within = ours - numbers <= max(_WITHIN * math.sqrt(2 * numbers), (1 - _ALL) * (theirs - numbers))
-    squares = ((blobs.centers - fit.middle) ** 2).sum(axis=1)
-    return clearly and within and float(blobs.shares @ blobs.errors) <= _KNOWN * float(blobs.shares @ squares)
+    return ours - numbers <= max(_WITHIN * math.sqrt(2 * numbers), (1 - _ALL) * (theirs - numbers))
 
 
 def _far_apart(blobs: Blobs) -> bool:
     """Return whether people are nearest to their own group's center whatever the groups' shapes.
 
-    Few people can tell no shape. If all of a group's spread lay in the direction of its neighbour, half the
-    way there would still be `_HALFWAY` deviations.
+    Few people can tell no shape. If all of a group's spread, and of what is not known of its center, lay in
+    the direction of its neighbour, half the way there would still be `_HALFWAY` deviations.
     """
-    wide = blobs.sigma * math.sqrt(blobs.centers.shape[1])
+    wide = np.sqrt(blobs.sigma**2 * blobs.centers.shape[1] + blobs.errors)
     apart = np.sqrt(squared_distances(blobs.centers, blobs.centers))
     near = apart < _HALFWAY * (wide[:, None] + wide)
     return int(near.sum()) <= len(wide)  # each is near to itself
@@ -221,5 +215,5 @@ def _misfits(fit: BlobFit, blobs: Blobs, population: Cloud) -> tuple[float, floa
         noise = ((covariance @ left.projection) * left.projection).sum(axis=0)  # of each number, (r + 2,)
         return float((left.targets.astype(np.float64) ** 2 / noise).sum()), left.targets.size
 
-    ours, numbers = misfit(fit.predicted(blobs.centers, blobs.shares, blobs.sigma, blobs.unsure)[0])
+    ours, numbers = misfit(fit.predicted(blobs))
     return ours, misfit(theirs)[0], numbers

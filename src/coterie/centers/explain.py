@@ -188,9 +188,7 @@ def _round(blobs: Blobs, answer: Answer, rng: np.random.Generator) -> Found:
     """Return round groups that are found beyond doubt: wrong only by what is not known of each center."""
     return Found(
         answer=answer,
-        people=replace(blobs, sigma=blobs.spread_without_doubt(), errors=np.zeros_like(blobs.errors)).atoms(
-            ATOMS_EACH, rng
-        ),
+        people=replace(blobs, errors=np.zeros_like(blobs.errors)).atoms(ATOMS_EACH, rng),
         basis=np.empty((blobs.centers.shape[1], 0)),
         hidden=float(blobs.shares @ blobs.errors),
         scatter=float(blobs.shares @ blobs.sigma**2) * blobs.centers.shape[1],
@@ -207,13 +205,12 @@ def _again(find: Finder, found: Found) -> Finder:
 def _find_near(
     views: Sequence[ViewRows], clusters: int, rng: np.random.Generator, members: int, *, blobs: Blobs
 ) -> Found | None:
-    """Fit round groups again, from a start that is as wrong as they may be."""
+    """Fit round groups again, from where they are."""
     del clusters, members
     fit = blob_fit(views, shrunk_mean(views))
     if fit is None:
         return None
-    wrong = np.sqrt(blobs.errors / blobs.centers.shape[1])[:, None] * rng.standard_normal(blobs.centers.shape)
-    near = fit.polish(blobs, into_ball(blobs.centers + wrong))
+    near = fit.fit(blobs.centers, blobs.shares, blobs.sigma, apart=blobs.apart, own_spreads=True)
     points, weights = near.atoms(ATOMS_EACH, rng)
     return _round(near, Answer(near.centers, near.shares, points, weights), rng)
 

@@ -22,7 +22,7 @@ a·√(1 - |x|²), whatever the direction.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from coterie.centers.least import least
 from coterie.centers.solution import into_ball
 from coterie.centers.spectrum import covariance, spectrum
 from coterie.protocols.codeword.oracles.rows import Through, ViewRows, everybody, joined, mean_rest
@@ -39,12 +40,9 @@ FLAT: Final = 12  # dimensions up to which the atoms fill the ball itself
 ATOMS: Final = 2000  # of one fit; measured: 1,500 to 4,000 are as good
 ENTROPY: Final = 100.0  # τ; measured: benchmarks/results/tuning.csv
 _JITTERS: Final = (0.4, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05)  # of the spread, turn by turn
-_STEPS: Final = 60
 _BLOCK: Final = 256  # rows that one core does at a time; the same however many cores there are
 _EXACT_BITS: Final = 23  # of sums of whole numbers: single precision holds one more, for their rounding
 _GRID: Final = 2.0**20  # numbers are whole in units of 1/this before they are multiplied: products are exact
-_STEP_DECIMALS: Final = 5  # of steps, in which such differences have grown
-_STOP: Final = 1e-5  # relative decrease of the loss, or part of a step, at which a turn ends
 _FALSE_CELL: Final = 3e-4  # chance that an empty cell proposes atoms
 _NEW_DIRECTION: Final = 0.03  # share of the clear cells' energy that makes a direction of its own
 _MEAN_DIRECTION: Final = 0.05  # length of the mean from which its direction joins the subspace
@@ -282,52 +280,11 @@ def reweight(
                 slope += np.einsum("nr,nr->n", pull, vectors[block.view])
             return value, weights * (slope - float(weights @ slope))
 
-        found = _least(loss, np.zeros(count))
+        found = least(loss, np.zeros(count))
         weights = _softmax(found)
         left = [miss for miss, _ in misses(weights)]
     total = sum(float(np.square(miss, dtype=np.float64).sum()) for miss in left)
     return weights, total / sum(miss.size for miss in left)
-
-
-def _least(
-    loss: Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]], start: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return about where a smooth loss is least, (N,), by L-BFGS with backtracking.
-
-    Every step is rounded, and sums are numpy's: last bits, in which processors differ, do not add up.
-    """
-    place = start
-    value, slope = loss(place)
-    changes: list[
-        tuple[NDArray[np.float64], NDArray[np.float64], float]
-    ] = []  # of place and slope, 1/product
-    for _ in range(_STEPS):
-        way, marks = slope.copy(), []
-        for step, turn, inverse in reversed(changes):
-            marks.append(inverse * float((step * way).sum()))
-            way -= marks[-1] * turn
-        if changes:
-            step, turn, inverse = changes[-1]
-            way /= inverse * float((turn * turn).sum())
-        else:
-            way /= math.sqrt(float((way * way).sum())) or 1.0
-        for (step, turn, inverse), mark in zip(changes, reversed(marks), strict=True):
-            way += (mark - inverse * float((turn * way).sum())) * step
-        length, new = 1.0, math.inf
-        while new >= value:
-            if length < _STOP:
-                return place
-            tried = np.round(place - length * way, _STEP_DECIMALS)
-            new, new_slope = loss(tried)
-            length /= 2
-        step, turn = tried - place, new_slope - slope
-        if (product := float((step * turn).sum())) > 0:
-            changes.append((step, turn, 1 / product))
-        done = value - new <= _STOP * max(abs(value), abs(new), 1.0)
-        place, value, slope = tried, new, new_slope
-        if done:
-            break
-    return place
 
 
 @dataclass(frozen=True, slots=True, eq=False)

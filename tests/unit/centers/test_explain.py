@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 
 from coterie.centers import evidence, repeats
 from coterie.centers.answer import Answer, k_means
-from coterie.centers.blobs import BlobFit, search
+from coterie.centers.blobs import BlobFit, Blobs, search
 from coterie.centers.doubts import doubts
 from coterie.centers.evidence import Evidence, Parts, combined, weigh
 from coterie.centers.explain import _alternatives, explain, find_groups, one_group, stand_clear
@@ -119,29 +119,34 @@ def test_what_wins_by_a_hair_does_not_take_all(simulate):
     assert len(answer.points) > len(parts.population.inner)
 
 
-def test_sure_blobs_win_clearly_miss_no_more_than_noise_and_know_their_centers(
-    simulate, round_groups, monkeypatch
-):
+def test_round_blobs_miss_no_more_than_noise(simulate, round_groups, monkeypatch):
     points, _ = round_groups(3, DIMENSION)
-    views = simulate(points, 10**6)
-    parts, fit = explanations(views, 3), BlobFit(views[0], np.zeros(DIMENSION))
-    population, blobs = parts.population, parts.blobs
-    fitted, numbers = 3 * population.basis.shape[1], 10_000
+    views = simulate(points, 10**5)
+    parts, fit, numbers = explanations(views, 3), BlobFit(views[0], np.zeros(DIMENSION)), 10_000
 
-    def sure(ours, theirs, blobs=blobs):
+    def within(ours, theirs):
         monkeypatch.setattr(evidence, "_misfits", lambda *_: (ours, theirs, numbers))
-        return evidence._certain(fit, blobs, population)
+        return evidence._within_noise(fit, parts.blobs, parts.population)
 
-    assert sure(numbers, numbers + 5 * fitted)
-    assert not sure(numbers, numbers + 5 * fitted - 1)
     noise = math.sqrt(2 * numbers)
-    assert sure(numbers + 1.9 * noise, 1.1 * numbers)
-    assert not sure(numbers + 2.1 * noise, 1.1 * numbers)
-    assert sure(1.049 * numbers, 2 * numbers)  # next to nothing of what the population misses
-    assert not sure(1.051 * numbers, 2 * numbers)
-    apart = ((blobs.centers - fit.middle) ** 2).sum(axis=1)
-    assert sure(numbers, 2 * numbers, replace(blobs, errors=0.08 * apart))
-    assert not sure(numbers, 2 * numbers, replace(blobs, errors=0.1 * apart))
+    assert within(numbers + 1.9 * noise, 1.1 * numbers)
+    assert not within(numbers + 2.1 * noise, 1.1 * numbers)
+    assert within(1.049 * numbers, 2 * numbers)  # next to nothing of what the population misses
+    assert not within(1.051 * numbers, 2 * numbers)
+
+
+def test_sure_blobs_are_far_apart_known_and_believed_by_rows_left_out():
+    centers = np.array([[0.5, 0.0], [-0.5, 0.0]])
+    blobs = Blobs(centers, np.full(2, 0.5), np.full(2, 0.1), np.zeros(2), 1.0, 0.0)  # 1 apart, 0.14 wide each
+    assert evidence._far_apart(blobs)
+    assert not evidence._far_apart(replace(blobs, sigma=np.full(2, 0.19)))
+    assert not evidence._far_apart(
+        replace(blobs, errors=np.full(2, 0.05))
+    )  # 0.26 wide with what is not known
+    assert Evidence(round=True, apart=True, alpha=0.31).sure
+    assert not Evidence(round=True, apart=True, alpha=0.29).sure  # less than was expected before looking
+    assert not Evidence(round=False, apart=True, alpha=1.0).sure
+    assert not Evidence(round=True, apart=False, alpha=1.0).sure
 
 
 def test_the_rows_left_out_judge_between_the_answer_and_one_group(simulate, round_groups):
