@@ -14,7 +14,6 @@ from coterie.centers.solution import squared_distances, with_equal_points
 _STARTS: Final = 10  # of k-means++
 _AS_GOOD: Final = 1.01  # times the least cost: optima that a population cannot tell apart
 _LIGHT: Final = 1e-3  # of the mean weight: points that k-means does not look at
-_FLAT: Final = 1e-12  # of the largest eigenvalue: a direction in which points do not lie
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,7 +123,7 @@ def _looked_at(
     heavy = weights > _LIGHT * weights.mean()
     seen, share = points[heavy], weights[heavy]
     values, vectors = np.linalg.eigh(seen.T @ seen)
-    span = vectors[:, values > _FLAT * values[-1]]
+    span = vectors[:, values > len(values) * np.finfo(np.float64).eps * values[-1]]
     return seen @ span, share, span
 
 

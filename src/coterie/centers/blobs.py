@@ -32,15 +32,13 @@ from scipy.special import erf
 
 from coterie.centers.least import least
 from coterie.centers.population import Cloud
-from coterie.centers.solution import into_ball, squared_distances
+from coterie.centers.solution import LEAST_SHARE, into_ball, squared_distances
+from coterie.geometry.ball import SCALE
 from coterie.protocols.codeword.oracles.rows import ViewRows
 
 _LEAST_REST: Final = 0.02  # of rest²: its slope is unbounded at the surface of the ball
-_LEAST_SHARE: Final = 1e-3
-_LEAST_SIGMA: Final = 1e-6  # the grid that points are rounded to
 _BETTER: Final = 20.0  # chi-square by which another arrangement must be better
 _ROUNDS: Final = 8  # at the most
-_BELL: Final = math.sqrt(2 / math.pi)  # φ'(0)
 
 _Array = NDArray[np.float64]
 
@@ -126,7 +124,7 @@ class BlobFit:
         Spreads of their own need centers that are nearly right: a wide one soon swallows its neighbours.
         """
         clusters, dimension = centers.shape
-        sigma, errors, last = np.maximum(sigma, _LEAST_SIGMA), np.zeros(clusters), math.inf
+        sigma, errors, last = np.maximum(sigma, 1 / SCALE), np.zeros(clusters), math.inf
         errors = self._errors(self.seen(centers, shares, sigma, errors), shares, dimension / apart)
         for _ in range(_ROUNDS):
             prior = dimension / apart  # precision of a center's coordinate
@@ -165,7 +163,7 @@ class BlobFit:
         lift, dimension = self.view.lift, centers.shape[1]
         wide = np.sqrt(sigma**2 + errors / dimension)
         heights = (self.normals @ centers.T - self.offsets[:, None]) / (self.lengths[:, None] * wide)
-        signs, bells = erf(heights / math.sqrt(2)), _BELL * np.exp(-heights * heights / 2)
+        signs, bells = erf(heights / math.sqrt(2)), math.sqrt(2 / math.pi) * np.exp(-heights * heights / 2)
         squares = np.einsum("ij,ij->i", centers, centers) + dimension * sigma**2
         room = 1 - lift.count**2 - lift.point**2 * squares
         rest = np.sqrt(np.maximum(room, _LEAST_REST))
@@ -238,7 +236,7 @@ class BlobFit:
         first = self.seen(centers, shares, sigma, errors)
         scale = np.sqrt(self._curvature(first, shares, prior))[:, None]
         told = shares * np.sqrt(self.weights @ first.signs**2 + 1)
-        logits = np.log(np.maximum(shares, _LEAST_SHARE))
+        logits = np.log(np.maximum(shares, LEAST_SHARE))
 
         def at(place: _Array) -> tuple[_Array, _Array]:
             moved = logits + place[-clusters:] / told
@@ -256,7 +254,7 @@ class BlobFit:
             return value, np.concatenate([((slopes.centers + prior * away) / scale).ravel(), by_logit / told])
 
         centers, shares = at(least(loss, np.zeros(centers.size + clusters)))
-        shares = np.maximum(shares, _LEAST_SHARE)
+        shares = np.maximum(shares, LEAST_SHARE)
         return centers, shares / shares.sum()
 
     def _volume(self, seen: Seen, shares: _Array, prior: float) -> tuple[float, _Array]:
@@ -280,7 +278,7 @@ class BlobFit:
             scale = np.full(1, np.linalg.norm(scale))
 
         def at(place: _Array) -> _Array:
-            wider: _Array = np.exp(np.clip(np.log(sigma) + place / scale, math.log(_LEAST_SIGMA), 0.0))
+            wider: _Array = np.exp(np.clip(np.log(sigma) + place / scale, math.log(1 / SCALE), 0.0))
             return wider
 
         def loss(place: _Array) -> tuple[float, _Array]:

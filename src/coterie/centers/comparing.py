@@ -22,9 +22,8 @@ from coterie.centers.dress import dress
 from coterie.centers.explain import as_long
 from coterie.centers.groups import listed
 from coterie.centers.labels import Reading, read_confirmed, read_labels
-from coterie.centers.repeats import COVERAGE
 from coterie.centers.result import Result
-from coterie.centers.solution import Solution, squared_distances
+from coterie.centers.solution import COVERAGE, Solution, squared_distances
 from coterie.errors import DecodeError
 from coterie.features import Cycle, Estimate, Feature, Schema
 from coterie.features.reading import Block

@@ -26,8 +26,8 @@ from coterie.aggregate import Aggregate
 from coterie.centers.agreement import disagreement
 from coterie.centers.confirmed import Confirmed, ConfirmedGroup, Pair, counted, sidak
 from coterie.centers.doubts import families, may_be_fewer
-from coterie.centers.repeats import COVERAGE, normal
-from coterie.centers.solution import Interval, Solution, into_ball
+from coterie.centers.repeats import normal
+from coterie.centers.solution import COVERAGE, Interval, Solution, into_ball
 from coterie.errors import DecodeError
 from coterie.features import Estimate
 from coterie.features.reading import Block

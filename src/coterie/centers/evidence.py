@@ -36,9 +36,7 @@ _EXPECTED_DEVIATION: Final = 0.2
 _ALL: Final = 0.95  # α from which blobs stand alone
 _REAL_DEVIATION: Final = 0.5  # of α from one group to an answer, before looking
 _SIDES: Final = 0.15  # of the way from one group to the answer: what an answer needs
-_SPARE: Final = 2.0  # chi-square per number that one center of two wins; a spare one was seen to win 1.2
-_WITHIN: Final = 2.0  # deviations of chi-square by which sure blobs may miss the rows
-_HALFWAY: Final = 2.0  # deviations from a center to the middle of the way to the next
+_WITHIN: Final = 2.0  # deviations: of chi-square that noise has, and of a group's people that are its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +160,10 @@ def missing(fit: BlobFit, parts: Parts) -> float:
 
 
 def one_too_many(fit: BlobFit, parts: Parts) -> tuple[int, int] | None:
-    """Return two round groups that one would explain as well, the nearest two; None if they are not such."""
+    """Return two round groups that one would explain as well, the nearest two; None if they are not such.
+
+    A center and a share more must win two of chi-square for each of their numbers (Akaike).
+    """
     blobs, evidence = parts.blobs, parts.evidence
     if blobs is None or evidence is None or not evidence.fits or len(blobs.shares) < 2:
         return None
@@ -170,7 +171,7 @@ def one_too_many(fit: BlobFit, parts: Parts) -> tuple[int, int] | None:
     np.fill_diagonal(apart, np.inf)
     first, second = sorted(int(place) for place in np.unravel_index(apart.argmin(), apart.shape))
     lost = fit.one_less(blobs, first, second).chi - blobs.chi
-    return (first, second) if lost < _SPARE * (blobs.centers.shape[1] + 1) else None
+    return (first, second) if lost < 2 * (blobs.centers.shape[1] + 1) else None
 
 
 def _left_out(views: Sequence[ViewRows]) -> list[ViewRows]:
@@ -194,11 +195,11 @@ def _far_apart(blobs: Blobs) -> bool:
     """Return whether people are nearest to their own group's center whatever the groups' shapes.
 
     Few people can tell no shape. If all of a group's spread, and of what is not known of its center, lay in
-    the direction of its neighbour, half the way there would still be `_HALFWAY` deviations.
+    the direction of its neighbour, half the way there would still be `_WITHIN` deviations.
     """
     wide = np.sqrt(blobs.sigma**2 * blobs.centers.shape[1] + blobs.errors)
     apart = np.sqrt(squared_distances(blobs.centers, blobs.centers))
-    near = apart < _HALFWAY * (wide[:, None] + wide)
+    near = apart < _WITHIN * (wide[:, None] + wide)
     return int(near.sum()) <= len(wide)  # each is near to itself
 
 

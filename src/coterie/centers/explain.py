@@ -45,8 +45,8 @@ from coterie.centers.population import (
     spread_beyond,
 )
 from coterie.centers.proved import find_in_net, proved_worse
-from coterie.centers.repeats import COVERAGE, Finder, Found, Told
-from coterie.centers.solution import Interval, Solution, Weighted, into_ball, squared_distances
+from coterie.centers.repeats import Finder, Found, Told
+from coterie.centers.solution import COVERAGE, Interval, Solution, Weighted, into_ball, squared_distances
 from coterie.centers.spectrum import spectrum
 from coterie.protocols.codeword.oracles.rows import ViewRows, everybody, mean_rest
 from coterie.wire.workers import on_all_cores

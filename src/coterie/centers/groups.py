@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
+from coterie.centers.solution import COVERAGE
 from coterie.errors import MissingExtraError, SettingError
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 LIBRARIES: Final = ("pandas", "polars", "pyarrow")
 APART: Final = 3  # features that are named, at most
 _COUNTS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_ANY: Final = 0.9  # of intervals that are not given
 _NOISE: Final = 0.999  # rate at which noise alone stays below what sets a group apart
 
 
@@ -128,7 +128,7 @@ def _estimates(
     rate: float | None,
 ) -> tuple[Estimate, ...]:
     known = rate is not None and bool(np.isfinite(deviations).all())
-    confidence = rate or _ANY
+    confidence = rate or COVERAGE  # of intervals that are not given
     if schema is None:
         from coterie.features.reading import Estimate
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,14 +27,12 @@ from coterie.protocols.codeword.approximation import EARLY
 from coterie.protocols.codeword.oracles.net_costs import NetCosts, net_costs
 from coterie.protocols.codeword.oracles.rows import ViewRows
 
-_MOST: Final = 4.0  # no centers of the ball cost a person more
-
 
 def proved_worse(views: Sequence[ViewRows], centers: NDArray[np.float64], clusters: int) -> bool:
     """Return whether centers, k of them or one, are proved to cost more than k places of the net do."""
     costs = net_costs(views)
-    if costs is None or (slack := costs.slack(clusters)) >= _MOST:
-        return False
+    if costs is None or (slack := costs.slack(clusters)) >= 4:
+        return False  # no centers of the ball cost a person more
     best = costs.of(costs.places[exchanged(costs, clusters)])
     reached = math.sqrt(max(best, 0.0) + slack) + 2 * costs.reach
     return costs.of(centers) > reached**2 + slack

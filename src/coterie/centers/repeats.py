@@ -29,6 +29,8 @@ from coterie.centers.answer import Answer, by_number
 from coterie.centers.blobs import Blobs
 from coterie.centers.population import Cloud
 from coterie.centers.solution import (
+    COVERAGE,
+    LEAST_SHARE,
     Choice,
     Interval,
     Weighted,
@@ -39,7 +41,6 @@ from coterie.centers.solution import (
 from coterie.protocols.codeword.oracles.rows import ViewRows
 from coterie.wire.workers import on_all_cores
 
-COVERAGE: Final = 0.9  # of everything that is stated
 REPEATS: Final = 8
 
 # What repeated fits do not show, because real people are none of the model's: by how much true errors are
@@ -48,7 +49,6 @@ WIDER: Final = 1.2
 _WIDER_ROUND: Final = 1.05  # where groups are round beyond doubt
 _MODEL: Final = 0.1  # deviation of a share e that is explained, over √(e·(1 - e))
 _LITTLE: Final = 0.02  # of people's spread: less is not worth a group
-_LEAST_SHARE: Final = 0.01  # of a group, where it scales an error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,7 +130,7 @@ def repeated(
     if not done:
         return None
     answer = found.answer
-    scale = np.sqrt(np.maximum(answer.shares, _LEAST_SHARE))
+    scale = np.sqrt(np.maximum(answer.shares, LEAST_SHARE))
     misses = np.concatenate([one.misses for one in done])  # (repeats·k, d)
     squares = (misses**2).mean(axis=0)
     wider = _WIDER_ROUND if found.sure else WIDER
@@ -202,14 +202,14 @@ def _truth(found: Found, rng: np.random.Generator) -> Weighted:
 
 def _compared(other: Found, truth: Weighted, most: int) -> _Again:
     answer = other.answer
-    scale = np.sqrt(np.maximum(answer.shares, _LEAST_SHARE))
+    scale = np.sqrt(np.maximum(answer.shares, LEAST_SHARE))
     means, shares = own_means(truth, answer.centers)
     said_by, true_by, reach_by = np.zeros(most), np.zeros(most), np.zeros(most)
     for place, (few, theirs) in enumerate(by_number(answer, most)):
         said_by[place] = _explained(other.people, few)
         true_by[place] = _explained(truth, few)
         away = np.linalg.norm(few - own_means(truth, few)[0], axis=1)
-        reach_by[place] = np.quantile(away * np.sqrt(np.maximum(theirs, _LEAST_SHARE)), COVERAGE)
+        reach_by[place] = np.quantile(away * np.sqrt(np.maximum(theirs, LEAST_SHARE)), COVERAGE)
     return _Again(
         (answer.centers - means) * scale[:, None],
         (answer.shares - shares) / scale,
@@ -227,7 +227,7 @@ def _choices(found: Found, done: Sequence[_Again], most: int) -> tuple[Choice, .
     for place, (few, shares) in list(enumerate(by_number(found.answer, most)))[1:]:
         missed = np.array([one.said_by[place] - one.true_by[place] for one in done])
         reach = wider * float(np.mean([one.reach_by[place] for one in done]))
-        radii = reach / np.sqrt(np.maximum(shares, _LEAST_SHARE))
+        radii = reach / np.sqrt(np.maximum(shares, LEAST_SHARE))
         explained = _interval(_explained(found.people, few), missed)
         told.append(Choice(place + 1, explained, not pairs_in_doubt(few, radii)))
     return tuple(told)

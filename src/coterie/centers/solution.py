@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MEDIANS: Final = "medians"
 OBJECTIVES: Final = ("means", MEDIANS)
+COVERAGE: Final = 0.9  # of everything that is stated
+LEAST_SHARE: Final = 1e-3  # of a group: what is less is not told from nobody
 
 
 Weighted = tuple[NDArray[np.float64], NDArray[np.float64]]  # points, (N, d), and their weights, (N,)
