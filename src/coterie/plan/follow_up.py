@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,45 +43,29 @@ HELD: Final = 0.97  # of the people, there: of a round cloud the last 3 % cost 2
 # Times the root mean square distance, above: it holds 78 % of real people (median) and 60 % of round groups;
 # 1.2 would hold 83 and 93 %, for 1.2 times the noise.
 MARGIN: Final = 1.1
-_UNSURE: Final = (
-    0.5  # of what is not known of a ball's center: off the middle a population's mean is so far off
-)
-_FAR_SMALLER: Final = (
-    0.8  # √0.65: a new ball has the rows of its own wave, 0.65 of all; noise is as its square
-)
+# Of what is not known of a ball's center: off the middle a population's mean is so far off.
+_UNSURE: Final = 0.5
+# √0.65: a new ball has the rows of its own wave, 0.65 of all; noise is as its square.
+_FAR_SMALLER: Final = 0.8
 _FAR_OFF: Final = 0.25  # of the radius: then people half as far around have a quarter of their square by it
 AROUND: Final = 2.0  # times such a radius: by Chebyshev it draws back at most 1/2.2² of any people
 
 
+@runtime_checkable
 class Population(Protocol):
     """What a study found, as far as a follow-up needs it: a population."""
 
-    @property
-    def points(self) -> NDArray[np.float64]:
-        """Places, (m, d)."""
-
-    @property
-    def weights(self) -> NDArray[np.float64]:
-        """Their shares of the people, (m,)."""
-
-    @property
-    def scatter(self) -> float:
-        """Mean square distance of people from the points."""
-
-    @property
-    def study_id(self) -> str:
-        """Id of the study's first plan."""
-
-    @property
-    def plan_ids(self) -> tuple[str, ...]:
-        """Ids of the plans that were answered."""
+    points: NDArray[np.float64]  # (m, d)
+    weights: NDArray[np.float64]  # (m,): their shares of the people
+    scatter: float  # mean square distance of people from the points
+    study_id: str  # of the study's first plan
+    plan_ids: tuple[str, ...]  # of the plans that were answered
 
 
 def population_in(after: Any) -> Population | None:
     """Return the population of a result, or a population itself; None for anything else."""
     population = getattr(after, "population", after)
-    names = ("points", "weights", "scatter", "study_id", "plan_ids")
-    return population if all(hasattr(population, name) for name in names) else None
+    return population if isinstance(population, Population) else None
 
 
 def unsure_center(after: Any) -> float:
@@ -103,21 +87,10 @@ def surely_reached(after: Any) -> NDArray[np.float64]:
 class Answer(Protocol):
     """What a study found, as far as a plan needs it that confirms: a result."""
 
-    @property
-    def centers(self) -> NDArray[np.float64]:
-        """Of the groups, (k, d)."""
-
-    @property
-    def middle(self) -> tuple[float, ...] | None:
-        """Center of the ball of its last plan; None is the origin."""
-
-    @property
-    def radius(self) -> float:
-        """Radius of that ball."""
-
-    @property
-    def features(self) -> Any:
-        """The declared features; None where people have points."""
+    centers: NDArray[np.float64]  # (k, d), of the groups
+    middle: tuple[float, ...] | None  # center of the ball of its last plan; None is the origin
+    radius: float  # of that ball
+    features: Any  # the declared ones; None where people have points
 
 
 def answer_in(after: Any) -> Answer:
@@ -175,9 +148,7 @@ def ball_after(found: Any) -> tuple[list[float], float]:
     center = weights @ points / total
     distances = np.sqrt(((points - center) ** 2).sum(axis=1) + population.scatter)
     if points.shape[1] <= FEW:
-        order = np.argsort(distances, kind="stable")
-        last = np.searchsorted(np.cumsum(weights[order]), HELD * total)
-        radius = float(distances[order[min(int(last), len(order) - 1)]])
+        radius = _held_within(distances, weights)
     else:
         radius = MARGIN * float(np.sqrt(weights @ distances**2 / total))
     radius = float(np.hypot(radius, _UNSURE * unsure_center(found)))
@@ -266,11 +237,16 @@ def directions_after(
     hidden = np.sqrt(population.scatter / points.shape[1])  # of a coordinate
     seen = seen + hidden * np.random.default_rng(0).standard_normal(seen.shape)
     lengths = np.linalg.norm(seen, axis=1)
-    order = np.argsort(lengths, kind="stable")
-    last = np.searchsorted(np.cumsum(weights[order]), HELD * weights.sum())
     around, longest = AROUND * radius, MAX_STRETCH * (1 - 1e-5)
-    reached = float(lengths[order[min(int(last), len(order) - 1)]])  # 0 where nobody differs in any of them
+    reached = _held_within(lengths, weights)  # 0 where nobody differs in any of them
     return around, _steps(around / max(reached, around / longest) * directions)
+
+
+def _held_within(distances: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+    """Return the distance within which `HELD` of the people are: (m,), (m,) -> float."""
+    order = np.argsort(distances, kind="stable")
+    last = int(np.searchsorted(np.cumsum(weights[order]), HELD * weights.sum()))
+    return float(distances[order[min(last, len(order) - 1)]])
 
 
 def _steps(directions: NDArray[np.float64]) -> list[list[int]]:

@@ -28,6 +28,7 @@ less and more noise (for real data: excess), so that it is wide where groups are
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from statistics import NormalDist
@@ -450,22 +451,15 @@ def people_needed(at: Callable[[int], T], good: Callable[[T], bool]) -> int | No
     """
     if not good(at(MOST_PEOPLE)):
         return None
-    low, high = 0, MOST_PEOPLE
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if good(at(middle)) else (middle, high)
-    return high
+    return bisect_left(range(MOST_PEOPLE), True, lo=1, key=lambda people: good(at(people)))
 
 
 def epsilon_needed(at: Callable[[float], Expectation], good: Callable[[Expectation], bool]) -> float | None:
     """Return the smallest ε, in steps of a hundredth, for which a forecast is good; None above 16."""
     if not good(at(MAX_EPSILON)):
         return None
-    low, high = 0, round(100 * MAX_EPSILON)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if good(at(middle / 100)) else (middle, high)
-    return high / 100
+    hundredths = range(round(100 * MAX_EPSILON))
+    return bisect_left(hundredths, True, lo=1, key=lambda each: good(at(each / 100))) / 100
 
 
 def target(

@@ -21,7 +21,7 @@ import numpy as np
 
 from coterie.errors import PlanError
 from coterie.plain.canonical import MAX_BYTES, canonical_bytes, parse_object, shown
-from coterie.plain.checks import checked_delta, checked_fields, checked_list, checked_real
+from coterie.plain.checks import checked_delta, checked_fields, checked_list
 from coterie.plain.files import read_bounded, write_whole
 from coterie.plan.follow_up import (
     answer_in,
@@ -49,27 +49,9 @@ VERSIONS: Final = (1, 2)  # 2 has directions, or parameters that version 1 canno
 AUTO: Final = "auto"  # directions: those that the followed-up study found, where they pay
 
 _ROTATION_LABEL: Final = re.compile(r"embedding|view(/(0|[1-9][0-9]{0,4})){1,2}|net|subspace|hyperplanes")
-_FIELDS: Final = (
-    "protocol",
-    "model",
-    "dimension",
-    "clusters",
-    "epsilon",
-    "delta",
-    "expected_users",
-    "center",
-    "radius",
-    "seed",
-    "ids",
-    "study",
-    "after",
-    "parameters",
-)
-_WHERE_DECLARED: Final = (
-    "directions",
-    "features",
-    "collection",
-)  # they stand in the JSON only where there are any
+_FIELDS: Final = (*PUBLIC, "delta", "parameters")
+_WHERE_DECLARED: Final = ("directions", "features", "collection")  # in the JSON only where there are any
+_STUDY: Final = ("clusters", "epsilon", "expected_users", "model", "seed", "ids")  # facts as they are
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -371,13 +353,11 @@ class Plan(Questions):
             study=study,
             after=after,
         )
-        delta = checked_real("delta", delta, 0.0, 1.0)
-        names = ("clusters", "epsilon", "expected_users", "model", "seed", "ids")
         parameters_class(protocol, model)  # before δ: a protocol that does not run there says so
         if rows is not None:
             rows = checked_directions(rows, public["dimension"])
         facts = Facts(
-            **{name: public[name] for name in names},
+            **{name: public[name] for name in _STUDY},
             dimension=public["dimension"] if rows is None else len(rows),
             delta=checked_delta(model, delta),
         )
@@ -479,16 +459,8 @@ class Plan(Questions):
     @property
     def facts(self) -> Facts:
         """The public facts that the parameters were chosen from and are checked against."""
-        return Facts(
-            dimension=self.coordinates,
-            clusters=self.clusters,
-            epsilon=self.epsilon,
-            expected_users=self.expected_users,
-            model=self.model,
-            delta=self.delta,
-            seed=self.seed,
-            ids=self.ids,
-        )
+        study = {name: getattr(self, name) for name in _STUDY}
+        return Facts(**study, dimension=self.coordinates, delta=self.delta)
 
     def randomness_key(self, label: str = "public") -> bytes:
         """Return a 16-byte key of public randomness, bound to the plan.
@@ -553,9 +525,8 @@ class Plan(Questions):
         known = {name: fields[name] for name in _FIELDS}
         if "directions" in own:
             known["directions"] = checked_list("directions", fields["directions"])
-        known["parameters"] = parameters_class(fields["protocol"], fields["model"]).from_dict(
-            fields["parameters"]
-        )
+        made = parameters_class(fields["protocol"], fields["model"])
+        known["parameters"] = made.from_dict(fields["parameters"])
         if "features" in own:
             from coterie.features import Schema
 

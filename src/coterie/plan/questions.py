@@ -31,7 +31,7 @@ from coterie.protocols.base import TOKEN_BYTES, Facts, Parameters
 
 if TYPE_CHECKING:
     from coterie.features import Schema
-    from coterie.plan.forecast import Confirmation, Expectation, Kind, Shift
+    from coterie.plan.forecast import Channel, Confirmation, Expectation, Kind, Shift
     from coterie.protocols.paper.approximation import Approximation
 
 
@@ -129,12 +129,17 @@ class Questions:
         >>> round(plan.expected().recovered, 2), plan.expected(10_000).hopeless
         (0.97, True)
         """
-        from coterie.plan.forecast import channel_of, expect
+        from coterie.plan.forecast import expect
+
+        return expect(*self._noise(n), kind)
+
+    def _noise(self, n: int | None) -> tuple[Channel, int, int]:
+        """Return the noise of a table of so many people, their number, and k."""
+        from coterie.plan.forecast import channel_of
 
         facts = self.facts
         people = facts.expected_users if n is None else checked_integer("n", n, 1, MOST_PEOPLE)
-        table = channel_of(self.protocol, self.parameters, facts, people)
-        return expect(table, people, facts.clusters, kind)
+        return channel_of(self.protocol, self.parameters, facts, people), people, facts.clusters
 
     def confirmation(self, n: int | None = None) -> Confirmation:
         """Return how surely a plan that confirms will state its figures, for groups of equal shares.
@@ -149,15 +154,11 @@ class Questions:
         PlanError
             If the plan asks about no published groups.
         """
-        from coterie.plan.forecast import Confirmation, channel_of
+        from coterie.plan.forecast import Confirmation
 
         if not self.confirms:
             raise PlanError("this plan finds groups and confirms none; `expected` says what to expect of it")
-        facts = self.facts
-        people = facts.expected_users if n is None else checked_integer("n", n, 1, MOST_PEOPLE)
-        return Confirmation.of(
-            channel_of(self.protocol, self.parameters, facts, people), people, facts.clusters
-        )
+        return Confirmation.of(*self._noise(n))
 
     def comparison(self, n: int | None = None, *, kind: str = "separated") -> Shift:
         """Return which change of a group's share two labels of such a plan will show (`coterie.compare`).
@@ -177,12 +178,9 @@ class Questions:
         >>> print(plan.comparison().words)  # doctest: +ELLIPSIS
         a change of ... points in a share is seen in four cases of five, differences are known within ...
         """
-        from coterie.plan.forecast import Shift, channel_of
+        from coterie.plan.forecast import Shift
 
-        facts = self.facts
-        people = facts.expected_users if n is None else checked_integer("n", n, 1, MOST_PEOPLE)
-        table = channel_of(self.protocol, self.parameters, facts, people)
-        return Shift.of(table, people, facts.clusters, kind=None if self.confirms else kind)
+        return Shift.of(*self._noise(n), kind=None if self.confirms else kind)
 
     def approximation(
         self,
