@@ -280,7 +280,7 @@ def test_i3_a_level_of_its_own_is_better_by_the_root_of_t():
         )
         everything = ExplicitHist(noise[None], masks, response, 4)
         pooled.append(everything.frequencies(1, path)[0])
-        level = ExplicitHist(noise[None, :people], masks.slice(slice(people)), response, 4)
+        level = ExplicitHist(noise[None, :people], masks.of(slice(people)), response, 4)
         own.append(level.frequencies(1, path)[0])
     assert np.std(pooled) / np.std(own) == pytest.approx(math.sqrt(levels), rel=0.2)
 

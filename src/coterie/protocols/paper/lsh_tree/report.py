@@ -23,8 +23,7 @@ A hostile sender can choose answers and an id, and moves every estimate by no mo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +38,7 @@ from coterie.wire.stream import BLOCK_BITS, PublicStream
 _WORDS_A_BLOCK: Final = BLOCK_BITS // 16
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LshChoices:
+class LshChoices(NamedTuple):
     """What the ids of n reports choose for one answer."""
 
     levels: NDArray[np.int64]  # (n,), 1..T

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any, Final, cast
 
 import numpy as np
@@ -50,13 +49,13 @@ def oracles_of(table: NetTreeTable) -> tuple[ExplicitHist, ExplicitHistVector]:
     digit_bits = (parameters.ratio**parameters.projected - 1).bit_length()
     return (
         ExplicitHist(
-            np.ascontiguousarray((answers[:, :levels] * choices["count_signs"]).T),
+            np.ascontiguousarray((answers[:, :levels] * choices.count_signs).T),
             masks,
             parameters.count_response,
             digit_bits,
         ),
         ExplicitHistVector(
-            np.ascontiguousarray((answers[:, levels:] * choices["vector_signs"]).T),
+            np.ascontiguousarray((answers[:, levels:] * choices.vector_signs).T),
             masks,
             djw_norm(stream.lifted, parameters.vector_response.scale),
             lambda piece, level: stream.directions(ids[piece], level),
@@ -73,19 +72,18 @@ def codeword_oracle(table: NetTreeTable) -> CodewordLevels:
     indices = table.reports[:, ID_BYTES].astype(np.int64)
 
     def turned(chosen: NDArray[np.int64]) -> NDArray[np.float64]:
-        return np.asarray(stream.turned_back(ids[chosen], indices[chosen]) * choices["signs"][chosen, None])
+        return np.asarray(stream.turned_back(ids[chosen], indices[chosen]) * choices.signs[chosen, None])
 
     parameters = CodewordTreeParameters.of(plan)
-    return CodewordLevels(parameters, plan.dimension, choices["levels"], masks, turned)
+    return CodewordLevels(parameters, plan.dimension, choices.levels, masks, turned)
 
 
 def _chosen(
     stream: NetTreeStream | CodewordTreeStream, reports: NDArray[np.uint8]
-) -> tuple[NDArray[np.uint8], dict[str, NDArray[Any]], PathMasks]:
-    """Return the ids of reports and all that they choose, by name, with the masks of their paths."""
+) -> tuple[NDArray[np.uint8], Any, PathMasks]:
+    """Return the ids of reports and all that they choose, with the masks of their paths."""
     ids = np.ascontiguousarray(reports[:, :ID_BYTES])
     starts = range(0, max(len(ids), 1), _REPORTS_AT_A_TIME)
     pieces: list[Any] = [stream.choices(ids[start : start + _REPORTS_AT_A_TIME]) for start in starts]
-    names = [field.name for field in fields(pieces[0])]
-    choices = {name: np.concatenate([getattr(piece, name) for piece in pieces]) for name in names}
-    return ids, choices, PathMasks(choices["root_masks"], np.asfortranarray(choices["digit_masks"]))
+    choices = pieces[0]._make(map(np.concatenate, zip(*pieces, strict=True)))
+    return ids, choices, PathMasks(choices.root_masks, np.asfortranarray(choices.digit_masks))

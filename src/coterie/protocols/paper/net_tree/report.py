@@ -24,8 +24,7 @@ bits with any id: it moves every estimate by no more than an honest one can. (An
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,8 +40,7 @@ from coterie.wire.stream import BLOCK_BITS, PublicStream
 _WORDS_A_BLOCK: Final = BLOCK_BITS // 16
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PublicChoices:
+class PublicChoices(NamedTuple):
     """What the ids of n reports choose, besides directions."""
 
     count_signs: NDArray[np.int8]  # (n, T) of ±1

@@ -16,8 +16,7 @@ one level.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +32,7 @@ from coterie.wire.stream import BLOCK_BITS, BlockReader, PublicStream, signs_of
 _TICKET_BITS: Final = 32
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LevelChoices:
+class LevelChoices(NamedTuple):
     """What the ids of n reports choose, besides rotations and codewords."""
 
     levels: NDArray[np.int64]  # (n,), 1..T

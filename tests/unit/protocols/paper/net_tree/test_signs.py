@@ -82,7 +82,7 @@ def test_a_report_without_a_direction_adds_nothing():
 
     def sums(people):
         oracle = ExplicitHistVector(
-            answers[:, people], masks.slice(people), 5.0, lambda piece, level: directions[people][piece], 2, 2
+            answers[:, people], masks.of(people), 5.0, lambda piece, level: directions[people][piece], 2, 2
         )
         return oracle.sums(1, paths)
 

@@ -26,11 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.geometry.ball import SCALE
-from coterie.geometry.hadamard import fwht
 from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.protocols.codeword.oracles.second_moment import SecondMoment
-from coterie.protocols.paper.net_tree.oracles.explicit_hist_vector import gains_of
-from coterie.protocols.paper.net_tree.oracles.signs import Family, PathMasks
+from coterie.protocols.paper.net_tree.oracles.signs import Family, PartSigns, PathMasks
 from coterie.protocols.paper.net_tree.parameters import CodewordTreeParameters
 
 _PIECE: Final = 1 << 14  # reports at a time
@@ -116,13 +114,7 @@ class CodewordLevels:
     def frequencies(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return unclamped frequencies of nodes of one level: (m, level+1) -> (m,)."""
         masks = self._masks.of(self._members[level - 1])
-        last, heights = masks.joined(self._family, level), self._heights[level - 1]
-        found = np.empty(len(paths))
-        for prefix, members, codes in self._family.groups(paths):
-            signed = heights * masks.prefix_signs(prefix)
-            table = np.bincount(last, weights=signed, minlength=self._family.size(level))
-            found[members] = fwht(np.asarray(table, dtype=np.float64))[codes]
-        return self._count_unit * found
+        return self._count_unit * self._family.sums(masks, level, self._heights[level - 1], paths)
 
     def deviation(self, level: int) -> float:
         """Return the standard deviation of an empty node's frequency; the same at every level."""
@@ -146,18 +138,10 @@ class CodewordLevels:
     ) -> NDArray[np.float64]:
         """Return the same sums of lifted vectors w = (a·x, b, rest): (m, level+1), (m,) -> (count, D)."""
         sums = np.zeros((count, self._dimension + EXTRA_COORDINATES))
-        groups = [
-            (prefix, *gains_of(codes, parts[members], self._family.size(level)))
-            for prefix, members, codes in self._family.groups(paths)
-        ]
+        signs = PartSigns(self._family, level, paths, parts, count)
         piece = max(min(_PIECE, _WEIGHTS // max(count, 1)), 1)
-        for people in _pieces(self._members[level - 1], piece) if groups else ():
-            masks = self._masks.of(people)
-            last = masks.joined(self._family, level)
-            weights = np.zeros((count, len(people)))
-            for prefix, present, gains in groups:
-                weights[present] += gains[:, last] * masks.prefix_signs(prefix)
-            sums += weights @ self._turned(people)
+        for people in _pieces(self._members[level - 1], piece) if len(paths) else ():
+            sums += signs.of(self._masks.of(people)) @ self._turned(people)
         return self._unit * sums
 
     def sums(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.geometry.hadamard import fwht
 from coterie.protocols.paper.net_tree.oracles.signs import Family, PathMasks
 from coterie.randomizers.response import BinaryResponse
 
@@ -55,15 +54,9 @@ class ExplicitHist:
 
     def frequencies(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return unbiased, unclamped frequencies of buckets of one level: (m, level+1) -> (m,)."""
-        family = Family(self.digit_bits)
-        answers, last = self.answers[level - 1], self.masks.joined(family, level)
-        found = np.empty(len(paths))
-        for prefix, members, codes in family.groups(paths):
-            signed = (answers * self.masks.prefix_signs(prefix)).astype(np.float64)
-            table = np.asarray(
-                np.bincount(last, weights=signed, minlength=family.size(level)), dtype=np.float64
-            )
-            found[members] = fwht(table)[codes]  # exact integers
+        found = Family(self.digit_bits).sums(
+            self.masks, level, self.answers[level - 1], paths
+        )  # exact integers
         return self.response.scale * found
 
     def deviation(self, level: int) -> float:

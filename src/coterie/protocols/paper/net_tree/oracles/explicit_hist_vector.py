@@ -24,8 +24,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.geometry.hadamard import fwht
-from coterie.protocols.paper.net_tree.oracles.signs import Family, PathMasks
+from coterie.protocols.paper.net_tree.oracles.signs import Family, PartSigns, PathMasks
 
 _PIECE: Final = 1 << 15  # reports at a time: 13 MB of directions at d = 100
 
@@ -59,37 +58,18 @@ class ExplicitHistVector:
         self, level: int, paths: NDArray[np.int64], parts: NDArray[np.int64], count: int
     ) -> NDArray[np.float64]:
         """Return, for each of `count` parts, the sum over its buckets: (m, level+1), (m,) -> (count, d)."""
-        family = Family(self.digit_bits)
-        groups = [
-            (prefix, *gains_of(codes, parts[members], family.size(level)))
-            for prefix, members, codes in family.groups(paths)
-        ]
-        sums = np.zeros((count, self.dimension))
-        if not groups:
-            return sums
-        for start in range(0, len(self.masks), _PIECE):
+        signs, sums = (
+            PartSigns(Family(self.digit_bits), level, paths, parts, count),
+            np.zeros((count, self.dimension)),
+        )
+        for start in range(0, len(self.masks), _PIECE) if len(paths) else ():
             piece = slice(start, min(start + _PIECE, len(self.masks)))
-            weights = self._weights(level, piece, groups, count)  # (count, n')
+            weights = signs.of(self.masks.of(piece)) * self.answers[level - 1, piece]  # (count, n')
             vectors = self.directions(piece, level).astype(np.float32)  # (n', D)
             lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
             lengths[lengths == 0] = 1.0  # six words in 2^16 stand for 0: a direction may be 0, and adds 0
             sums += (weights / lengths).astype(np.float32) @ vectors[:, : self.dimension]
         return self.norm * sums
-
-    def _weights(
-        self,
-        level: int,
-        piece: slice,
-        groups: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]],
-        count: int,
-    ) -> NDArray[np.float64]:
-        """Return answer times Σ of signs over each part's buckets: (count, n')."""
-        masks = self.masks.slice(piece)
-        last = masks.joined(Family(self.digit_bits), level)
-        weights = np.zeros((count, len(masks)))
-        for prefix, present, gains in groups:
-            weights[present] += gains[:, last] * masks.prefix_signs(prefix)
-        return weights * self.answers[level - 1, piece]
 
     def sums(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the vector sum of each bucket of one level: (m, level+1) -> (m, d)."""
@@ -104,13 +84,3 @@ class ExplicitHistVector:
         """Return the error length that, with probability 1 - failure, none of so many buckets exceeds."""
         spread = 1 + math.sqrt(2 * math.log(buckets / failure))
         return (self.norm + 1) * math.sqrt(len(self.masks)) * spread
-
-
-def gains_of(
-    codes: NDArray[np.int64], parts: NDArray[np.int64], size: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the parts among some buckets and Σ_{m in part} (-1)^⟨h,m⟩ for every h: (p,), (p, size)."""
-    present, place = np.unique(parts, return_inverse=True)
-    marks = np.zeros((len(present), size))
-    np.add.at(marks, (place.reshape(-1), codes), 1.0)
-    return present, fwht(marks)

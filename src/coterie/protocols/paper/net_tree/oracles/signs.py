@@ -25,6 +25,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.geometry.hadamard import fwht
+
 JOINED_BITS: Final = 12  # a transform of 4,096 numbers costs less than a pass over the reports
 
 
@@ -57,13 +59,9 @@ class PathMasks:
         """Return the masks of a path's last digits as one number: (n,)."""
         return family.join(self.digits[:, level - family.length(level) : level])
 
-    def of(self, indices: NDArray[np.int64]) -> PathMasks:
-        """Return the masks of the reports with these indices: (m,)."""
-        return PathMasks(self.root[indices], self.digits[indices])
-
-    def slice(self, piece: slice) -> PathMasks:
+    def of(self, chosen: NDArray[np.int64] | slice) -> PathMasks:
         """Return the masks of some of the reports."""
-        return PathMasks(self.root[piece], self.digits[piece])
+        return PathMasks(self.root[chosen], self.digits[chosen])
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,3 +113,39 @@ class Family:
             (prefix, members, codes[members])
             for prefix, members in zip(prefixes, np.split(order, ends), strict=True)
         ]
+
+    def sums(
+        self,
+        masks: PathMasks,
+        level: int,
+        values: NDArray[np.int8] | NDArray[np.float64],
+        paths: NDArray[np.int64],
+    ) -> NDArray[np.float64]:
+        """Return Σ_i values_i·(-1)^⟨mask_i, path⟩ of buckets of one level: (n,), (m, level+1) -> (m,)."""
+        last, found = masks.joined(self, level), np.empty(len(paths))
+        for prefix, members, codes in self.groups(paths):
+            table = np.bincount(last, values * masks.prefix_signs(prefix), minlength=self.size(level))
+            found[members] = fwht(np.asarray(table, dtype=np.float64))[codes]
+        return found
+
+
+class PartSigns:
+    """Signs of reports, summed over the buckets of each of `count` parts of a level."""
+
+    def __init__(
+        self, family: Family, level: int, paths: NDArray[np.int64], parts: NDArray[np.int64], count: int
+    ) -> None:
+        self._family, self._level, self._count = family, level, count
+        self._groups = []
+        for prefix, members, codes in family.groups(paths):
+            present, place = np.unique(parts[members], return_inverse=True)
+            marks = np.zeros((len(present), family.size(level)))
+            np.add.at(marks, (place.reshape(-1), codes), 1.0)
+            self._groups.append((prefix, present, fwht(marks)))  # Σ_{m in part} (-1)^⟨h,m⟩ for every h
+
+    def of(self, masks: PathMasks) -> NDArray[np.float64]:
+        """Return Σ_{y in part} (-1)^⟨mask, path(y)⟩ for the masks of n reports: (count, n)."""
+        last, signs = masks.joined(self._family, self._level), np.zeros((self._count, len(masks)))
+        for prefix, present, gains in self._groups:
+            signs[present] += gains[:, last] * masks.prefix_signs(prefix)
+        return signs
