@@ -68,10 +68,7 @@ def _sharpened(tables: Sequence[Aggregate], waves: Sequence[Sequence[ViewRows]])
     told: list[tuple[ViewRows, SecondMoment | None]] = []
     for each, own in zip(tables, waves, strict=True):
         halves = [view for view in own if view.halfspaces]
-        moments = [
-            second_moment(codeword_table(each)),
-            *[None] * len(halves),
-        ]  # each report counts in it once
+        moments = [second_moment(codeword_table(each)), *[None] * len(halves)]  # a report counts in it once
         told += zip(halves, moments, strict=False)
     return sharpened(told, shrunk_mean(views), 1 - mean_rest(views) ** 2)
 

@@ -29,8 +29,8 @@ from coterie.errors import bringing
 from coterie.geometry.hadamard import fwht
 from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.plan import Plan
-from coterie.protocols.codeword.oracles.cell_sums import embedding_matrix
-from coterie.protocols.codeword.oracles.rows import Lift, ViewRows, frame_of, unit_points
+from coterie.protocols.codeword.oracles.rows import all_rows, embedding_matrix, unit_points
+from coterie.protocols.codeword.parameters import CodewordParameters
 from coterie.protocols.codeword.table import CodewordTable
 from coterie.wire.rows import Rows
 
@@ -71,7 +71,7 @@ def drawn_codeword_table(
     gain = parameters.randomizer.gain(parameters.embedding)  # κ
     turn = embedding_matrix(plan, parameters)  # R, (P, D)
     tickets = np.array([view.weight for view in parameters.views], dtype=np.float64)
-    means, square, fourth = _sums_of(plan, parameters, turn, points, device, tell)
+    means, square, fourth = _sums_of(plan, turn, points, device, tell)
     shared = turn @ square @ turn.T  # E[y·yᵀ], (P, P)
     joint = parameters.randomizer.second_gain(parameters.embedding) / (1 - fourth)  # c
     root, inverse = _root(joint * shared)
@@ -125,33 +125,16 @@ def _less(standard: NDArray[np.float64], means: NDArray[np.float64]) -> NDArray[
 
 
 def _sums_of(
-    plan: Plan,
-    parameters: Any,
-    turn: NDArray[np.float64],
-    points: NDArray[Any],
-    device: str | None,
-    tell: Tell | None,
+    plan: Plan, turn: NDArray[np.float64], points: NDArray[Any], device: str | None, tell: Tell | None
 ) -> tuple[list[NDArray[np.float64]], NDArray[np.float64], float]:
     """Return E[φ·w] of every row, a list of (M, D), E[w·wᵀ], (D, D), and E[Σy⁴]."""
-    lift = Lift.from_count_weight(parameters.count_weight, plan.coordinates)
-    frame, multiply = frame_of(plan, plan), _product(device)
-    lifted = plan.coordinates + EXTRA_COORDINATES
-    views = [
-        ViewRows(
-            vectors=np.zeros((view.rows, lifted)),
-            deviations=np.ones(view.rows),
-            people=1,
-            geometry=view.geometry(plan.randomness_key, number, plan.coordinates),
-            kept=np.arange(view.rows),
-            frame=frame,
-            lift=lift,
-        )
-        for number, view in enumerate(parameters.views)
-    ]
+    lifted, multiply = plan.coordinates + EXTRA_COORDINATES, _product(device)
+    asked = CodewordParameters.of(plan).views
+    views = [all_rows(plan, number, np.zeros((view.rows, lifted))) for number, view in enumerate(asked)]
     square, fourth = np.zeros((lifted, lifted)), 0.0
     for start in range(0, len(points), _PIECE):
         local = unit_points(plan, points[start : start + _PIECE])
-        vectors = lift.of(local)
+        vectors = views[0].lift.of(local)
         square += vectors.T @ vectors / len(points)
         fourth += float(((vectors @ turn.T) ** 4).sum()) / len(points)
         for view in views:

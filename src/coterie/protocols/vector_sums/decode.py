@@ -11,6 +11,7 @@ clusters instead, and pull the centers outwards.)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import cast
@@ -23,10 +24,7 @@ from coterie.centers.solution import Solution, into_ball, with_equal_points
 from coterie.centers.tight.cells import find_in_cells
 from coterie.centers.tight.kept_cells import KeptCells, significant_cells
 from coterie.centers.tight.shrinkage import shrink
-from coterie.geometry.ball import SCALE
-from coterie.geometry.lift import point_weight
-from coterie.protocols.codeword.oracles.cell_sums import CellSums
-from coterie.protocols.codeword.oracles.rows import Lift, ViewRows, frame_of
+from coterie.protocols.codeword.oracles.rows import Lift, all_rows
 from coterie.protocols.shares.table import VectorSumTable
 from coterie.protocols.vector_sums.oracle import mixed_cell_sums
 from coterie.protocols.vector_sums.parameters import VectorSumParameters
@@ -41,35 +39,21 @@ def decode_vector_sums(
 ) -> Solution:
     """Find the centers of a `vector-sums` table."""
     table, plan = cast("VectorSumTable", tables[-1].table), tables[-1].plan
-    weight = table.parameters.count_weight
-    lift = Lift(point_weight(weight), weight / SCALE, plan.dimension)
-    sums = mixed_cell_sums(table)
-    if table.parameters.layout == "column":
+    parameters, sums = VectorSumParameters.of(plan), mixed_cell_sums(table)
+    if parameters.layout == "column":
+        people, parts = table.people_by_row(), Rows.of(parameters).parts
+        served = [number for number, rows in enumerate(parts) if people[rows].any()]
+        views = [
+            all_rows(plan, number, one.vectors, math.sqrt(one.variance), one.people)
+            for number, one in zip(served, sums, strict=True)
+        ]
         find = partial(find_in_cells, unmix=True)
-        return explain(_rows(table, sums, lift), clusters, rng, choose=choose, find=find)
+        return explain(views, clusters, rng, choose=choose, find=find)
+    lift = Lift.from_count_weight(parameters.count_weight, plan.dimension)
     cells = significant_cells(sums, lift, at_least=clusters)
     solution = pooled_centers(cells, lift, clusters, rng)
     clear = max(int(solution.supported.sum()), 1)
     return pooled_centers(cells, lift, clear, rng) if choose and clear < clusters else solution
-
-
-def _rows(table: VectorSumTable, sums: Sequence[CellSums], lift: Lift) -> list[ViewRows]:
-    """Return the sums of each view as rows."""
-    plan, parameters = table.plan, VectorSumParameters.of(table.plan)
-    people = table.people_by_row()
-    served = [number for number, rows in enumerate(Rows.of(parameters).parts) if people[rows].any()]
-    return [
-        ViewRows(
-            vectors=one.vectors,
-            deviations=np.full(len(one.vectors), np.sqrt(one.variance)),
-            people=one.people,
-            geometry=parameters.views[number].geometry(plan.randomness_key, number, plan.dimension),
-            kept=np.arange(len(one.vectors)),
-            frame=frame_of(plan, plan),
-            lift=lift,
-        )
-        for number, one in zip(served, sums, strict=True)
-    ]
 
 
 def pooled_centers(cells: KeptCells, lift: Lift, clusters: int, rng: np.random.Generator) -> Solution:

@@ -19,14 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.geometry.hadamard import fwht
-from coterie.geometry.lift import EXTRA_COORDINATES
-from coterie.geometry.rotation import Rotation
-from coterie.plan.plan import Plan
-from coterie.plan.views import Halfspaces
+from coterie.protocols.codeword.oracles.rows import embedding_matrix as embedding_matrix
+from coterie.protocols.codeword.oracles.rows import rows_of
 from coterie.protocols.codeword.parameters import CodewordParameters
 from coterie.protocols.codeword.table import CodewordTable
-from coterie.wire.rows import Rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,23 +39,15 @@ def cell_sums(table: CodewordTable) -> tuple[CellSums, ...]:
 
     Examples
     --------
+    >>> from coterie.plan import Plan
     >>> plan = Plan.design(dimension=3, clusters=2, epsilon=1.0, expected_users=1000)
     >>> table = CodewordTable.zero(plan)
     >>> table.add(np.arange(39000, dtype=np.uint32).astype(np.uint8).reshape(3000, 13))
     >>> [view.vectors.shape[1] for view in cell_sums(table)][0]  # d + 2
     5
     """
-    parameters = table.parameters
-    gain = parameters.randomizer.gain(parameters.embedding)  # κ
-    back = embedding_matrix(table.plan, parameters)  # R, (P, D)
-    spread = 1 + parameters.randomizer.second_gain(parameters.embedding) / back.shape[1]
-    views = []
-    for view, rows in zip(parameters.views, Rows.of(parameters).parts, strict=True):
-        people = int(table.counts[rows].sum())
-        if people and not isinstance(view, Halfspaces):
-            sums = fwht(table.sums[rows].T.astype(np.float64)).T  # (M, P)
-            views.append(CellSums(sums @ back / (gain * people), spread / (gain * gain * people), people))
-    return tuple(views)
+    cells = (view for view in rows_of(table) if not view.halfspaces)
+    return tuple(CellSums(view.vectors, float(view.deviations[0]) ** 2, view.people) for view in cells)
 
 
 def direction_variance(parameters: CodewordParameters, people: int, share: float) -> float:
@@ -70,6 +58,7 @@ def direction_variance(parameters: CodewordParameters, people: int, share: float
 
     Examples
     --------
+    >>> from coterie.plan import Plan
     >>> parameters = Plan.design(dimension=100, clusters=8, epsilon=4.0, expected_users=10**6).parameters
     >>> along, mean = (direction_variance(parameters, 1000, share) for share in (1.0, 1 / 102))
     >>> round(along / mean, 1)
@@ -78,9 +67,3 @@ def direction_variance(parameters: CodewordParameters, people: int, share: float
     randomizer = parameters.randomizer
     spread = 1 + randomizer.second_gain(parameters.embedding) * share
     return spread / (randomizer.gain(parameters.embedding) ** 2 * people)
-
-
-def embedding_matrix(plan: Plan, parameters: CodewordParameters) -> NDArray[np.float64]:
-    """Return R, (P, D) with orthonormal columns: the public embedding of lifted vectors."""
-    rotation = Rotation.from_key(plan.randomness_key("embedding"), parameters.embedding)
-    return rotation.matrix(plan.coordinates + EXTRA_COORDINATES) / parameters.embedding

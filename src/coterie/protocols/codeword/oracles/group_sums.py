@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.geometry.lift import EXTRA_COORDINATES
-from coterie.protocols.codeword.oracles.cell_sums import cell_sums, embedding_matrix
-from coterie.protocols.codeword.oracles.rows import Lift
+from coterie.protocols.codeword.oracles.cell_sums import cell_sums
+from coterie.protocols.codeword.oracles.rows import Lift, embedding_matrix
 from coterie.protocols.codeword.table import CodewordTable
 
 

@@ -14,14 +14,15 @@ tickets' shares; ids that were tried until one suited are not always.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import EXTRA_COORDINATES
-from coterie.protocols.codeword.oracles.cell_sums import CellSums, cell_sums, direction_variance
-from coterie.protocols.codeword.oracles.rows import rows_of
+from coterie.protocols.codeword.oracles.cell_sums import direction_variance
+from coterie.protocols.codeword.oracles.rows import ViewRows, rows_of
 from coterie.protocols.codeword.oracles.seen import Seen
 from coterie.protocols.codeword.parameters import CodewordParameters
 from coterie.protocols.codeword.table import CodewordTable
@@ -33,39 +34,39 @@ _FEWEST: Final = 5  # reports a row for the law of counts
 
 def row_tests(table: CodewordTable) -> list[Seen]:
     """Return the tests of cells, of the rows that hold everybody, and of the rows' counts."""
-    return [*_mass(table), *_whole(table), *_counts(table)]
+    views = rows_of(table)
+    cells = [one for view in views if (one := _mass_of(view, table.parameters)) is not None]
+    mass = [max(cells, key=lambda one: one.score)] if cells else []  # of the view that shows most
+    return [*mass, *_whole(table, views), *_counts(table)]
 
 
-def _mass(table: CodewordTable) -> list[Seen]:
-    """Return the test of mass of the view of cells that shows most."""
-    found = [one for view in cell_sums(table) if (one := _mass_of(view, table.parameters)) is not None]
-    return [max(found, key=lambda one: one.score)] if found else []
-
-
-def _mass_of(view: CellSums, parameters: CodewordParameters) -> Seen | None:
+def _mass_of(view: ViewRows, parameters: CodewordParameters) -> Seen | None:
     from scipy.stats import chi2
 
+    if view.halfspaces:
+        return None
     cells, size = view.vectors.shape
-    energies = (view.vectors**2).sum(axis=1) / view.variance
+    variance = float(view.deviations[0]) ** 2
+    energies = (view.vectors**2).sum(axis=1) / variance
     clear = energies > chi2.isf(CLEAR / cells, size)
     if not clear.any():
         return None
     # Less the noise's own part. A length is known within one coordinate's noise, and a little more where it
     # is short: the noncentral chi-square has variance 2D + 4λ.
     excess = energies[clear] - size  # λ
-    lengths = np.sqrt(excess * view.variance)
+    lengths = np.sqrt(excess * variance)
     # Along people's own vectors noise is largest, and with steep odds by far.
     noise = math.sqrt(direction_variance(parameters, view.people, share=1.0))
     doubt = noise * math.sqrt(float((1 + size / (2 * excess)).sum()))
     return Seen("mass", float(lengths.sum()), -math.inf, 1.0, doubt)
 
 
-def _whole(table: CodewordTable) -> list[Seen]:
+def _whole(table: CodewordTable, views: Sequence[ViewRows]) -> list[Seen]:
     """Return the test of everybody's count, by the rows that hold the whole ball."""
     weight = table.parameters.count_weight / SCALE  # b
     gain = table.parameters.randomizer.second_gain(table.parameters.embedding)
     found = []
-    for view in rows_of(table):
+    for view in views:
         mean, variance = view.mean()
         if view.halfspaces and weight and np.isfinite(variance):
             place = len(mean) - EXTRA_COORDINATES

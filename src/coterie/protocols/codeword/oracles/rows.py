@@ -28,10 +28,11 @@ from numpy.typing import NDArray
 from coterie.geometry.ball import SCALE
 from coterie.geometry.hadamard import fwht
 from coterie.geometry.halfspaces import HalfspaceSigns
-from coterie.geometry.lift import point_weight
+from coterie.geometry.lift import EXTRA_COORDINATES, point_weight
+from coterie.geometry.rotation import Rotation
 from coterie.plan.plan import Plan
 from coterie.plan.views import Halfspaces
-from coterie.protocols.codeword.oracles.cell_sums import embedding_matrix
+from coterie.protocols.codeword.parameters import CodewordParameters
 from coterie.protocols.codeword.table import CodewordTable
 from coterie.wire.rows import Rows
 
@@ -68,10 +69,7 @@ class Frame:
 
     def local(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Map points of the frame into this ball: (n, d) -> (n, d)."""
-        moved: NDArray[np.float64] = (points - self.shift) / self.scale
-        lengths = np.sqrt(np.einsum("ij,ij->i", moved, moved))
-        moved /= np.maximum(lengths, 1.0)[:, None]
-        return moved
+        return _drawn_back((points - self.shift) / self.scale)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,9 +84,13 @@ class Through(Frame):
         """Map points of the frame into this ball, each with a scatter that is always its own: -> (n, d)."""
         scatter = np.random.default_rng(0).standard_normal((len(points), self.others.shape[1]))
         whole = (points - self.shift) / self.scale @ self.basis.T + self.middle + scatter @ self.others.T
-        lengths = np.sqrt(np.einsum("ij,ij->i", whole, whole))
-        whole /= np.maximum(lengths, 1.0)[:, None]
-        return np.asarray(whole)
+        return _drawn_back(whole)
+
+
+def _drawn_back(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Draw points outside the unit ball back to its surface, in place: (n, d)."""
+    points /= np.maximum(np.sqrt(np.einsum("ij,ij->i", points, points)), 1.0)[:, None]
+    return points
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,9 +101,7 @@ class ViewRows:
     deviations: NDArray[np.float64]  # (M,), of each coordinate
     people: int  # reports of this view
     geometry: Any  # what tells φ: `HalfspaceSigns` or cells
-    kept: NDArray[
-        np.int64
-    ]  # (M,): which rows of the geometry these are; rows that nobody served are left out
+    kept: NDArray[np.int64]  # (M,): which rows of the geometry these are, without those that nobody served
     frame: Frame
     lift: Lift
     across: float = 1.0  # 1/(1 + c₂/D): the noise's variance where nobody is, over that of `deviations`
@@ -168,6 +168,12 @@ class ViewRows:
         return trust @ self.vectors[whole] / trust.sum(), float(1 / trust.sum())
 
 
+def embedding_matrix(plan: Plan, parameters: CodewordParameters) -> NDArray[np.float64]:
+    """Return R, (P, D) with orthonormal columns: the public embedding of lifted vectors."""
+    rotation = Rotation.from_key(plan.randomness_key("embedding"), parameters.embedding)
+    return rotation.matrix(plan.coordinates + EXTRA_COORDINATES) / parameters.embedding
+
+
 def rows_of(table: CodewordTable, frame: Plan | None = None) -> tuple[ViewRows, ...]:
     """Return the rows of each view that has reports, seen from the ball of `frame` (the table's own plan).
 
@@ -206,6 +212,17 @@ def rows_of(table: CodewordTable, frame: Plan | None = None) -> tuple[ViewRows, 
         noise = {"across": 1 / whole, "along": second / whole, "known": gain**2 / whole}
         views.append(ViewRows(vectors, deviations, people, geometry, kept, place, lift, **noise))
     return tuple(views)
+
+
+def all_rows(
+    plan: Plan, number: int, vectors: NDArray[np.float64], deviation: float = 1.0, people: int = 1
+) -> ViewRows:
+    """Return the rows of one view of a plan, (M, D), none left out and all alike in their noise."""
+    parameters: Any = plan.parameters
+    geometry = parameters.views[number].geometry(plan.randomness_key, number, plan.coordinates)
+    lift = Lift.from_count_weight(parameters.count_weight, plan.coordinates)
+    deviations, every = np.full(len(vectors), deviation), np.arange(len(vectors))
+    return ViewRows(vectors, deviations, people, geometry, every, frame_of(plan, plan), lift)
 
 
 def joined(views: Sequence[ViewRows]) -> ViewRows:

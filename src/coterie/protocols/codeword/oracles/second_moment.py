@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.protocols.codeword.oracles.cell_sums import embedding_matrix
+from coterie.protocols.codeword.oracles.rows import embedding_matrix
 from coterie.protocols.codeword.table import CodewordTable
 
 
