@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.baselines.privunit import PrivUnit, cap_share
+from coterie.geometry.halfspaces import mean_coordinate
 from coterie.protocols.paper.net_tree.oracles.explicit_hist import ExplicitHist
 from coterie.protocols.paper.net_tree.oracles.explicit_hist_vector import ExplicitHistVector
 from coterie.protocols.paper.net_tree.oracles.signs import PathMasks
@@ -20,7 +21,6 @@ from coterie.randomizers.sphere import (
     djw_norm,
     lifted,
     normal_table,
-    one_bit_gain,
 )
 
 MEAN_Z = 5.0
@@ -170,7 +170,7 @@ def test_djw_norm_makes_the_one_bit_answer_unbiased(dimension):
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
     mean = (np.sign(unit @ point)[:, None] * unit).mean(axis=0)
     along, across = mean @ point, np.linalg.norm(mean - (mean @ point) * point)
-    assert along == pytest.approx(one_bit_gain(dimension), abs=MEAN_Z / math.sqrt(people * dimension))
+    assert along == pytest.approx(mean_coordinate(dimension), abs=MEAN_Z / math.sqrt(people * dimension))
     assert across < MEAN_Z / math.sqrt(people)
     footnote = (
         math.sqrt(dimension) * math.pi * math.gamma((dimension + 1) / 2) / math.gamma(dimension / 2 + 1)

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
 from coterie.geometry.hadamard import fwht, is_power_of_two
+from coterie.geometry.public_bytes import public_bytes
 
 _MATRIX_LIMIT: Final = 1 << 16  # entries of a rotation's matrix up to which one product is the faster way
 
@@ -44,10 +44,7 @@ class Rotation:
         """Expand a 16-byte key: block j of the stream is AES-128(key, j as 16 bytes, big-endian)."""
         if not is_power_of_two(size):
             raise ValueError(f"a rotation's size is a power of two, got {size}")
-        blocks = -(-2 * size // 128)
-        counters = b"".join(j.to_bytes(16, "big") for j in range(blocks))
-        stream = Cipher(algorithms.AES(key), modes.ECB()).encryptor().update(counters)  # noqa: S305 - a public stream, nothing is hidden
-        signs = 1.0 - 2.0 * np.unpackbits(np.frombuffer(stream, dtype=np.uint8)).astype(np.float64)
+        signs = 1.0 - 2.0 * np.unpackbits(public_bytes(key, -(-2 * size // 8))).astype(np.float64)
         return cls(signs[:size].copy(), signs[size : 2 * size].copy())
 
     @property

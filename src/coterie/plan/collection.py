@@ -97,8 +97,7 @@ class Collection:
     @classmethod
     def from_dict(cls, data: object) -> Self:
         """Read the JSON object and check all of it."""
-        names = [each.name for each in fields(cls)]
-        return cls(**{name: checked_fields("collection", data, names)[name] for name in names})
+        return cls(**checked_fields("collection", data, [each.name for each in fields(cls)]))
 
     @property
     def words(self) -> str:

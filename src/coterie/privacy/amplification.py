@@ -98,10 +98,8 @@ def largest_local_epsilon(epsilon: float, delta: float, users: int, *, cap: floa
     low, high = epsilon, cap
     while high - low > 1e-7 * high:
         middle = (low + high) / 2
-        if amplified_delta(epsilon, middle, users, target=delta) <= delta:
-            low = middle
-        else:
-            high = middle
+        kept = amplified_delta(epsilon, middle, users, target=delta) <= delta
+        low, high = (middle, high) if kept else (low, middle)
     return low
 
 

@@ -126,8 +126,5 @@ def least_epsilon(delta_of: Callable[[float], float], delta: float, most: float)
     low, high = 0.0, most
     while high - low > 1e-7 * high and high > 1e-9:
         middle = (low + high) / 2
-        if delta_of(middle) <= delta:
-            high = middle
-        else:
-            low = middle
+        low, high = (low, middle) if delta_of(middle) <= delta else (middle, high)
     return high

@@ -140,10 +140,8 @@ def least_scale(
             raise PlanError(f"no scale below 2^60 makes this table ({epsilon:g}, {delta:g})-private")
     while high - low > 1:
         middle = (low + high) // 2
-        if renyi_epsilon(curve_of(Fraction(middle, parts)), delta) <= epsilon:
-            high = middle
-        else:
-            low = middle
+        kept = renyi_epsilon(curve_of(Fraction(middle, parts)), delta) <= epsilon
+        low, high = (low, middle) if kept else (middle, high)
     return Fraction(high, parts)
 
 

@@ -17,7 +17,6 @@ sum of products with a quantized point stays below 2^53, so every language finds
 
 from __future__ import annotations
 
-import math
 from functools import cache
 from statistics import NormalDist
 from typing import Final
@@ -26,19 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.geometry.ball import SCALE_SQUARED
+from coterie.geometry.halfspaces import mean_coordinate
 
 NORMAL_SCALE: Final = 1 << 12  # a standard deviation of a direction's coordinates, in integer steps
-
-
-def one_bit_gain(dimension: int) -> float:
-    """Return E|⟨u,x⟩| for u uniform on the unit sphere in `dimension` dimensions.
-
-    Examples
-    --------
-    >>> round(one_bit_gain(3), 6)  # a uniform coordinate on [-1, 1]
-    0.5
-    """
-    return math.exp(math.lgamma(dimension / 2) - math.lgamma((dimension + 1) / 2)) / math.sqrt(math.pi)
 
 
 def djw_norm(dimension: int, scale: float) -> float:
@@ -49,7 +38,7 @@ def djw_norm(dimension: int, scale: float) -> float:
     >>> round(djw_norm(3, scale=2.0), 6)
     4.0
     """
-    return scale / one_bit_gain(dimension)
+    return scale / mean_coordinate(dimension)
 
 
 @cache

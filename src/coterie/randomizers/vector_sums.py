@@ -44,7 +44,7 @@ class VectorSums:
     >>> from coterie.coins import SimulationCoins
     >>> sums = VectorSums(rows=2, width=3, scale=Fraction(0), mixer=SplitAndMix(1009, 3))
     >>> shares = sums.split_all(np.array([1, 0]), np.array([[5, 0, -2], [1, 1, 1]]), SimulationCoins(0))
-    >>> sums.centered(sums.add_up(sums.messages_all(shares)))[1].tolist()
+    >>> sums.centered(shares.sum(axis=(0, -1)) % 1009)[1].tolist()  # of all people, and all shares
     [5, 0, -2]
     """
 
@@ -85,12 +85,6 @@ class VectorSums:
         """Return shares of the own row alone for each person: (n, D) -> (n, D, m)."""
         return self.mixer.split(vectors + self.noise(vectors.shape, coins), coins)
 
-    def messages_all(self, shares: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Return the messages of people who serve every row: (n, rows, D, m) -> (k, width)."""
-        people = len(shares)
-        rows = np.broadcast_to(np.arange(self.rows), (people, self.rows))
-        return self.messages(rows.ravel(), shares.reshape(-1, self.width, self.mixer.shares))
-
     def messages(self, rows: NDArray[np.int64], shares: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Write messages: rows (n,), any number of shares each (n, D, m) -> (n·D·m, width)."""
         addresses = rows[:, None] * self.width + np.arange(self.width)  # (n, D)
@@ -105,12 +99,6 @@ class VectorSums:
         """Read messages, (k, width) -> addresses (k,), shares (k,); nothing is checked."""
         addresses = from_big_endian(messages[:, :ADDRESS_BYTES])
         return addresses, from_big_endian(messages[:, ADDRESS_BYTES:])
-
-    def add_up(self, messages: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Return the sums modulo q of mixed messages: (k, width) -> (rows, D)."""
-        addresses, shares = self.read(messages)
-        sums = self.mixer.add_up(shares, addresses, self.rows * self.width)
-        return sums.reshape(self.rows, self.width)
 
     def centered(self, residues: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the integers nearest 0 of the residues: (rows, D) -> (rows, D)."""

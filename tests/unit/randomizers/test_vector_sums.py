@@ -27,12 +27,14 @@ def test_mixed_messages_add_up_to_each_rows_sum():
     generator = np.random.default_rng(0)
     rows = generator.integers(0, 70, 40)
     vectors = generator.integers(-50, 51, (40, 5))
-    messages = SUMS.messages_all(SUMS.split_all(rows, vectors, SimulationCoins(1)))
+    shares = SUMS.split_all(rows, vectors, SimulationCoins(1))
+    messages = SUMS.messages(np.tile(np.arange(70), 40), shares.reshape(-1, 5, 2))
     assert len(messages) == 40 * 70 * 5 * 2
     expected = np.zeros((70, 5), dtype=np.int64)
     np.add.at(expected, rows, vectors)
-    mixed = generator.permutation(messages)
-    assert (SUMS.centered(SUMS.add_up(mixed)) == expected).all()
+    addresses, mixed = SUMS.read(generator.permutation(messages))
+    found = SUMS.centered(SUMS.mixer.add_up(mixed, addresses, 70 * 5)).reshape(70, 5)
+    assert (found == expected).all()
 
 
 def test_those_who_serve_their_own_row_alone_and_several_rows():

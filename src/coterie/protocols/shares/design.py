@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from coterie.errors import PlanError
@@ -68,7 +69,7 @@ def calibrated(draft: Draft, facts: Facts, largest: int) -> Draft:
 def _with_noise(draft: Draft, epsilon: float, delta: float) -> Draft:
     """Return the draft with the smallest noise that is (ε, δ)-private, on a fine enough grid."""
     while True:
-        scale = least_scale(draft.curve_at, epsilon, delta, parts=SCALE_PARTS)
+        scale = least_scale(partial(draft.curve, None), epsilon, delta, parts=SCALE_PARTS)
         if scale >= SMALLEST_LOCAL_SCALE:
             if scale * SCALE_PARTS > _LARGE_PARTS:
                 scale = Fraction(math.ceil(scale))  # the sampler's integers have no room for 64ths of it

@@ -244,13 +244,9 @@ class ShareParameters(Parameters):
 
     # ------------------------------------------------------------ the promise
 
-    def curve(self, people: int | None = None) -> Curve:
-        """Return the Rényi curve of the noise, with so many people adding theirs."""
-        return self.curve_at(self.noise_scale, people)
-
-    def curve_at(self, scale: Fraction, people: int | None = None) -> Curve:
-        """Return what the curve would be with noise of this scale, in grid steps."""
-        influence = self.influence()
+    def curve(self, people: int | None = None, scale: Fraction | None = None) -> Curve:
+        """Return the Rényi curve of the noise, or of one of this scale, with so many people adding theirs."""
+        influence, scale = self.influence(), self.noise_scale if scale is None else scale
         if self.noise == "curator":
             return gaussian_curve(influence, scale)
         adders = self.minimum_batch if people is None else people
