@@ -21,6 +21,7 @@ from coterie.errors import PlanError
 from coterie.features.feature import MOST_COORDINATES, Column, Feature, checked_values, keys
 from coterie.features.reading import SHARE, Block, Estimate, fraction, onto_simplex
 from coterie.features.values import places
+from coterie.plain.checks import checked_choice
 
 UNKNOWN: Final = "(unknown)"  # what the corner of values that are not declared is called
 MISSING: Final = "(missing)"
@@ -55,9 +56,8 @@ class Category(Feature):
     missing: str = field(default="middle", kw_only=True)
 
     def _check(self) -> None:
-        self._set("values", checked_values("values", self.values, 1, MOST_COORDINATES))
-        self._set_choice("unknown", "middle", "own")
-        self._set_choice("missing", "middle", "own")
+        self._clean(checked_values, values=(1, MOST_COORDINATES))
+        self._clean(checked_choice, unknown=(("middle", "own"),), missing=(("middle", "own"),))
         if len(self.corners) < 2:
             raise PlanError(
                 "values must hold two entries, or one beside unknown or missing with a corner of its own"

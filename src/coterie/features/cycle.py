@@ -20,7 +20,7 @@ from coterie.features.feature import Column, Feature
 from coterie.features.number import LARGEST, SMALLEST
 from coterie.features.reading import CONCENTRATION, VALUE, Block, Estimate, along, fraction
 from coterie.features.values import numbers
-from coterie.plain.checks import checked_real
+from coterie.plain.checks import checked_choice, checked_real
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -46,8 +46,8 @@ class Cycle(Feature):
     missing: str = field(default="middle", kw_only=True)
 
     def _check(self) -> None:
-        self._set("period", checked_real("period", self.period, SMALLEST, LARGEST))
-        self._set_choice("missing", "middle")
+        self._clean(checked_real, period=(SMALLEST, LARGEST))
+        self._clean(checked_choice, missing=(("middle",),))
 
     @property
     def coordinates(self) -> int:

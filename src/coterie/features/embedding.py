@@ -35,7 +35,7 @@ from coterie.features.reading import CONCENTRATION, Block, Estimate, along, frac
 from coterie.features.values import as_vector, listed
 from coterie.geometry.ball import SCALE, quantize
 from coterie.geometry.rotation import Rotation
-from coterie.plain.checks import checked_fields, checked_integer, checked_real
+from coterie.plain.checks import checked_choice, checked_fields, checked_integer, checked_real
 
 _NUMBERS_AT_A_TIME: Final = 1 << 20  # 8 MB of them, and a few copies
 
@@ -70,11 +70,11 @@ class Embedding(Feature):
     projected: int | None = field(default=None, kw_only=True)
 
     def _check(self) -> None:
-        self._set("dimension", checked_integer("dimension", self.dimension, 1, MOST_COORDINATES))
-        self._set("norm", checked_real("norm", self.norm, SMALLEST, LARGEST))
-        self._set_choice("missing", "middle")
+        self._clean(checked_integer, dimension=(1, MOST_COORDINATES))
+        self._clean(checked_real, norm=(SMALLEST, LARGEST))
+        self._clean(checked_choice, missing=(("middle",),))
         if self.projected is not None:
-            self._set("projected", checked_integer("projected", self.projected, 1, self.dimension))
+            self._clean(checked_integer, projected=(1, self.dimension))
 
     @property
     def coordinates(self) -> int:

@@ -30,7 +30,8 @@ from coterie.errors import PlanError
 from coterie.features.reading import Block, Estimate
 from coterie.features.values import absent, listed, numbers
 from coterie.plain.canonical import SAFE_INTEGER, shown
-from coterie.plain.checks import checked_choice, checked_fields, checked_integer, checked_list, checked_real
+from coterie.plain.checks import checked_fields, checked_integer, checked_list, checked_real
+from coterie.plain.record import Record
 
 LONGEST_NAME: Final = 64  # code points of a name or a unit
 LONGEST_VALUE: Final = 128  # of a category's value or a level
@@ -38,12 +39,13 @@ LONGEST_DESCRIPTION: Final = 500
 LEAST_WEIGHT: Final = 1e-6
 MOST_WEIGHT: Final = 1e6
 MOST_COORDINATES: Final = 3000  # of a whole schema, as of a plan
+ENDS: Final = {"low": -0.5, "middle": 0.0, "high": 0.5}  # of a scale, where what is missing may lie
 
 Column = Sequence[Any] | NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Feature(ABC):
+class Feature(Record, ABC):
     """One declared feature of a record.
 
     Attributes
@@ -65,12 +67,9 @@ class Feature(ABC):
 
     def __post_init__(self) -> None:
         try:
-            self._set("name", checked_text("name", self.name, LONGEST_NAME))
-            self._set("weight", checked_real("weight", self.weight, LEAST_WEIGHT, MOST_WEIGHT))
-            self._set("unit", checked_text("unit", self.unit, LONGEST_NAME, least=0))
-            self._set(
-                "description", checked_text("description", self.description, LONGEST_DESCRIPTION, least=0)
-            )
+            self._clean(checked_text, name=(LONGEST_NAME,), unit=(LONGEST_NAME, 0))
+            self._clean(checked_text, description=(LONGEST_DESCRIPTION, 0))
+            self._clean(checked_real, weight=(LEAST_WEIGHT, MOST_WEIGHT))
             self._check()
         except PlanError as error:
             raise PlanError(f"{self.kind} {shown(self.name)}: {error}") from None
@@ -88,12 +87,6 @@ class Feature(ABC):
             elif value != each.default:
                 named.append(f"{each.name}={words}")
         return f"{type(self).__name__}({', '.join([*given, *named])})"
-
-    def _set(self, name: str, value: object) -> None:
-        object.__setattr__(self, name, value)
-
-    def _set_choice(self, name: str, *choices: str) -> None:
-        self._set(name, checked_choice(name, getattr(self, name), choices))
 
     @abstractmethod
     def _check(self) -> None:
@@ -147,16 +140,13 @@ class Feature(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
-        fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
-        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
-        return {"kind": self.kind, **plain}
+        return {"kind": self.kind, **Record.to_dict(self)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Read the JSON form: exactly the fields of this kind."""
-        fields = {each.name for each in dataclasses.fields(cls)}
-        checked_fields(cls.kind, data, {"kind", *fields})
-        return cls(**{name: data[name] for name in fields})
+        checked_fields(cls.kind, data, {"kind", *cls.field_names()})
+        return cls(**{name: data[name] for name in cls.field_names()})
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:

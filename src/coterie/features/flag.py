@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from coterie.features.feature import Column, Feature
 from coterie.features.reading import SHARE, Block, Estimate, fraction
 from coterie.features.values import as_truth, listed
+from coterie.plain.checks import checked_choice
 
 _CODES: Final = {"false": 0.0, "middle": 0.5, "true": 1.0}
 
@@ -34,7 +35,7 @@ class Flag(Feature):
     missing: str = field(default="middle", kw_only=True)
 
     def _check(self) -> None:
-        self._set_choice("missing", *_CODES)
+        self._clean(checked_choice, missing=(_CODES,))
 
     def codes(self, column: Column) -> NDArray[np.float64]:
         """Return 1 for true, 0 for false, and what is declared for missing ones: n values -> (n,)."""

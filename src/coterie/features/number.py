@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 
 from coterie.errors import PlanError
 from coterie.features.arithmetic import binary_log
-from coterie.features.feature import Column, Feature
+from coterie.features.feature import ENDS, Column, Feature
 from coterie.features.reading import VALUE, Block, Estimate, within
 from coterie.features.values import MISSING, numbers
-from coterie.plain.checks import checked_real
+from coterie.plain.checks import checked_choice, checked_real
 
 LARGEST: Final = 1e300  # of a bound
 SMALLEST: Final = 1e-300  # distance of the bounds, and least bound of a logarithmic scale
 LEAST_RATIO: Final = 1.01  # of the bounds of a logarithmic scale
-
-_ENDS: Final = {"low": -0.5, "middle": 0.0, "high": 0.5}
+SCALES: Final = ("linear", "log")
+OUTSIDE: Final = ("clip", "missing")  # what a number beyond the bounds counts as
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -56,14 +56,11 @@ class Number(Feature):
     outside: str = field(default="clip", kw_only=True)
 
     def _check(self) -> None:
-        self._set_choice("scale", "linear", "log")
-        self._set_choice("missing", *_ENDS)
-        self._set_choice("outside", "clip", "missing")
+        self._clean(checked_choice, scale=(SCALES,), missing=(ENDS,), outside=(OUTSIDE,))
         least = SMALLEST if self.scale == "log" else -LARGEST
         if self.scale == "log" and self.low == 0:
             raise PlanError("low must be above 0 on a log scale, got 0: take the least that matters, say 1")
-        self._set("low", checked_real("low", self.low, least, LARGEST))
-        self._set("high", checked_real("high", self.high, least, LARGEST))
+        self._clean(checked_real, low=(least, LARGEST), high=(least, LARGEST))
         if not self.high - self.low >= SMALLEST:
             raise PlanError(f"high must be above low, by 1e-300 at least, got {self.low!r} and {self.high!r}")
         if self.scale == "log" and self.high / self.low < LEAST_RATIO:
@@ -88,7 +85,7 @@ class Number(Feature):
             share = (binary_log(inside) - ends[0]) / (ends[1] - ends[0])
         else:
             share = (inside - self.low) / (self.high - self.low)
-        return np.where(gone, _ENDS[self.missing] * self.weight, (share - 0.5) * self.weight)[:, None]
+        return np.where(gone, ENDS[self.missing] * self.weight, (share - 0.5) * self.weight)[:, None]
 
     def value(self, place: NDArray[np.float64]) -> float:
         """Return the number at a place: (1,) -> number."""

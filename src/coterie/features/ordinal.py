@@ -9,11 +9,11 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.features.feature import MOST_COORDINATES, Column, Feature, checked_values, keys
+from coterie.features.feature import ENDS, MOST_COORDINATES, Column, Feature, checked_values, keys
 from coterie.features.reading import VALUE, Block, Estimate, within
 from coterie.features.values import places
+from coterie.plain.checks import checked_choice
 
-_ENDS: Final = {"low": -0.5, "middle": 0.0, "high": 0.5}
 _GONE: Final = -1
 
 
@@ -39,8 +39,8 @@ class Ordinal(Feature):
     missing: str = field(default="middle", kw_only=True)
 
     def _check(self) -> None:
-        self._set("levels", checked_values("levels", self.levels, 2, MOST_COORDINATES))
-        self._set_choice("missing", *_ENDS)
+        self._clean(checked_values, levels=(2, MOST_COORDINATES))
+        self._clean(checked_choice, missing=(ENDS,))
 
     def codes(self, column: Column) -> NDArray[np.int64]:
         """Return the places of a column's levels, -1 where there is none: n values -> (n,)."""
@@ -52,7 +52,7 @@ class Ordinal(Feature):
 
     def place(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return where levels lie: (n,) -> (n, 1)."""
-        share = np.where(codes == _GONE, _ENDS[self.missing], codes / (len(self.levels) - 1) - 0.5)
+        share = np.where(codes == _GONE, ENDS[self.missing], codes / (len(self.levels) - 1) - 0.5)
         return (share * self.weight)[:, None]
 
     def _at(self, coordinate: float) -> float:

@@ -36,6 +36,7 @@ from coterie.features.suggest import suggested
 from coterie.plain.canonical import MAX_BYTES, canonical_bytes, parse_object, shown
 from coterie.plain.checks import checked_choice, checked_fields, checked_list, checked_real
 from coterie.plain.files import read_bounded
+from coterie.plain.record import Record
 
 KINDS: Final[dict[str, type[Feature]]] = {
     kind.kind: kind for kind in (Number, Category, Flag, Cycle, Ordinal, Embedding)
@@ -45,11 +46,10 @@ PUBLIC_SAMPLE: Final = "public sample"
 LEAST_COVERAGE: Final = 0.1
 
 _WHAT: Final = "a declaration of features"
-_FIELDS: Final = ("features", "coverage", "source")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Schema:
+class Schema(Record):
     """The declared features of a record.
 
     Attributes
@@ -86,14 +86,13 @@ class Schema:
         if len(set(names)) < len(names):
             twice = next(name for i, name in enumerate(names) if name in names[:i])
             raise PlanError(f"features must have different names; {shown(twice)} occurs twice")
-        object.__setattr__(self, "features", features)
+        self._set(features=features)
         if not 1 <= self.dimension <= MOST_COORDINATES:
             raise PlanError(
                 f"features must have 1 to {MOST_COORDINATES} coordinates in all, got {self.dimension}"
             )
         if self.coverage is not None:
-            share = checked_real("coverage", self.coverage, LEAST_COVERAGE, 1.0)
-            object.__setattr__(self, "coverage", share)
+            self._clean(checked_real, coverage=(LEAST_COVERAGE, 1.0))
         checked_choice("source", self.source, (DECLARED, PUBLIC_SAMPLE))
 
     def __repr__(self) -> str:
@@ -237,14 +236,6 @@ class Schema:
 
     # ------------------------------------------------------------ files
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form, as it stands in a plan."""
-        return {
-            "features": [feature.to_dict() for feature in self.features],
-            "coverage": self.coverage,
-            "source": self.source,
-        }
-
     def to_json(self) -> str:
         """Return the canonical JSON (RFC 8785): equal schemas have equal texts."""
         return canonical_bytes(self.to_dict()).decode()
@@ -258,7 +249,7 @@ class Schema:
         PlanError
             Which says what is wrong, where, and what was expected.
         """
-        fields = checked_fields("features", data, _FIELDS)
+        fields = checked_fields("features", data, cls.field_names())
         listed = checked_list("features.features", fields["features"])
         if len(listed) > MOST_COORDINATES:
             raise PlanError(f"features.features must hold at most {MOST_COORDINATES}, got {len(listed)}")

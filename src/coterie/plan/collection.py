@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import datetime
 import re
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Final, Self
+from dataclasses import dataclass
+from typing import Final, Self
 
 from coterie.errors import PlanError
 from coterie.plain.canonical import shown
 from coterie.plain.checks import MOST_PEOPLE, checked_fields, checked_integer
+from coterie.plain.record import Record
 
 LATEST: Final = 253402300799  # the last second of the year 9999
 LONGEST: Final = 1 << 32  # seconds of a precision or a retention: 136 years
@@ -28,7 +29,7 @@ _DURATION: Final = re.compile(r"([0-9]{1,12})([smhdw]?)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Collection:
+class Collection(Record):
     """The part of a plan that a collector keeps to. Public, as all of the plan.
 
     Attributes
@@ -69,8 +70,7 @@ class Collection:
                 raise PlanError(
                     f"collection.{name} must be a multiple of time_precision {precision}, got {moment}"
                 )
-        for name, value in clean.items():
-            object.__setattr__(self, name, value)
+        self._set(**clean)
         if self.opens is not None and self.closes is not None and self.opens >= self.closes:
             raise PlanError(f"collection.opens {self.opens} must be before closes {self.closes}")
 
@@ -90,14 +90,10 @@ class Collection:
         """Return whether reports are taken in, by the window alone."""
         return not self.is_early(moment) and not self.is_late(moment)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object."""
-        return asdict(self)
-
     @classmethod
     def from_dict(cls, data: object) -> Self:
         """Read the JSON object and check all of it."""
-        return cls(**checked_fields("collection", data, [each.name for each in fields(cls)]))
+        return cls(**checked_fields("collection", data, cls.field_names()))
 
     @property
     def words(self) -> str:

@@ -23,15 +23,6 @@ from coterie.errors import PlanError
 from coterie.plain.canonical import MAX_BYTES, canonical_bytes, parse_object, shown
 from coterie.plain.checks import checked_delta, checked_fields, checked_list
 from coterie.plain.files import read_bounded, write_whole
-from coterie.plan.follow_up import (
-    answer_in,
-    ball_after,
-    directions_after,
-    groups_to_confirm,
-    next_question,
-    orthonormal,
-    population_in,
-)
 from coterie.plan.public import PUBLIC, checked_directions, checked_public_part
 from coterie.plan.questions import Questions
 from coterie.protocols import PROTOCOLS, design_parameters, parameters_class
@@ -305,6 +296,16 @@ class Plan(Questions):
         >>> plan.dimension, round(plan.radius, 6)
         (2, 0.559017)
         """
+        from coterie.plan.follow_up import (  # whoever reads a plan designs none
+            answer_in,
+            ball_after,
+            directions_after,
+            groups_to_confirm,
+            next_question,
+            orthonormal,
+            population_in,
+        )
+
         answer = answer_in(after) if confirm else None
         if answer is not None:
             dimension = answer.centers.shape[1] if dimension is None else dimension
@@ -411,6 +412,8 @@ class Plan(Questions):
         >>> wave.center, round(wave.radius, 6), wave.study_id == plan.id
         ((5.0, 5.0), 2.0, True)
         """
+        from coterie.plan.follow_up import ball_after, next_question, population_in
+
         population = population_in(result)
         if population is None:
             kind = shown(type(result).__name__)

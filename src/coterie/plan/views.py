@@ -15,7 +15,7 @@ the plan by label: "view/<number>", and for halfspaces "view/<number>/<block>", 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Self
 
 from coterie.errors import PlanError
@@ -29,6 +29,7 @@ from coterie.plain.checks import (
     checked_list,
     checked_power_of_two,
 )
+from coterie.plain.record import Record
 
 MAX_ROWS: Final = 1 << 16
 MAX_WEIGHT: Final = 1 << 8  # of all views together: a ticket is one byte
@@ -38,7 +39,7 @@ MAX_OFFSET: Final = SCALE << 12  # S·2^20 in the largest dimension
 KeyOf = Callable[[str], bytes]  # a label's 16-byte key: Plan.randomness_key
 
 
-class _View:
+class _View(Record):
     """What all views have: a weight, and one JSON form, their fields beside the kind of cells."""
 
     __slots__ = ()
@@ -47,28 +48,17 @@ class _View:
     weight: int
 
     def __post_init__(self) -> None:
-        self._set("weight", checked_integer("view weight", self.weight, 1, MAX_WEIGHT))
-
-    def _set(self, name: str, value: object) -> None:
-        object.__setattr__(self, name, value)
+        self._set(weight=checked_integer("view weight", self.weight, 1, MAX_WEIGHT))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
-        return {"cells": self.kind, **{name: _listed(getattr(self, name)) for name in self._names()}}
+        return {"cells": self.kind, **Record.to_dict(self)}
 
     @classmethod
     def from_dict(cls, where: str, data: object) -> Self:
         """Read the JSON form."""
-        found = checked_fields(where, data, ("cells", *cls._names()))
-        return cls(**{name: found[name] for name in cls._names()})
-
-    @classmethod
-    def _names(cls) -> tuple[str, ...]:
-        return tuple(each.name for each in fields(cls))  # type: ignore[arg-type]  # children are dataclasses
-
-
-def _listed(value: Any) -> Any:
-    return [_listed(each) for each in value] if isinstance(value, tuple) else value
+        found = checked_fields(where, data, ("cells", *cls.field_names()))
+        return cls(**{name: found[name] for name in cls.field_names()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +70,7 @@ class CrossPolytope(_View):
     weight: int = 1
 
     def __post_init__(self) -> None:
-        self._set("size", checked_power_of_two("view size", self.size, 1, MAX_ROWS // 2))
+        self._set(size=checked_power_of_two("view size", self.size, 1, MAX_ROWS // 2))
         _View.__post_init__(self)
 
     @property
@@ -114,7 +104,7 @@ class Net(_View):
             points.append(tuple(checked_integer(where, x, -SCALE, SCALE) for x in checked_list(where, row)))
         if len({len(point) for point in points}) != 1 or not points[0]:
             raise PlanError("net points must all have the plan's dimension")
-        self._set("points", tuple(points))
+        self._set(points=tuple(points))
 
     @property
     def rows(self) -> int:
@@ -148,7 +138,7 @@ class Halfspaces(_View):
     weight: int = 1
 
     def __post_init__(self) -> None:
-        self._set("rows", checked_power_of_two("rows of halfspaces", self.rows, 1, MAX_ROWS))
+        self._set(rows=checked_power_of_two("rows of halfspaces", self.rows, 1, MAX_ROWS))
         _View.__post_init__(self)
         listed = checked_list("offsets", self.offsets)
         if len(listed) != self.rows:
@@ -157,7 +147,7 @@ class Halfspaces(_View):
             checked_integer(f"offset {row}", offset, -MAX_OFFSET, MAX_OFFSET)
             for row, offset in enumerate(listed)
         )
-        self._set("offsets", tuple(offsets))
+        self._set(offsets=tuple(offsets))
 
     def check_dimension(self, where: str, dimension: int) -> None:
         """Raise PlanError unless every offset is one that a point can reach: S·2^20 in size at most."""

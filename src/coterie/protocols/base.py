@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from coterie.errors import PlanError
 from coterie.plain.checks import checked_fields
+from coterie.plain.record import Record
 from coterie.privacy import BASE_ODDS, Guarantee, product_allowed, spent_by_product
 from coterie.privacy.guarantee import CONDITIONS, ISSUED_IDS
 
@@ -90,7 +91,7 @@ def bits_of(odds: Sequence[int], first: int = 0) -> tuple[Part, ...]:
     return tuple(Part(2, 1, each, bit, 1) for bit, each in enumerate(odds, first))
 
 
-class Parameters(ABC):
+class Parameters(Record, ABC):
     """The parameters of one protocol in one model. Frozen dataclasses inherit from it; valid once built.
 
     A plan holds one such object in its field `parameters`; its protocol and model say of which class.
@@ -225,28 +226,10 @@ class Parameters(ABC):
 
     # ------------------------------------------------------------ JSON
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        values = ((name, getattr(self, name)) for name in self.field_names())
-        return {
-            name: [view.to_dict() for view in value] if isinstance(value, tuple) else value
-            for name, value in values
-        }
-
     @classmethod
     def from_dict(cls, data: object) -> Self:
         """Read the JSON form; PlanError for anything unknown, missing or out of range."""
         return cls(**checked_fields("parameters", data, cls.field_names()))
-
-    @classmethod
-    def field_names(cls) -> tuple[str, ...]:
-        """Return the names of the fields, as they stand in the JSON."""
-        return tuple(item.name for item in fields(cls))  # type: ignore[arg-type]  # subclasses are dataclasses
-
-    def _set(self, **clean: Any) -> None:
-        """Put clean values into a frozen instance that is being built."""
-        for name, value in clean.items():
-            object.__setattr__(self, name, value)
 
 
 class LocalParameters(Parameters):

@@ -33,12 +33,10 @@ class Amplified(LocalParameters):
     local_epsilon: float  # ε₀
     minimum_batch: int
 
-    def checked_promises(self) -> dict[str, float | int]:
-        """Return ε₀ and the smallest batch, or raise PlanError."""
-        return {
-            "local_epsilon": checked_real("local_epsilon", self.local_epsilon, 0.0, MAX_EPSILON),
-            "minimum_batch": checked_integer("minimum_batch", self.minimum_batch, 1, MOST_PEOPLE),
-        }
+    def _clean_promises(self) -> None:
+        """Check ε₀ and the smallest batch."""
+        self._clean(checked_real, local_epsilon=(0.0, MAX_EPSILON))
+        self._clean(checked_integer, minimum_batch=(1, MOST_PEOPLE))
 
     @property
     def smallest_batch(self) -> int:
@@ -90,4 +88,4 @@ class AmplifiedParameters(Amplified, CodewordParameters):
 
     def __post_init__(self) -> None:
         CodewordParameters.__post_init__(self)
-        self._set(**self.checked_promises())
+        self._clean_promises()

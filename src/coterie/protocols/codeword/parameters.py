@@ -72,15 +72,10 @@ class CodewordParameters(LocalParameters):
     views: tuple[View, ...]
 
     def __post_init__(self) -> None:
-        codewords = checked_integer("codewords", self.codewords, 2, MAX_CODEWORDS)
-        self._set(
-            codewords=codewords,
-            cap=checked_integer("cap", self.cap, 1, codewords - 1),
-            odds=checked_integer("odds", self.odds, BASE_ODDS + 1, TOTAL_LIMIT),
-            embedding=checked_power_of_two("embedding", self.embedding, MIN_EMBEDDING, MAX_EMBEDDING),
-            count_weight=checked_integer("count_weight", self.count_weight, 0, SCALE),
-            views=checked_views(self.views),
-        )
+        self._clean(checked_integer, codewords=(2, MAX_CODEWORDS), odds=(BASE_ODDS + 1, TOTAL_LIMIT))
+        self._clean(checked_integer, cap=(1, self.codewords - 1), count_weight=(0, SCALE))
+        self._clean(checked_power_of_two, embedding=(MIN_EMBEDDING, MAX_EMBEDDING))
+        self._set(views=checked_views(self.views))
         _ = self.randomizer  # checks the three against each other
 
     @property

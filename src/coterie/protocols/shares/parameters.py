@@ -20,7 +20,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE_SQUARED
@@ -122,19 +122,13 @@ class ShareParameters(Parameters):
 
     # ------------------------------------------------------------ what follows
 
-    def checked_sums(self) -> dict[str, Any]:
-        """Return the clean fields that all vector sums have, or raise PlanError."""
-        bounds = {
-            "coordinates": (1 + self.extra_coordinates, 1 << 12),
-            "grid_bits": (1, MAX_GRID_BITS),
-            "noise_parts": (1, SCALE_PARTS << 24),
-            "minimum_batch": (1, MOST_PEOPLE),
-            "group": (1, MOST_PEOPLE),
-            "modulus": (0, MAX_MODULUS),
-            "shares": (0, 1 << 10),
-        }
-        clean = {name: checked_integer(name, getattr(self, name), *bounds[name]) for name in bounds}
-        return {**clean, "noise": checked_choice("noise", self.noise, NOISES)}
+    def _clean_sums(self) -> None:
+        """Check the fields that all vector sums have."""
+        self._clean(checked_integer, coordinates=(1 + self.extra_coordinates, 1 << 12))
+        self._clean(checked_integer, grid_bits=(1, MAX_GRID_BITS), noise_parts=(1, SCALE_PARTS << 24))
+        self._clean(checked_integer, minimum_batch=(1, MOST_PEOPLE), group=(1, MOST_PEOPLE))
+        self._clean(checked_integer, modulus=(0, MAX_MODULUS), shares=(0, 1 << 10))
+        self._clean(checked_choice, noise=(NOISES,))
 
     @property
     def noise_scale(self) -> Fraction:

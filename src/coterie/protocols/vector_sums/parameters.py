@@ -64,13 +64,10 @@ class VectorSumParameters(ShareParameters):
     extra_coordinates: ClassVar[int] = EXTRA_COORDINATES
 
     def __post_init__(self) -> None:
-        self._set(
-            layout=checked_choice("layout", self.layout, LAYOUTS),
-            views=checked_views(self.views),
-            buckets=checked_integer("buckets", self.buckets, 0, MAX_ROWS),
-            count_weight=checked_integer("count_weight", self.count_weight, 0, SCALE),
-            **self.checked_sums(),
-        )
+        self._clean(checked_choice, layout=(LAYOUTS,))
+        self._clean(checked_integer, buckets=(0, MAX_ROWS), count_weight=(0, SCALE))
+        self._set(views=checked_views(self.views))
+        self._clean_sums()
         if self.layout != "column" and len(self.views) != 1:
             raise PlanError(f"layout {self.layout} takes one view, got {len(self.views)}")
         if self.layout != "column" and isinstance(self.views[0], Halfspaces):

@@ -22,7 +22,7 @@ from typing import Final
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
-from coterie.plain.checks import checked_choice, checked_integer
+from coterie.plain.checks import checked_choice, checked_integer, checked_power_of_two
 from coterie.privacy.odds import BASE_ODDS
 from coterie.protocols.base import Part, bits_of
 from coterie.protocols.codeword.parameters import MAX_EMBEDDING, MIN_EMBEDDING
@@ -76,27 +76,16 @@ class LshTreeParameters(AnswerParameters):
     layout: int = LAYOUT
 
     def __post_init__(self) -> None:
-        joint = self.count_weight != 0
-        codewords = self.randomizer == "privunit"
-        self._set(
-            levels=checked_integer("levels", self.levels, 1, MAX_LEVELS),
-            split=checked_choice("split", self.split, SPLITS),
-            randomizer=checked_choice("randomizer", self.randomizer, RANDOMIZERS),
-            count_odds=checked_integer(
-                "count_odds", self.count_odds, 0 if joint else BASE_ODDS + 1, 0 if joint else MAX_ODDS
-            ),
-            vector_odds=checked_integer("vector_odds", self.vector_odds, BASE_ODDS + 1, MAX_ODDS),
-            count_weight=checked_integer("count_weight", self.count_weight, 0, SCALE),
-            cap=checked_integer("cap", self.cap, int(codewords), CODEWORDS - 1 if codewords else 0),
-            embedding=checked_integer(
-                "embedding", self.embedding, MIN_EMBEDDING * codewords, MAX_EMBEDDING * codewords
-            ),
-            layout=checked_integer("layout", self.layout, LAYOUT, LAYOUT),
-        )
-        if self.embedding & (self.embedding - 1):
-            raise PlanError(f"embedding must be a power of two, got {self.embedding}")
-        if codewords:
-            CodewordRandomizer(CODEWORDS, self.cap, self.vector_odds)  # its own bounds
+        self._clean(checked_choice, split=(SPLITS,), randomizer=(RANDOMIZERS,))
+        self._clean(checked_integer, levels=(1, MAX_LEVELS), layout=(LAYOUT, LAYOUT), count_weight=(0, SCALE))
+        odds = (BASE_ODDS + 1, MAX_ODDS)
+        self._clean(checked_integer, count_odds=(0, 0) if self.joint else odds, vector_odds=odds)
+        if self.randomizer == "privunit":
+            self._clean(checked_integer, cap=(1, CODEWORDS - 1))
+            self._clean(checked_power_of_two, embedding=(MIN_EMBEDDING, MAX_EMBEDDING))
+            _ = self.codeword_response  # its own bounds
+        else:
+            self._clean(checked_integer, cap=(0, 0), embedding=(0, 0))
 
     @property
     def joint(self) -> bool:

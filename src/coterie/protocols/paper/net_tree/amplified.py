@@ -43,4 +43,4 @@ class AmplifiedTreeParameters(Amplified, CodewordTreeParameters):
 
     def __post_init__(self) -> None:
         CodewordTreeParameters.__post_init__(self)
-        self._set(**self.checked_promises())
+        self._clean_promises()

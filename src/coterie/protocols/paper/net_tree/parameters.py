@@ -95,12 +95,9 @@ class NetTreeParameters(LocalTreeParameters, AnswerParameters):
     layout: int = BITS
 
     def __post_init__(self) -> None:
-        self._set(
-            **self.checked_shape(),
-            count_odds=checked_integer("count_odds", self.count_odds, BASE_ODDS + 1, MAX_ODDS),
-            vector_odds=checked_integer("vector_odds", self.vector_odds, BASE_ODDS + 1, MAX_ODDS),
-            layout=checked_integer("layout", self.layout, BITS, BITS),
-        )
+        self._clean_shape()
+        odds = (BASE_ODDS + 1, MAX_ODDS)
+        self._clean(checked_integer, count_odds=odds, vector_odds=odds, layout=(BITS, BITS))
 
     def oracle_errors(
         self, *, dimension: int, people: int, failure: float, nodes: float
@@ -156,14 +153,10 @@ class CodewordTreeParameters(LocalTreeParameters):
     usual_strays: ClassVar[float] = 0.02  # a stray takes a center, a leaf left out some of a part's people
 
     def __post_init__(self) -> None:
-        self._set(
-            **self.checked_shape(),
-            cap=checked_integer("cap", self.cap, 1, CODEWORDS - 1),
-            odds=checked_integer("odds", self.odds, BASE_ODDS + 1, 1 << 53),
-            embedding=checked_power_of_two("embedding", self.embedding, MIN_EMBEDDING, MAX_EMBEDDING),
-            count_weight=checked_integer("count_weight", self.count_weight, 1, SCALE - 1),
-            layout=checked_integer("layout", self.layout, CODEWORD, CODEWORD),
-        )
+        self._clean_shape()
+        self._clean(checked_integer, cap=(1, CODEWORDS - 1), odds=(BASE_ODDS + 1, 1 << 53))
+        self._clean(checked_power_of_two, embedding=(MIN_EMBEDDING, MAX_EMBEDDING))
+        self._clean(checked_integer, count_weight=(1, SCALE - 1), layout=(CODEWORD, CODEWORD))
         _ = self.randomizer  # its own bounds
 
     @property

@@ -55,13 +55,10 @@ class NetTreeSumParameters(TreeParameters, ShareParameters):
     extra_coordinates: ClassVar[int] = 1  # the count
 
     def __post_init__(self) -> None:
-        self._set(
-            **self.checked_shape(),
-            buckets=checked_integer("buckets", self.buckets, 1, MAX_BUCKETS),
-            count_weight=checked_integer("count_weight", self.count_weight, 1, SCALE - 1),
-            layout=checked_choice("layout", self.layout, (LAYOUT,)),
-            **self.checked_sums(),
-        )
+        self._clean_shape()
+        self._clean(checked_integer, buckets=(1, MAX_BUCKETS), count_weight=(1, SCALE - 1))
+        self._clean(checked_choice, layout=((LAYOUT,),))
+        self._clean_sums()
         if self.rows * self.coordinates > MAX_ENTRIES:
             raise PlanError(
                 f"a table of {self.levels} levels, {self.buckets} buckets and {self.coordinates} coordinates "

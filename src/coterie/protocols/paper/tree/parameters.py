@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from coterie.errors import PlanError
 from coterie.plain.checks import checked_choice, checked_integer, checked_options, checked_real
+from coterie.plain.record import Record
 from coterie.protocols.base import Facts, Parameters
 from coterie.protocols.paper.nets.nets import MAX_LEVELS, MAX_NET_DIMENSION, MAX_TABLE, RATIOS, NetFamily
 from coterie.protocols.paper.nets.projection import Projection
@@ -90,21 +91,16 @@ class TreeParameters(Parameters):
         settings = {"people": facts.expected_users, "alpha": ALPHA if alpha is None else alpha, **settings}
         return approximation(self, decoding, dimension=facts.dimension, clusters=facts.clusters, **settings)
 
-    def checked_shape(self) -> dict[str, Any]:
-        """Return the clean fields of the shape, or raise PlanError."""
-        ratio = checked_integer("ratio", self.ratio, min(RATIOS), max(RATIOS))
-        projected = checked_integer("projected", self.projected, 1, MAX_NET_DIMENSION)
-        if ratio**projected > MAX_TABLE:
+    def _clean_shape(self) -> None:
+        """Check the fields of the shape."""
+        self._clean(checked_integer, ratio=(min(RATIOS), max(RATIOS)), projected=(1, MAX_NET_DIMENSION))
+        if self.ratio**self.projected > MAX_TABLE:
             raise PlanError(
-                f"a node would have {ratio}^{projected} children, more than {MAX_TABLE}: "
+                f"a node would have {self.ratio}^{self.projected} children, more than {MAX_TABLE}: "
                 "project to fewer dimensions"
             )
-        return {
-            "levels": checked_integer("levels", self.levels, 1, MAX_LEVELS),
-            "ratio": ratio,
-            "projected": projected,
-            "scale": checked_real("scale", self.scale, 1 / MAX_SCALE, MAX_SCALE),
-        }
+        self._clean(checked_integer, levels=(1, MAX_LEVELS))
+        self._clean(checked_real, scale=(1 / MAX_SCALE, MAX_SCALE))
 
     def check_fit(self, dimension: int) -> None:
         """Raise PlanError unless the nets have at most the plan's dimension."""
@@ -113,7 +109,7 @@ class TreeParameters(Parameters):
 
 
 @dataclass(frozen=True, slots=True)
-class TreeDecoding:
+class TreeDecoding(Record):
     """How BuildTree grows a tree and what its decoder takes for noise.
 
     Attributes
@@ -136,9 +132,8 @@ class TreeDecoding:
     solver_ratio: float = math.inf  # κ
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "expansion", checked_integer("expansion", self.expansion, 1, MAX_EXPANSION))
-        object.__setattr__(self, "rounds", checked_integer("rounds", self.rounds, 1, MAX_ROUNDS))
-        object.__setattr__(self, "strays", checked_real("strays", self.strays, 0.0, MAX_STRAYS))
+        self._clean(checked_integer, expansion=(1, MAX_EXPANSION), rounds=(1, MAX_ROUNDS))
+        self._clean(checked_real, strays=(0.0, MAX_STRAYS))
 
     @classmethod
     def of(cls, tree: TreeParameters, facts: Facts, options: Mapping[str, Any]) -> Self:
