@@ -140,7 +140,6 @@ class Parameters(Record, ABC):
 
         Of scale 2^20, around the center of the ball.
         """
-        del clusters
         return None
 
     def asking_about(self, groups: Sequence[Sequence[int]]) -> Self:
@@ -159,7 +158,6 @@ class Parameters(Record, ABC):
 
     def is_played(self, people: int) -> bool:
         """Return whether one process can make so many reports, or has to draw what they would add up to."""
-        del people
         return self.sendable
 
     @property
@@ -277,7 +275,6 @@ class LocalParameters(Parameters):
 
     def guarantee(self, facts: Facts, people: int | None = None) -> Guarantee:
         """Return the promise, which does not depend on other people."""
-        del people
         first = CONDITIONS[0] if facts.ids == "random" else ISSUED_IDS
         return Guarantee(
             epsilon=facts.epsilon,

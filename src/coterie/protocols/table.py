@@ -56,7 +56,6 @@ class Table(ABC):
     @classmethod
     def shapes(cls, plan: Plan, size: int) -> dict[str, tuple[int, ...]]:
         """Return the arrays' shapes in a file that has `size` bytes of them; the plan fixes them."""
-        del size
         return {name: array.shape for name, array in cls.zero(plan).arrays().items()}
 
     @classmethod

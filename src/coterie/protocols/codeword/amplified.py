@@ -45,7 +45,6 @@ class Amplified(LocalParameters):
 
     def promised_alone(self, epsilon: float) -> float:
         """Return ε₀."""
-        del epsilon
         return self.local_epsilon
 
     def check_promise(self, facts: Facts) -> None:

@@ -117,7 +117,6 @@ class IndexEncoder(Encoder):
         (n, d), (n, 12) -> (n, N, P/8), (n, P). A public function of point and id, before any coin: **not
         private**. For audits.
         """
-        del answer  # there is one
         heavy = kernels_of("coterie.protocols.codeword.encode", self._kernels, len(ids))
         vectors, _ = self._signed_vectors(as_points(points, self._plan.dimension), ids, heavy)
         packed = self._blocks(len(ids))(ids).reshape(len(ids), self._randomizer.codewords, -1)

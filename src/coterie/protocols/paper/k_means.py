@@ -55,7 +55,6 @@ class Solver(Protocol):
         self, X: NDArray[np.float64], y: None = None, sample_weight: NDArray[np.float64] | None = None
     ) -> object:
         """Find centers of weighted points."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,8 +158,7 @@ def k_means_decoder(
         middle = part_weights @ centers / part_weights.sum()
         centers = shrink_in_blocks(centers, noise, middle, signal_subspace(vectors.moment, len(middle)))
     else:
-        part_weights = np.zeros(count)
-        np.add.at(part_weights, parts[pooled], noisy[pooled])
+        part_weights = np.bincount(parts[pooled], noisy[pooled], minlength=count).astype(np.float64)
         sums = _over_leaves(weighed, parts, pooled, count, vectors.part_sums)
         centers = sums / np.maximum(1.0, part_weights)[:, None]
     lengths = np.linalg.norm(centers, axis=1, keepdims=True)
@@ -209,13 +207,12 @@ def _one_leaf_a_row(
     weighed: WeighedTree, kept: NDArray[np.bool_], vectors: SharedRowOracle
 ) -> tuple[int, NDArray[np.bool_]]:
     """Return how many leaves may have people who are counted elsewhere, and which of those kept count any."""
-    kept, shared, before = kept.copy(), 0, 0
-    for number, level, where in weighed.tree.leaves():
-        mine = before + np.flatnonzero(kept[before : before + len(where)])
-        if number > 0 and len(mine):
-            reads, doubtful = vectors.readers(number, level.paths[where][mine - before])
-            kept[mine], shared = reads, shared + int(doubtful.sum())
-        before += len(where)
+    kept, shared = kept.copy(), 0
+    for number, paths, place in weighed.tree.leaf_paths():
+        mine = kept[place]  # a part of `kept` itself
+        if number > 0 and mine.any():
+            mine[mine], doubtful = vectors.readers(number, paths[mine])
+            shared += int(doubtful.sum())
     return shared, kept
 
 
@@ -269,14 +266,10 @@ def _over_leaves(
     part_sums: Callable[[int, NDArray[np.int64], NDArray[np.int64], int], NDArray[np.float64]],
 ) -> NDArray[np.float64]:
     """Return ṽ^j: the vector sums over the pooled leaves of each part, (count, d)."""
-    total: NDArray[np.float64] | None = None
-    before = 0
-    for number, level, where in weighed.tree.leaves():
-        mine = slice(before, before + len(where))
-        before += len(where)
-        kept = pooled[mine]
-        sums = part_sums(number, level.paths[where][kept], parts[mine][kept], count)
-        total = sums if total is None else total + sums
-    if total is None:
+    sums = [
+        part_sums(number, paths[pooled[place]], parts[place][pooled[place]], count)
+        for number, paths, place in weighed.tree.leaf_paths()
+    ]
+    if not sums:
         raise DecodeError("a tree without leaves cannot be decoded")
-    return total
+    return np.asarray(sum(sums))

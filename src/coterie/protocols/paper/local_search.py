@@ -72,7 +72,6 @@ class LocalSearch:
         self, X: NDArray[np.float64], y: None = None, sample_weight: NDArray[np.float64] | None = None
     ) -> Self:
         """Find centers of weighted points: (m, d), (m,) -> self."""
-        del y
         points = np.asarray(X, dtype=np.float64)
         weights = np.ones(len(points)) if sample_weight is None else np.asarray(sample_weight, np.float64)
         if self.n_clusters > len(points):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final, cast
@@ -207,26 +208,24 @@ def _distance(one: list[int], other: list[int], modulus: int, shares: int) -> Fr
     """Return the statistical distance of two inputs' mixed multisets, exactly."""
     ways = modulus ** ((shares - 1) * len(one))
     first, second = _law(one, modulus, shares), _law(other, modulus, shares)
-    apart = sum(abs(first.get(key, 0) - second.get(key, 0)) for key in first.keys() | second.keys())
+    apart = sum(abs(first[key] - second[key]) for key in first.keys() | second.keys())
     return Fraction(apart, 2 * ways)
 
 
-def _law(values: list[int], modulus: int, shares: int) -> dict[tuple[int, ...], int]:
-    total = {(0,) * (modulus - 1): 1}
+def _law(values: list[int], modulus: int, shares: int) -> Counter[tuple[int, ...]]:
+    total = Counter({(0,) * (modulus - 1): 1})
     for value in values:
-        new: dict[tuple[int, ...], int] = {}
+        new: Counter[tuple[int, ...]] = Counter()
         person = _person(value, modulus, shares)
         for (counts, ways), (more, times) in itertools.product(total.items(), person.items()):
-            key = tuple(a + b for a, b in zip(counts, more, strict=True))
-            new[key] = new.get(key, 0) + ways * times
+            new[tuple(a + b for a, b in zip(counts, more, strict=True))] += ways * times
         total = new
     return total
 
 
-def _person(value: int, modulus: int, shares: int) -> dict[tuple[int, ...], int]:
-    ways: dict[tuple[int, ...], int] = {}
+def _person(value: int, modulus: int, shares: int) -> Counter[tuple[int, ...]]:
+    ways: Counter[tuple[int, ...]] = Counter()
     for free in itertools.product(range(modulus), repeat=shares - 1):
         counts = np.bincount([*free, (value - sum(free)) % modulus], minlength=modulus)
-        key = tuple(counts[1:].tolist())  # counts sum to m: the first says nothing
-        ways[key] = ways.get(key, 0) + 1
+        ways[tuple(counts[1:].tolist())] += 1  # counts sum to m: the first says nothing
     return ways

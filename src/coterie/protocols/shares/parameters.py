@@ -282,7 +282,6 @@ class ShareParameters(Parameters):
 
     def promised_alone(self, epsilon: float) -> float:
         """Return infinity: a report that is not mixed promises nothing."""
-        del epsilon
         return math.inf
 
     def guarantee(self, facts: Facts, people: int | None = None) -> Guarantee:

@@ -63,9 +63,8 @@ class WeightedPointSet:
         if masses.shape != rows.shape[:1]:
             raise DecodeError(f"weights must have shape ({len(rows)},), got shape {masses.shape}")
         distinct, place = np.unique(rows, axis=0, return_inverse=True)
-        sums = np.zeros(len(distinct))
-        np.add.at(sums, place.reshape(-1), masses)
-        return cls(distinct, sums)
+        sums = np.bincount(place.reshape(-1), masses, minlength=len(distinct))
+        return cls(distinct, np.asarray(sums, dtype=np.float64))
 
     def __len__(self) -> int:
         return len(self.weights)

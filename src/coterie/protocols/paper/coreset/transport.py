@@ -46,15 +46,8 @@ def transport_cost(images: NDArray[np.float64], source: WeightedPointSet, target
     # One list of places; arrived mass counts up, wanted mass counts down.
     places = np.concatenate([images, target.points])
     masses = np.concatenate([source.weights, -target.weights])
-    return moved + float(np.abs(_sums_by_place(places, masses)).sum())
-
-
-def _sums_by_place(places: NDArray[np.float64], masses: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sum of the signed masses at each distinct row of `places`."""
     _, group = np.unique(places, axis=0, return_inverse=True)
-    sums = np.zeros(group.max(initial=-1) + 1)
-    np.add.at(sums, group.reshape(-1), masses)
-    return sums
+    return moved + float(np.abs(np.bincount(group.reshape(-1), masses)).sum())
 
 
 def optimal_transport(

@@ -53,17 +53,12 @@ def level_sums(table: LshTreeTable) -> list[LevelSums]:
         return [_answered(table, level) for level in parameters.answered_levels]
     levels = [_answered(table, parameters.levels)]
     for _ in range(parameters.levels - 1):
-        below = levels[0]
-        levels.insert(
-            0,
-            LevelSums(
-                below.frequencies.reshape(-1, 2).sum(axis=1),
-                below.vectors.reshape(-1, 2, below.vectors.shape[1]).sum(axis=1),
-                below.count_deviation * 2**0.5,
-                below.vector_deviation * 2**0.5,
-            ),
-        )
-    return levels
+        below = levels[-1]
+        frequencies = below.frequencies.reshape(-1, 2).sum(axis=1)
+        vectors = below.vectors.reshape(-1, 2, below.vectors.shape[1]).sum(axis=1)
+        noise = (below.count_deviation * 2**0.5, below.vector_deviation * 2**0.5)
+        levels.append(LevelSums(frequencies, vectors, *noise))
+    return levels[::-1]
 
 
 def _answered(table: LshTreeTable, level: int) -> LevelSums:

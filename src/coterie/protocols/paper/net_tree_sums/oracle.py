@@ -56,12 +56,10 @@ class TreeSums:
 
     def deviation(self, level: int) -> float:
         """Return σ/b, the standard deviation of a node's frequency; the same at every level."""
-        del level
         return float(self._noise / self._count_unit)
 
     def vector_deviation(self, level: int) -> float:
         """Return √d·σ/a, the root mean square length of an empty node's sum."""
-        del level
         return float(self._noise / self._point_unit * self._dimension**0.5)
 
     def sums(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -111,6 +111,13 @@ class NetTree:
             if len(where := level.leaves):
                 yield number, level, where
 
+    def leaf_paths(self) -> Iterator[tuple[int, NDArray[np.int64], slice]]:
+        """Yield (level, paths of its leaves, their place in the order of `leaf_points`), as `leaves` does."""
+        before = 0
+        for number, level, where in self.leaves():
+            yield number, level.paths[where], slice(before, before + len(where))
+            before += len(where)
+
     def leaf_points(self) -> NDArray[np.float64]:
         """Return where all leaves lie, level by level: (leaves, d)."""
         return np.concatenate(

@@ -20,49 +20,32 @@ class FrequencyOracle(Protocol):
     @property
     def reports(self) -> int:
         """Number of people who answered."""
-        ...
 
     def frequencies(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return unbiased, unclamped frequencies of buckets of one level: (m, level+1) -> (m,)."""
-        ...
 
     def deviation(self, level: int) -> float:
         """Return the standard deviation of an empty bucket's frequency."""
-        ...
 
 
 @runtime_checkable
 class LiftedSumOracle(Protocol):
     """Sums of lifted vectors, of length 1 each: their length counts people, too."""
 
-    @property
-    def lifted_deviation(self) -> float:
-        """Standard deviation of a coordinate of an empty bucket's lifted sum."""
-        ...
-
-    @property
-    def moment(self) -> SecondMoment:
-        """E[w·wᵀ] of everybody's lifted vectors, with its noise."""
-        ...
-
-    @property
-    def counting(self) -> int:
-        """Which coordinate of a lifted sum counts people."""
-        ...
+    lifted_deviation: float  # standard deviation of a coordinate of an empty bucket's lifted sum
+    moment: SecondMoment  # E[w·wᵀ] of everybody's lifted vectors, with its noise
+    counting: int  # which coordinate of a lifted sum counts people
 
     def lifted_part_sums(
         self, level: int, paths: NDArray[np.int64], parts: NDArray[np.int64], count: int
     ) -> NDArray[np.float64]:
         """Return, for each of `count` parts, the sum over its buckets: (m, level+1), (m,) -> (count, D)."""
-        ...
 
     def lifted_mean(self, sums: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the points that lifted sums of these lengths speak of: (k, D), (k,) -> (k, d)."""
-        ...
 
     def lifted_counts(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how many people lifted sums count: (k, D) -> (k,)."""
-        ...
 
 
 @runtime_checkable
@@ -71,7 +54,6 @@ class SharedRowOracle(Protocol):
 
     def readers(self, level: int, paths: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return which leaves of a level read their rows, and whose people may be counted elsewhere."""
-        ...
 
 
 class VectorSumOracle(Protocol):
@@ -81,7 +63,6 @@ class VectorSumOracle(Protocol):
         self, level: int, paths: NDArray[np.int64], parts: NDArray[np.int64], count: int
     ) -> NDArray[np.float64]:
         """Return, for each of `count` parts, the sum over its buckets: (m, level+1), (m,) -> (count, d)."""
-        ...
 
 
 class TreeVectorOracle(VectorSumOracle, Protocol):
@@ -89,7 +70,6 @@ class TreeVectorOracle(VectorSumOracle, Protocol):
 
     def vector_deviation(self, level: int) -> float:
         """Return the root mean square length of an empty node's sum."""
-        ...
 
 
 TreeOracles = tuple[FrequencyOracle, TreeVectorOracle]  # f̃ and ṽ

@@ -66,7 +66,6 @@ class TreeParameters(Parameters):
 
     def shared_chance(self, *, occupied: float, nodes: float) -> float:
         """Return at most how likely one of so many nodes is answered for with another, occupied one."""
-        del occupied, nodes
         return 0.0
 
     # ------------------------------------------------------------ what follows

@@ -118,12 +118,10 @@ class CodewordLevels:
 
     def deviation(self, level: int) -> float:
         """Return the standard deviation of an empty node's frequency; the same at every level."""
-        del level
         return self._deviations[0]
 
     def vector_deviation(self, level: int) -> float:
         """Return the root mean square length of an empty node's sum, at most; the same at every level."""
-        del level
         return self._deviations[1]
 
     def part_sums(

@@ -61,7 +61,6 @@ class ExplicitHist:
 
     def deviation(self, level: int) -> float:
         """Return c·√n, the standard deviation of an empty bucket; the same at every level."""
-        del level
         return self.response.scale * math.sqrt(self.reports)
 
     def bound(self, failure: float, buckets: int = 1) -> float:

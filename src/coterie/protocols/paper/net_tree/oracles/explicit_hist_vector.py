@@ -77,7 +77,6 @@ class ExplicitHistVector:
 
     def vector_deviation(self, level: int = 1) -> float:
         """Return √n·B: the root mean square length of an empty bucket's sum; the same at every level."""
-        del level
         return self.norm * math.sqrt(len(self.masks))
 
     def bound(self, failure: float, buckets: int = 1) -> float:
