@@ -10,7 +10,7 @@ p_i = 1/m + (2/w²)·⟨corner_i, x⟩.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
@@ -51,13 +51,13 @@ class Category(Feature):
     """
 
     kind: ClassVar[str] = "category"
+    missing_ways: ClassVar[Iterable[str]] = ("middle", "own")
     values: Sequence[str | int]
     unknown: str = field(default="middle", kw_only=True)
-    missing: str = field(default="middle", kw_only=True)
 
     def _check(self) -> None:
         self._clean(checked_values, values=(1, MOST_COORDINATES))
-        self._clean(checked_choice, unknown=(("middle", "own"),), missing=(("middle", "own"),))
+        self._clean(checked_choice, unknown=(self.missing_ways,))
         if len(self.corners) < 2:
             raise PlanError(
                 "values must hold two entries, or one beside unknown or missing with a corner of its own"

@@ -9,7 +9,7 @@ usual time, its length how much they agree.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -20,7 +20,7 @@ from coterie.features.feature import Column, Feature
 from coterie.features.number import LARGEST, SMALLEST
 from coterie.features.reading import CONCENTRATION, VALUE, Block, Estimate, along, fraction
 from coterie.features.values import numbers
-from coterie.plain.checks import checked_choice, checked_real
+from coterie.plain.checks import checked_real
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -43,11 +43,9 @@ class Cycle(Feature):
     kind: ClassVar[str] = "cycle"
     linear: ClassVar[bool] = False
     period: float
-    missing: str = field(default="middle", kw_only=True)
 
     def _check(self) -> None:
         self._clean(checked_real, period=(SMALLEST, LARGEST))
-        self._clean(checked_choice, missing=(("middle",),))
 
     @property
     def coordinates(self) -> int:

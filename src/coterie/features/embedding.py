@@ -35,7 +35,7 @@ from coterie.features.reading import CONCENTRATION, Block, Estimate, along, frac
 from coterie.features.values import as_vector, listed
 from coterie.geometry.ball import SCALE, quantize
 from coterie.geometry.rotation import Rotation
-from coterie.plain.checks import checked_choice, checked_fields, checked_integer, checked_real
+from coterie.plain.checks import checked_fields, checked_integer, checked_real
 
 _NUMBERS_AT_A_TIME: Final = 1 << 20  # 8 MB of them, and a few copies
 
@@ -66,13 +66,11 @@ class Embedding(Feature):
     linear: ClassVar[bool] = False
     dimension: int
     norm: float
-    missing: str = field(default="middle", kw_only=True)
     projected: int | None = field(default=None, kw_only=True)
 
     def _check(self) -> None:
         self._clean(checked_integer, dimension=(1, MOST_COORDINATES))
         self._clean(checked_real, norm=(SMALLEST, LARGEST))
-        self._clean(checked_choice, missing=(("middle",),))
         if self.projected is not None:
             self._clean(checked_integer, projected=(1, self.dimension))
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Self
 
@@ -30,7 +30,7 @@ from coterie.errors import PlanError
 from coterie.features.reading import Block, Estimate
 from coterie.features.values import absent, listed, numbers
 from coterie.plain.canonical import SAFE_INTEGER, shown
-from coterie.plain.checks import checked_fields, checked_integer, checked_list, checked_real
+from coterie.plain.checks import checked_choice, checked_fields, checked_integer, checked_list, checked_real
 from coterie.plain.record import Record
 
 LONGEST_NAME: Final = 64  # code points of a name or a unit
@@ -56,20 +56,25 @@ class Feature(Record, ABC):
         The distance that a full swing counts, 10⁻⁶ to 10⁶.
     unit, description : str
         For people; they change the plan's id like everything else.
+    missing : str
+        Where a record without such a value lies; "middle", or what the kind has besides.
     """
 
     kind: ClassVar[str]
+    missing_ways: ClassVar[Iterable[str]] = ("middle",)  # what `missing` may be
     linear: ClassVar[bool] = True  # whether every figure is a linear function of the mean, cut at its ends
     name: str
     weight: float = field(default=1.0, kw_only=True)
     unit: str = field(default="", kw_only=True)
     description: str = field(default="", kw_only=True)
+    missing: str = field(default="middle", kw_only=True)
 
     def __post_init__(self) -> None:
         try:
             self._clean(checked_text, name=(LONGEST_NAME,), unit=(LONGEST_NAME, 0))
             self._clean(checked_text, description=(LONGEST_DESCRIPTION, 0))
             self._clean(checked_real, weight=(LEAST_WEIGHT, MOST_WEIGHT))
+            self._clean(checked_choice, missing=(self.missing_ways,))
             self._check()
         except PlanError as error:
             raise PlanError(f"{self.kind} {shown(self.name)}: {error}") from None
@@ -88,7 +93,6 @@ class Feature(Record, ABC):
                 named.append(f"{each.name}={words}")
         return f"{type(self).__name__}({', '.join([*given, *named])})"
 
-    @abstractmethod
     def _check(self) -> None:
         """Clean the fields of this kind, or raise PlanError."""
 

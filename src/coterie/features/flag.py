@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import ClassVar, Final
 
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from coterie.features.feature import Column, Feature
 from coterie.features.reading import SHARE, Block, Estimate, fraction
 from coterie.features.values import as_truth, listed
-from coterie.plain.checks import checked_choice
 
 _CODES: Final = {"false": 0.0, "middle": 0.5, "true": 1.0}
 
@@ -32,10 +32,7 @@ class Flag(Feature):
     """
 
     kind: ClassVar[str] = "flag"
-    missing: str = field(default="middle", kw_only=True)
-
-    def _check(self) -> None:
-        self._clean(checked_choice, missing=(_CODES,))
+    missing_ways: ClassVar[Iterable[str]] = _CODES
 
     def codes(self, column: Column) -> NDArray[np.float64]:
         """Return 1 for true, 0 for false, and what is declared for missing ones: n values -> (n,)."""

@@ -7,6 +7,7 @@ coordinate = (t - ½)·weight
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
@@ -49,14 +50,14 @@ class Number(Feature):
     """
 
     kind: ClassVar[str] = "number"
+    missing_ways: ClassVar[Iterable[str]] = ENDS
     low: float
     high: float
     scale: str = "linear"
-    missing: str = field(default="middle", kw_only=True)
     outside: str = field(default="clip", kw_only=True)
 
     def _check(self) -> None:
-        self._clean(checked_choice, scale=(SCALES,), missing=(ENDS,), outside=(OUTSIDE,))
+        self._clean(checked_choice, scale=(SCALES,), outside=(OUTSIDE,))
         least = SMALLEST if self.scale == "log" else -LARGEST
         if self.scale == "log" and self.low == 0:
             raise PlanError("low must be above 0 on a log scale, got 0: take the least that matters, say 1")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Final
 
 import numpy as np
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from coterie.features.feature import ENDS, MOST_COORDINATES, Column, Feature, checked_values, keys
 from coterie.features.reading import VALUE, Block, Estimate, within
 from coterie.features.values import places
-from coterie.plain.checks import checked_choice
 
 _GONE: Final = -1
 
@@ -35,12 +34,11 @@ class Ordinal(Feature):
     """
 
     kind: ClassVar[str] = "ordinal"
+    missing_ways: ClassVar[Iterable[str]] = ENDS
     levels: Sequence[str | int]
-    missing: str = field(default="middle", kw_only=True)
 
     def _check(self) -> None:
         self._clean(checked_values, levels=(2, MOST_COORDINATES))
-        self._clean(checked_choice, missing=(ENDS,))
 
     def codes(self, column: Column) -> NDArray[np.int64]:
         """Return the places of a column's levels, -1 where there is none: n values -> (n,)."""
