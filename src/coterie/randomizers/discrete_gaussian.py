@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from coterie.coins import Coins
 from coterie.errors import PlanError
 from coterie.randomizers.discrete_laplace import DiscreteLaplace
-from coterie.randomizers.exact import bernoulli_exp, bernoulli_exp_times
+from coterie.randomizers.exact import bernoulli_exp, bernoulli_exp_times, filled
 
 # p, q·t and σ·q are below 2^25 then, and c below 2^62 for |Y| up to 2^11·t; a larger |Y| has odds e^-2048.
 MAX_PART: Final = 1 << 25
@@ -56,15 +56,13 @@ class DiscreteGaussian:
     def sample(self, size: int, coins: Coins) -> NDArray[np.int64]:
         """Return `size` independent draws, shape (size,). Outside simulation `coins` are the system's."""
         laplace = DiscreteLaplace(Fraction(self._laplace_scale))
-        drawn = np.empty(size, dtype=np.int64)
-        done = 0
-        while done < size:
+
+        def attempt(wanted: int) -> NDArray[np.int64]:
             # About three quarters of the proposals are kept.
-            proposed = laplace.sample(min((size - done) * 3 // 2 + 16, 1 << 16), coins)
-            kept = proposed[self._keep(np.abs(proposed), coins)][: size - done]
-            drawn[done : done + len(kept)] = kept
-            done += len(kept)
-        return drawn
+            proposed = laplace.sample(min(wanted * 3 // 2 + 16, 1 << 16), coins)
+            return proposed[self._keep(np.abs(proposed), coins)]
+
+        return filled(size, attempt)
 
     def _keep(self, sizes: NDArray[np.int64], coins: Coins) -> NDArray[np.bool_]:
         """Return trials of probability exp(-γ), (n,) -> (n,)."""

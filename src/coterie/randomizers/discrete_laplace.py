@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from coterie.coins import Coins
 from coterie.errors import PlanError
-from coterie.randomizers.exact import bernoulli_exp, geometric_inverse_e
+from coterie.randomizers.exact import bernoulli_exp, filled, geometric_inverse_e
 
 MAX_PART: Final = 1 << 40  # of the scale's numerator and denominator: 2^22 runs of 1/e still fit 63 bits
 
@@ -44,21 +44,14 @@ class DiscreteLaplace:
 
     def sample(self, size: int, coins: Coins) -> NDArray[np.int64]:
         """Return `size` independent draws, shape (size,). Outside simulation `coins` are the system's."""
-        drawn = np.empty(size, dtype=np.int64)
-        done = 0
-        while done < size:
-            sizes, negative = self._attempts(2 * (size - done) + 16, coins)
-            values = np.where(negative, -sizes, sizes)[: size - done]
-            drawn[done : done + len(values)] = values
-            done += len(values)
-        return drawn
+        return filled(size, lambda wanted: self._attempts(2 * wanted + 16, coins))
 
-    def _attempts(self, size: int, coins: Coins) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return sizes and signs of those of `size` attempts that succeed."""
+    def _attempts(self, size: int, coins: Coins) -> NDArray[np.int64]:
+        """Return what those of `size` attempts make that succeed."""
         steps, divisor = self.scale.numerator, self.scale.denominator  # t, s
         low = coins.below_many(steps, size)  # U
         low = low[bernoulli_exp(((low, steps),), coins)]
         sizes = (low + steps * geometric_inverse_e(low.size, coins)) // divisor
         negative = coins.below_many(2, sizes.size) == 1
         kept = ~(negative & (sizes == 0))
-        return sizes[kept], negative[kept]
+        return np.asarray(np.where(negative, -sizes, sizes)[kept])

@@ -12,6 +12,8 @@ multiplied, so everything fits 64 bits.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,33 +41,16 @@ def bernoulli_exp(ratios: tuple[Ratio, ...], coins: Coins) -> NDArray[np.bool_]:
     """
     size = len(ratios[0][0])
     result = np.zeros(size, dtype=np.bool_)
-    running = np.arange(size)
+    running, ones = np.arange(size), np.ones(size, dtype=np.int64)
     place = 1
     while running.size:
-        for numerators, denominator in ratios:
-            running, failed = _flip(running, numerators, denominator, coins)
-            result[failed] = place % 2 == 1
-        if place > 1 and running.size:
-            passed = coins.below_many(place, running.size) == 0
-            result[running[~passed]] = place % 2 == 1
-            running = running[passed]
+        for numerators, denominator in ratios if place == 1 else (*ratios, (ones, place)):
+            if running.size:
+                passed = coins.below_many(denominator, running.size) < numerators[running]
+                result[running[~passed]] = place % 2 == 1
+                running = running[passed]
         place += 1
     return result
-
-
-def _flip(
-    running: NDArray[np.int64], numerators: NDArray[np.int64], denominator: int, coins: Coins
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Flip each running trial's coin of probability numerator/denominator; return who passed, who failed."""
-    if not running.size:
-        return running, running
-    passed = coins.below_many(denominator, running.size) < numerators[running]
-    return running[passed], running[~passed]
-
-
-def bernoulli_inverse_e(size: int, coins: Coins) -> NDArray[np.bool_]:
-    """Return `size` trials of probability 1/e."""
-    return bernoulli_exp(((np.ones(size, dtype=np.int64), 1),), coins)
 
 
 def bernoulli_exp_times(
@@ -90,6 +75,16 @@ def geometric_inverse_e(size: int, coins: Coins) -> NDArray[np.int64]:
     runs = np.zeros(size, dtype=np.int64)
     running = np.arange(size)
     while running.size:
-        running = running[bernoulli_inverse_e(running.size, coins)]
+        running = running[bernoulli_exp(((np.ones(running.size, dtype=np.int64), 1),), coins)]  # 1/e
         runs[running] += 1
     return runs
+
+
+def filled(size: int, attempt: Callable[[int], NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return `size` values from attempts; each is told how many are wanted, and makes some, or more."""
+    drawn, done = np.empty(size, dtype=np.int64), 0
+    while done < size:
+        values = attempt(size - done)[: size - done]
+        drawn[done : done + len(values)] = values
+        done += len(values)
+    return drawn

@@ -32,6 +32,7 @@ had more than 3.3 times it, up to ε = 10 (tests/unit/protocols/codeword/test_ap
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -102,10 +103,7 @@ def approximation(
     if not within(places):
         return nothing
     clusters, dimension = facts.clusters, facts.dimension
-
-    def noise(extent: tuple[float, float], logarithm: float) -> float:
-        return sum_noise(parameters, people, extent, logarithm)
-
+    noise = partial(sum_noise, parameters, people)
     wide = extent_of(places)
     error = noise(wide, sets(clusters, dimension, len(places), each))
     error += (4 + 1 / len(places)) * noise((1.0, 1.0), math.log(2 * len(places) / each))  # E

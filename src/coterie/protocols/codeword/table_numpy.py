@@ -44,9 +44,9 @@ class Accumulator:
     def add(self, reports: NDArray[np.uint8]) -> None:
         """Add (-1)^flip·v to each report's row and v·vᵀ to the second moment: (n, width)."""
         count, (height, embedding) = len(reports), self._sums.shape
-        rows, flips, packed = self._stream.chosen(
-            reports[:, :ID_BYTES], _indices_of(reports), self._rows, embedding
-        )
+        ids, written = np.split(reports, [ID_BYTES], axis=1)
+        indices = written @ 256 ** np.arange(written.shape[1])[::-1]  # of one byte, or two
+        rows, flips, packed = self._stream.chosen(ids, indices, self._rows, embedding)
         signs = self._read(packed)  # (n, P)
         turns = 1 - 2 * flips.astype(np.float32)
         one_a_column = csc_array((turns, rows, np.arange(count + 1)), shape=(height, count))
@@ -63,9 +63,3 @@ class Accumulator:
             if mine is not None and theirs is not None:
                 theirs += mine
                 mine[:] = 0
-
-
-def _indices_of(reports: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return the index of each report, one byte or two: (n, width) -> (n,)."""
-    indices = reports[:, ID_BYTES].astype(np.int64)
-    return indices if reports.shape[1] == ID_BYTES + 1 else (indices << 8) | reports[:, ID_BYTES + 1]

@@ -136,7 +136,10 @@ def k_means_decoder(
     noisy, weights = weighed.leaf_frequencies(), weighed.leaf_weights()
     lifted: NDArray[np.float64] | None = None
     if parameters.strays > 0 and isinstance(vectors, LiftedSumOracle):
-        lifted = _lifted_leaves(weighed, weights > 0, vectors)
+        heavy = weights > 0
+        each = _over_leaves(weighed, np.cumsum(heavy) - 1, heavy, int(heavy.sum()), vectors.lifted_part_sums)
+        lifted = np.zeros((len(heavy), each.shape[1]))  # of other leaves
+        lifted[heavy] = each
         weights = np.where(_clear(lifted, vectors), weights, 0.0)
     shared, pooled = 0, weights > 0 if parameters.strays > 0 else np.ones(len(weights), dtype=np.bool_)
     if isinstance(vectors, SharedRowOracle):
@@ -214,16 +217,6 @@ def _one_leaf_a_row(
             mine[mine], doubtful = vectors.readers(number, paths[mine])
             shared += int(doubtful.sum())
     return shared, kept
-
-
-def _lifted_leaves(
-    weighed: WeighedTree, kept: NDArray[np.bool_], vectors: LiftedSumOracle
-) -> NDArray[np.float64]:
-    """Return the lifted sum of each leaf that is kept, and zeros for the others: (leaves, D)."""
-    sums = _over_leaves(weighed, np.cumsum(kept) - 1, kept, int(kept.sum()), vectors.lifted_part_sums)
-    every = np.zeros((len(kept), sums.shape[1]))
-    every[kept] = sums
-    return every
 
 
 def _clear(lifted: NDArray[np.float64], vectors: LiftedSumOracle) -> NDArray[np.bool_]:

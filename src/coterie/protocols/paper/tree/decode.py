@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
 from coterie.centers.solution import Solution
@@ -81,22 +80,15 @@ def decode_tree(
     # A part without leaves has no people of its own, whatever its center weighs.
     weights = np.where(outcome.pooled_leaves > 0, outcome.weights, 0.0)
     noise = (outcome.part_noise(frequencies.deviation), outcome.part_noise(vectors.vector_deviation))
-    population = _population_of(plan, table.count, outcome)
-    solution = solution_of_parts(outcome.centers, weights, noise, population, outcome)
-    lost = 1 - (weights.sum() + _CLEAR * np.linalg.norm(noise[0])) / table.count
-    return replace(solution, notes=(*solution.notes, *about(outcome, float(lost))))
-
-
-def _population_of(
-    plan: Plan, count: int, outcome: NetTreeOutcome
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the leaves as points of the unit ball, (N, d), and their shares of all people, (N,)."""
     projection = TreeParameters.of(plan).projection(plan.randomness_key, plan.dimension)
-    shares = outcome.coreset.weights / count
+    shares = outcome.coreset.weights / table.count
     if not (shares > 0).any():  # nothing but noise: nobody knows which leaf has more people
         shares = np.full(len(shares), 1 / len(shares))
     points = outcome.coreset.points[shares > 0] @ projection.basis.T / projection.scale
-    return points, shares[shares > 0]
+    population = (points, shares[shares > 0])
+    solution = solution_of_parts(outcome.centers, weights, noise, population, outcome)
+    lost = 1 - (weights.sum() + _CLEAR * np.linalg.norm(noise[0])) / table.count
+    return replace(solution, notes=(*solution.notes, *about(outcome, float(lost))))
 
 
 def _with_all_clusters(outcome: NetTreeOutcome, clusters: int) -> NetTreeOutcome:
