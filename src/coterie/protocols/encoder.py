@@ -14,6 +14,10 @@ from coterie.geometry.ball import as_points, project, quantize
 from coterie.plan import Plan
 from coterie.protocols.base import ID_BYTES
 
+Points = NDArray[np.float64]  # (n, d), a row a person
+Ids = NDArray[np.uint8]  # (n, 12)
+Reports = NDArray[np.uint8]  # (n, width)
+
 
 class Encoder(ABC):
     """Turns points into reports under one plan. Holds no secret and no state; threads may share it.
@@ -28,15 +32,13 @@ class Encoder(ABC):
         self._plan = plan
 
     @abstractmethod
-    def encode_counting(
-        self, points: ArrayLike, ids: NDArray[np.uint8] | None, coins: Coins
-    ) -> tuple[NDArray[np.uint8], int]:
+    def encode_counting(self, points: ArrayLike, ids: Ids | None, coins: Coins) -> tuple[Reports, int]:
         """Return what `encode` does, and how many points were clipped. The count is not private.
 
         Points and ids are checked here (`checked_people`); without ids, fresh ones are drawn first.
         """
 
-    def encode(self, points: ArrayLike, ids: NDArray[np.uint8], coins: Coins) -> NDArray[np.uint8]:
+    def encode(self, points: ArrayLike, ids: Ids, coins: Coins) -> Reports:
         """Return one report a point: (n, d), (n, 12) -> (n, width).
 
         Parameters
@@ -50,7 +52,7 @@ class Encoder(ABC):
         """
         return self.encode_counting(points, ids, coins)[0]
 
-    def quantize(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
+    def quantize(self, points: Points) -> tuple[Points, int]:
         """Return what is reported of points, integers of up to 2^20, and how many were clipped.
 
         (n, d) -> (n, m), m the plan's `coordinates`.
@@ -66,9 +68,7 @@ class Encoder(ABC):
         return {"": self}
 
 
-def checked_people(
-    points: ArrayLike, ids: NDArray[np.uint8] | None, dimension: int, coins: Coins
-) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+def checked_people(points: ArrayLike, ids: Ids | None, dimension: int, coins: Coins) -> tuple[Points, Ids]:
     """Return points as float64 and their ids: (n, d), (n, 12) -> (n, d), (n, 12).
 
     Parameters

@@ -26,7 +26,7 @@ from coterie.geometry.rotation import Rotation
 from coterie.plan.plan import Plan
 from coterie.protocols.codeword.parameters import CodewordParameters
 from coterie.protocols.codeword.signs import ViewSigns
-from coterie.protocols.encoder import Encoder, checked_people
+from coterie.protocols.encoder import Encoder, Ids, Points, Reports, checked_people
 from coterie.randomizers.codeword import CodewordRandomizer
 from coterie.wire.kernels import KERNELS, Kernels, kernels_of
 from coterie.wire.layout import ID_BYTES
@@ -71,7 +71,7 @@ class IndexEncoder(Encoder):
 
     @abstractmethod
     def _signed_vectors(
-        self, points: NDArray[np.float64], ids: NDArray[np.uint8], heavy: ModuleType
+        self, points: Points, ids: Ids, heavy: ModuleType
     ) -> tuple[NDArray[np.float64] | NDArray[np.int32], int]:
         """Return sign·r, the integers that codewords are scored against, and how many points were clipped.
 
@@ -82,9 +82,7 @@ class IndexEncoder(Encoder):
     def _blocks(self, people: int) -> BlockReader:
         """Return what reads the codewords of up to so many reports at a time, one after the other."""
 
-    def encode_counting(
-        self, points: ArrayLike, ids: NDArray[np.uint8] | None, coins: Coins
-    ) -> tuple[NDArray[np.uint8], int]:
+    def encode_counting(self, points: ArrayLike, ids: Ids | None, coins: Coins) -> tuple[Reports, int]:
         """Return what `encode` does, and how many points were clipped. The count is not private."""
         points, ids = checked_people(points, ids, self._plan.dimension, coins)
         people = len(points)
@@ -110,7 +108,7 @@ class IndexEncoder(Encoder):
         return self._reports(ids, indices), clipped
 
     def scored(
-        self, points: ArrayLike, ids: NDArray[np.uint8], answer: int = 0
+        self, points: ArrayLike, ids: Ids, answer: int = 0
     ) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
         """Return the codewords, eight bits a byte, and the integers that they are scored against, as doubles.
 
@@ -122,7 +120,7 @@ class IndexEncoder(Encoder):
         packed = self._blocks(len(ids))(ids).reshape(len(ids), self._randomizer.codewords, -1)
         return packed, vectors.astype(np.float64, copy=False)
 
-    def _reports(self, ids: NDArray[np.uint8], indices: NDArray[np.int64]) -> NDArray[np.uint8]:
+    def _reports(self, ids: Ids, indices: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Join id and big-endian index: (n, 12), (n,) -> (n, width)."""
         parameters = self._plan.parameters
         reports = np.empty((len(ids), parameters.report_width), dtype=np.uint8)
@@ -173,7 +171,7 @@ class CodewordEncoder(IndexEncoder):
         return found
 
     def _signed_vectors(
-        self, points: NDArray[np.float64], ids: NDArray[np.uint8], heavy: ModuleType
+        self, points: Points, ids: Ids, heavy: ModuleType
     ) -> tuple[NDArray[np.float64] | NDArray[np.int32], int]:
         embed = self._embedders.get(heavy)
         if embed is None:

@@ -18,12 +18,15 @@ from coterie.coins import Coins
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
 from coterie.plan.plan import Plan
-from coterie.protocols.encoder import Encoder, checked_people
+from coterie.protocols.encoder import Encoder, Ids, Points, Reports, checked_people
 from coterie.protocols.shares.parameters import MOST_BYTES, ShareParameters
 from coterie.randomizers.vector_sums import big_endian
 from coterie.wire.layout import ID_BYTES
 
 _SHARES_AT_A_TIME: Final = 1 << 22
+
+# Rows (n,) or (n, T), vectors (n, D), and how many points were clipped.
+Contributions = tuple[NDArray[np.int64], NDArray[np.int64], int]
 
 
 class ShareEncoder(Encoder):
@@ -36,17 +39,13 @@ class ShareEncoder(Encoder):
         self._shares = ShareParameters.of(plan)
 
     @abstractmethod
-    def contributions(
-        self, points: NDArray[np.float64], ids: NDArray[np.uint8]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    def contributions(self, points: Points, ids: Ids) -> Contributions:
         """Return rows, integer vectors and how many were clipped: (n, d), (n, 12) -> (n, …), (n, D), int.
 
         A public function of point and id, before any noise: **not private**.
         """
 
-    def encode_counting(
-        self, points: ArrayLike, ids: NDArray[np.uint8] | None, coins: Coins
-    ) -> tuple[NDArray[np.uint8], int]:
+    def encode_counting(self, points: ArrayLike, ids: Ids | None, coins: Coins) -> tuple[Reports, int]:
         """Return what `encode` does, and how many points were clipped. The count is not private."""
         self._check_sendable()
         points, ids = checked_people(points, ids, self._plan.dimension, coins)

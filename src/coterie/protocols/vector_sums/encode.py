@@ -19,7 +19,8 @@ from coterie.geometry.hashing import PairwiseHash
 from coterie.geometry.lift import lift
 from coterie.plan.plan import Plan
 from coterie.protocols.codeword.signs import ViewSigns
-from coterie.protocols.shares.encode import ShareEncoder
+from coterie.protocols.encoder import Ids, Points
+from coterie.protocols.shares.encode import Contributions, ShareEncoder
 from coterie.protocols.vector_sums.parameters import VectorSumParameters
 from coterie.wire.stream import PublicStream
 
@@ -56,9 +57,7 @@ class VectorSumEncoder(ShareEncoder):
         quantized, _ = self.quantize(as_points(points, self._plan.dimension))
         return self._cells_of(quantized)
 
-    def contributions(
-        self, points: NDArray[np.float64], ids: NDArray[np.uint8]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    def contributions(self, points: Points, ids: Ids) -> Contributions:
         """Return the row, the integer vector and how many were clipped: (n, d), (n, 12) -> (n,), (n, D), int.
 
         A public function of point and id, before any noise: **not private**.

@@ -24,7 +24,7 @@ from coterie.geometry.lift import lift
 from coterie.geometry.rotation import Rotation
 from coterie.geometry.rounding import rounded
 from coterie.plan import Plan
-from coterie.protocols.encoder import Encoder, checked_people
+from coterie.protocols.encoder import Encoder, Ids, Reports, checked_people
 from coterie.protocols.paper.lsh_tree.parameters import LshTreeParameters
 from coterie.protocols.paper.lsh_tree.report import (
     LshChoices,
@@ -67,9 +67,7 @@ class LshTreeEncoder(Encoder):
             rotation = Rotation.from_key(plan.randomness_key("embedding"), parameters.embedding)
             self._embed = rotation.for_width(self._stream.lifted)
 
-    def encode_counting(
-        self, points: ArrayLike, ids: NDArray[np.uint8] | None, coins: Coins
-    ) -> tuple[NDArray[np.uint8], int]:
+    def encode_counting(self, points: ArrayLike, ids: Ids | None, coins: Coins) -> tuple[Reports, int]:
         """Return what `encode` does, and how many points were clipped. The count is not private."""
         points, ids = checked_people(points, ids, self._plan.dimension, coins)
         parameters, people = self._parameters, len(points)
@@ -106,7 +104,7 @@ class LshTreeEncoder(Encoder):
         return pack_reports(ids, bits, indices), clipped
 
     def scored(
-        self, points: ArrayLike, ids: NDArray[np.uint8], answer: int
+        self, points: ArrayLike, ids: Ids, answer: int
     ) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
         """Return an answer's codewords, eight bits a byte, and the integers that they are scored against.
 
@@ -142,7 +140,7 @@ class LshTreeEncoder(Encoder):
         parity = np.bitwise_count((codes >> (self._parameters.levels - choices.levels)) & choices.masks) & 1
         return np.asarray(1 - 2 * parity.astype(np.int8))
 
-    def _towards(self, body: NDArray[np.float64], ids: NDArray[np.uint8], answer: int) -> NDArray[np.int8]:
+    def _towards(self, body: NDArray[np.float64], ids: Ids, answer: int) -> NDArray[np.int8]:
         """Return on which side of each report's direction the vector lies: (n, D) -> (n,) of ±1."""
         directions = self._stream.directions(ids, answer).astype(np.float64)
         heights = np.einsum("ij,ij->i", directions, body)  # exact integers

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import Coins
 from coterie.plan import Plan
-from coterie.protocols.encoder import Encoder, checked_people
+from coterie.protocols.encoder import Encoder, Ids, Reports, checked_people
 from coterie.protocols.paper.net_tree.encode_codeword import CodewordTreeEncoder
 from coterie.protocols.paper.net_tree.parameters import CodewordTreeParameters, NetTreeParameters
 from coterie.protocols.paper.net_tree.report import NetTreeStream, pack_reports
@@ -54,9 +54,7 @@ class NetTreeEncoder(Encoder):
         self._stream = NetTreeStream(plan)
         self._paths = TreePaths(plan, parameters)
 
-    def encode_counting(
-        self, points: ArrayLike, ids: NDArray[np.uint8] | None, coins: Coins
-    ) -> tuple[NDArray[np.uint8], int]:
+    def encode_counting(self, points: ArrayLike, ids: Ids | None, coins: Coins) -> tuple[Reports, int]:
         """Return what `encode` does, and how many points were clipped. The count is not private."""
         points, ids = checked_people(points, ids, self._plan.dimension, coins)
         people, levels = len(points), self._parameters.levels
@@ -78,7 +76,7 @@ class NetTreeEncoder(Encoder):
             clipped += outside
         return pack_reports(ids, positive ^ flips), clipped
 
-    def true_answers(self, quantized: NDArray[np.float64], ids: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    def true_answers(self, quantized: NDArray[np.float64], ids: Ids) -> NDArray[np.bool_]:
         """Return the bits before any coin, True for +1: (n, d) integers, (n, 12) -> (n, 2T). Secret."""
         choices = self._stream.choices(ids)
         signs = node_signs(self._paths.of(quantized), choices.root_masks, choices.digit_masks)  # (n, T)

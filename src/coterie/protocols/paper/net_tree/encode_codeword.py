@@ -18,6 +18,7 @@ from coterie.geometry.lift import lift
 from coterie.geometry.rounding import rounded
 from coterie.plan import Plan
 from coterie.protocols.codeword.encode import IndexEncoder
+from coterie.protocols.encoder import Ids, Points
 from coterie.protocols.paper.net_tree.parameters import CodewordTreeParameters
 from coterie.protocols.paper.net_tree.report_codeword import CodewordTreeStream
 from coterie.protocols.paper.tree.encode import TreePaths, node_signs
@@ -48,9 +49,7 @@ class CodewordTreeEncoder(IndexEncoder):
         self._stream = CodewordTreeStream(plan)
         self._paths = TreePaths(plan, parameters)
 
-    def _signed_vectors(
-        self, points: NDArray[np.float64], ids: NDArray[np.uint8], heavy: ModuleType
-    ) -> tuple[NDArray[np.float64], int]:
+    def _signed_vectors(self, points: Points, ids: Ids, heavy: ModuleType) -> tuple[NDArray[np.float64], int]:
         quantized, clipped = self.quantize(points)
         choices = self._stream.choices(ids)
         signs = node_signs(self._paths.of(quantized), choices.root_masks, choices.digit_masks)  # (n, T)

@@ -37,7 +37,7 @@ from coterie.privacy.odds import BASE_ODDS
 from coterie.protocols.base import LocalParameters, Part, bits_of
 from coterie.protocols.codeword.parameters import MAX_EMBEDDING, MIN_EMBEDDING
 from coterie.protocols.paper.answers import AnswerParameters
-from coterie.protocols.paper.tree.parameters import TreeParameters
+from coterie.protocols.paper.tree.parameters import OracleErrors, TreeParameters
 from coterie.randomizers.codeword import CODEWORDS, CodewordRandomizer
 from coterie.randomizers.sphere import djw_norm
 
@@ -99,9 +99,7 @@ class NetTreeParameters(LocalTreeParameters, AnswerParameters):
         odds = (BASE_ODDS + 1, MAX_ODDS)
         self._clean(checked_integer, count_odds=odds, vector_odds=odds, layout=(BITS, BITS))
 
-    def oracle_errors(
-        self, *, dimension: int, people: int, failure: float, nodes: float
-    ) -> tuple[float, float]:
+    def oracle_errors(self, *, dimension: int, people: int, failure: float, nodes: float) -> OracleErrors:
         """Return η = c·√(2n·ln(2N/β)) and η̃ = (B+1)·√n·(1+√(2·ln(N/β))), half of β for each."""
         each = failure / 2
         counts = self.count_response.scale * math.sqrt(2 * people * math.log(2 * nodes / each))
@@ -202,9 +200,7 @@ class CodewordTreeParameters(LocalTreeParameters):
             (dimension + second * point**2) / (gain * point) ** 2,
         )
 
-    def oracle_errors(
-        self, *, dimension: int, people: int, failure: float, nodes: float
-    ) -> tuple[float, float]:
+    def oracle_errors(self, *, dimension: int, people: int, failure: float, nodes: float) -> OracleErrors:
         """Return η and η̃ by Bernstein's inequality: √(2·V·ln) + ⅔·M·ln, half of β for each.
 
         A report of the level counts T-fold: V = T·n times its variance, M = T·√P/κ over b or a. The vector's

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.protocols.paper.net_tree_sums.oracle import CLEAR, TreeSums
+from coterie.protocols.paper.tree.oracle import Paths
 
 _HELD: Final = 1 / 3  # of a node's frequency, what its children must hold at least
 
@@ -32,7 +33,7 @@ class ConfirmedTreeSums:
         self._oracle, self._nets = oracle, oracle.nets
         self.reports = oracle.reports
 
-    def frequencies(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:
+    def frequencies(self, level: int, paths: Paths) -> NDArray[np.float64]:
         """Return frequencies of nodes of one level: (m, level+1) -> (m,)."""
         found = self._oracle.frequencies(level, paths)
         doubtful = np.flatnonzero(found > CLEAR * self.deviation(level))
@@ -50,9 +51,7 @@ class ConfirmedTreeSums:
         """Return the oracle's own."""
         return self._oracle.deviation(level)
 
-    def _held_by_children(
-        self, level: int, paths: NDArray[np.int64], *, twice: bool = True
-    ) -> NDArray[np.float64]:
+    def _held_by_children(self, level: int, paths: Paths, *, twice: bool = True) -> NDArray[np.float64]:
         """Return the frequency of all children together: (m, level+1) -> (m,).
 
         A child may be a phantom, too: `twice` leaves out those whose own children hold too little.

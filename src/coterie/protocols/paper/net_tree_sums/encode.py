@@ -13,13 +13,13 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from coterie.geometry.lift import lift
 from coterie.plan.plan import Plan
+from coterie.protocols.encoder import Ids, Points
 from coterie.protocols.paper.net_tree_sums.parameters import NetTreeSumParameters
 from coterie.protocols.paper.tree.encode import TreePaths
-from coterie.protocols.shares.encode import ShareEncoder
+from coterie.protocols.shares.encode import Contributions, ShareEncoder
 
 
 class NetTreeSumEncoder(ShareEncoder):
@@ -50,9 +50,7 @@ class NetTreeSumEncoder(ShareEncoder):
         self._paths = TreePaths(plan, self._parameters)
         self._hashes = self._parameters.hashes(plan.randomness_key())
 
-    def contributions(
-        self, points: NDArray[np.float64], ids: NDArray[np.uint8]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    def contributions(self, points: Points, ids: Ids) -> Contributions:
         """Return rows, integer vectors and how many were clipped: (n, d), (n, 12) -> (n, T), (n, D), int.
 
         A public function of the point, before any noise: **not private**.

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import point_weight
 from coterie.protocols.paper.net_tree_sums.parameters import NetTreeSumParameters
+from coterie.protocols.paper.tree.oracle import Parts, Paths
 from coterie.protocols.shares.table import VectorSumTable
 
 CLEAR: Final = 5.0  # deviations above which a frequency is worth a second look, and that noise is allowed
@@ -50,7 +51,7 @@ class TreeSums:
         self._noise = parameters.total_noise(self.reports) * parameters.grid  # σ, grid steps
         self._hashes = parameters.hashes(table.plan.randomness_key())
 
-    def frequencies(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:
+    def frequencies(self, level: int, paths: Paths) -> NDArray[np.float64]:
         """Return unbiased, unclamped frequencies of nodes of one level: (m, level+1) -> (m,)."""
         return np.asarray(self._sums[self._rows(level, paths), self._dimension] / self._count_unit)
 
@@ -62,22 +63,18 @@ class TreeSums:
         """Return √d·σ/a, the root mean square length of an empty node's sum."""
         return float(self._noise / self._point_unit * self._dimension**0.5)
 
-    def sums(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:
+    def sums(self, level: int, paths: Paths) -> NDArray[np.float64]:
         """Return the vector sum of each node of one level: (m, level+1) -> (m, d)."""
         return np.asarray(self._sums[self._rows(level, paths), : self._dimension] / self._point_unit)
 
-    def part_sums(
-        self, level: int, paths: NDArray[np.int64], parts: NDArray[np.int64], count: int
-    ) -> NDArray[np.float64]:
+    def part_sums(self, level: int, paths: Paths, parts: Parts, count: int) -> NDArray[np.float64]:
         """Return, for each of `count` parts, the sum over its nodes: (m, level+1), (m,) -> (count, d)."""
         total = np.zeros((count, self._dimension))
         if level > 0:
             np.add.at(total, parts, self.sums(level, paths))
         return total
 
-    def misplaced(
-        self, level: int, paths: NDArray[np.int64], found: NDArray[np.float64]
-    ) -> NDArray[np.bool_]:
+    def misplaced(self, level: int, paths: Paths, found: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return whose people's mean lies elsewhere, up to noise: (m, level+1), (m,) -> (m,)."""
         away = self._away(level, paths, found) / found
         q, scale = self.nets.ratio, self._projection.scale
@@ -88,7 +85,7 @@ class TreeSums:
         origin = self.nets.paths(self.nets.representatives(np.zeros((1, self.nets.dimension))))
         return np.asarray((away > reach + noise) & (paths != origin[:, : level + 1]).any(axis=1))
 
-    def readers(self, level: int, paths: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def readers(self, level: int, paths: Paths) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return which nodes read their rows, one a row, and whose people may then be counted elsewhere.
 
         Parameters
@@ -113,11 +110,11 @@ class TreeSums:
         doubtful[doubtful] = ~self.misplaced(level, paths[doubtful], found[doubtful])
         return reads, doubtful
 
-    def _away(self, level: int, paths: NDArray[np.int64], found: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _away(self, level: int, paths: Paths, found: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how far each row's projected sum is from that of as many people at the node: (m,)."""
         sums = self._projection.scale * self.sums(level, paths) @ self._projection.basis
         places = self.nets.points(level, self.nets.names_of(paths))
         return np.asarray(np.linalg.norm(sums - found[:, None] * places, axis=1))
 
-    def _rows(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _rows(self, level: int, paths: Paths) -> NDArray[np.int64]:
         return (level - 1) * self._buckets + self._hashes[level - 1].of(paths)

@@ -23,7 +23,7 @@ from coterie.geometry.ball import SCALE, SCALE_SQUARED
 from coterie.geometry.hashing import HASH_PRIME, PathHash
 from coterie.plain.checks import checked_choice, checked_integer
 from coterie.privacy.renyi import Influence
-from coterie.protocols.paper.tree.parameters import TreeParameters
+from coterie.protocols.paper.tree.parameters import OracleErrors, TreeParameters
 from coterie.protocols.shares.parameters import ShareParameters
 
 LAYOUT: Final = "tree"  # hash and rows as in docs/theory/net-tree-sums.md; others get another name
@@ -89,9 +89,7 @@ class NetTreeSumParameters(TreeParameters, ShareParameters):
         adders = people if self.noise == "everyone" else 1
         return float(self.noise_scale) * math.sqrt(adders) / self.grid
 
-    def oracle_errors(
-        self, *, dimension: int, people: int, failure: float, nodes: float
-    ) -> tuple[float, float]:
+    def oracle_errors(self, *, dimension: int, people: int, failure: float, nodes: float) -> OracleErrors:
         """Return η and η̃ for nodes that share no bucket: Gaussian tails, and everybody's rounding.
 
         Sums of discrete Gaussians are sub-Gaussian with their own variance; half of β for each oracle.

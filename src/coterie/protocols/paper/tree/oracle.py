@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from coterie.protocols.codeword.oracles.second_moment import SecondMoment
 
+Paths = NDArray[np.int64]  # (m, level+1): buckets of one level
+Parts = NDArray[np.int64]  # (m,): the part of each
+
 
 class FrequencyOracle(Protocol):
     """Approximate frequencies of a generalized histogram (f̃)."""
@@ -21,7 +24,7 @@ class FrequencyOracle(Protocol):
     def reports(self) -> int:
         """Number of people who answered."""
 
-    def frequencies(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:
+    def frequencies(self, level: int, paths: Paths) -> NDArray[np.float64]:
         """Return unbiased, unclamped frequencies of buckets of one level: (m, level+1) -> (m,)."""
 
     def deviation(self, level: int) -> float:
@@ -36,9 +39,7 @@ class LiftedSumOracle(Protocol):
     moment: SecondMoment  # E[w·wᵀ] of everybody's lifted vectors, with its noise
     counting: int  # which coordinate of a lifted sum counts people
 
-    def lifted_part_sums(
-        self, level: int, paths: NDArray[np.int64], parts: NDArray[np.int64], count: int
-    ) -> NDArray[np.float64]:
+    def lifted_part_sums(self, level: int, paths: Paths, parts: Parts, count: int) -> NDArray[np.float64]:
         """Return, for each of `count` parts, the sum over its buckets: (m, level+1), (m,) -> (count, D)."""
 
     def lifted_mean(self, sums: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -52,16 +53,14 @@ class LiftedSumOracle(Protocol):
 class SharedRowOracle(Protocol):
     """An oracle whose buckets may have one row together, and that knows which do."""
 
-    def readers(self, level: int, paths: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def readers(self, level: int, paths: Paths) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return which leaves of a level read their rows, and whose people may be counted elsewhere."""
 
 
 class VectorSumOracle(Protocol):
     """Approximate sums of people's vectors, bucket by bucket (ṽ)."""
 
-    def part_sums(
-        self, level: int, paths: NDArray[np.int64], parts: NDArray[np.int64], count: int
-    ) -> NDArray[np.float64]:
+    def part_sums(self, level: int, paths: Paths, parts: Parts, count: int) -> NDArray[np.float64]:
         """Return, for each of `count` parts, the sum over its buckets: (m, level+1), (m,) -> (count, d)."""
 
 

@@ -34,6 +34,7 @@ MAX_SCALE: Final = 1e6  # Λ
 MAX_STRAYS: Final = 1000.0
 
 KeyOf = Callable[[str], bytes]  # a label's 16-byte key: Plan.randomness_key
+OracleErrors = tuple[float, float]  # η and η̃, of a count and of a vector sum
 
 
 class TreeParameters(Parameters):
@@ -51,9 +52,7 @@ class TreeParameters(Parameters):
     # ------------------------------------------------------------ what a protocol says
 
     @abstractmethod
-    def oracle_errors(
-        self, *, dimension: int, people: int, failure: float, nodes: float
-    ) -> tuple[float, float]:
+    def oracle_errors(self, *, dimension: int, people: int, failure: float, nodes: float) -> OracleErrors:
         """Return η and η̃: errors of a count and of a vector sum that none of so many nodes exceeds.
 
         With probability 1 - `failure` in all, in people and in radii times people.

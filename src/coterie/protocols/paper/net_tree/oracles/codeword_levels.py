@@ -30,6 +30,7 @@ from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.protocols.codeword.oracles.second_moment import SecondMoment
 from coterie.protocols.paper.net_tree.oracles.signs import Family, PartSigns, PathMasks
 from coterie.protocols.paper.net_tree.parameters import CodewordTreeParameters
+from coterie.protocols.paper.tree.oracle import Parts, Paths
 
 _PIECE: Final = 1 << 14  # reports at a time
 _WEIGHTS: Final = 1 << 24  # of reports in parts at a time: 128 MB
@@ -111,7 +112,7 @@ class CodewordLevels:
         """Return how many people lifted sums count by their counting coordinate: (k, D) -> (k,)."""
         return np.asarray(sums[:, self.counting] * SCALE / self._parameters.count_weight)
 
-    def frequencies(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:
+    def frequencies(self, level: int, paths: Paths) -> NDArray[np.float64]:
         """Return unclamped frequencies of nodes of one level: (m, level+1) -> (m,)."""
         masks = self._masks.of(self._members[level - 1])
         return self._count_unit * self._family.sums(masks, level, self._heights[level - 1], paths)
@@ -124,16 +125,12 @@ class CodewordLevels:
         """Return the root mean square length of an empty node's sum, at most; the same at every level."""
         return self._deviations[1]
 
-    def part_sums(
-        self, level: int, paths: NDArray[np.int64], parts: NDArray[np.int64], count: int
-    ) -> NDArray[np.float64]:
+    def part_sums(self, level: int, paths: Paths, parts: Parts, count: int) -> NDArray[np.float64]:
         """Return, for each of `count` parts, the sum over its nodes: (m, level+1), (m,) -> (count, d)."""
         lifted = self.lifted_part_sums(level, paths, parts, count)
         return np.asarray(lifted[:, : self._dimension] / self._parameters.point_weight)
 
-    def lifted_part_sums(
-        self, level: int, paths: NDArray[np.int64], parts: NDArray[np.int64], count: int
-    ) -> NDArray[np.float64]:
+    def lifted_part_sums(self, level: int, paths: Paths, parts: Parts, count: int) -> NDArray[np.float64]:
         """Return the same sums of lifted vectors w = (a·x, b, rest): (m, level+1), (m,) -> (count, D)."""
         sums = np.zeros((count, self._dimension + EXTRA_COORDINATES))
         signs = PartSigns(self._family, level, paths, parts, count)
@@ -142,7 +139,7 @@ class CodewordLevels:
             sums += signs.of(self._masks.of(people)) @ self._turned(people)
         return self._unit * sums
 
-    def sums(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:
+    def sums(self, level: int, paths: Paths) -> NDArray[np.float64]:
         """Return the vector sum of each node of one level: (m, level+1) -> (m, d)."""
         return self.part_sums(level, paths, np.arange(len(paths)), len(paths))
 

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.protocols.paper.net_tree.oracles.signs import Family, PathMasks
+from coterie.protocols.paper.tree.oracle import Paths
 from coterie.randomizers.response import BinaryResponse
 
 
@@ -52,12 +53,10 @@ class ExplicitHist:
         """Number of people who answered."""
         return len(self.masks)
 
-    def frequencies(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:
+    def frequencies(self, level: int, paths: Paths) -> NDArray[np.float64]:
         """Return unbiased, unclamped frequencies of buckets of one level: (m, level+1) -> (m,)."""
-        found = Family(self.digit_bits).sums(
-            self.masks, level, self.answers[level - 1], paths
-        )  # exact integers
-        return self.response.scale * found
+        family, answers = Family(self.digit_bits), self.answers[level - 1]
+        return self.response.scale * family.sums(self.masks, level, answers, paths)  # of exact integers
 
     def deviation(self, level: int) -> float:
         """Return c·√n, the standard deviation of an empty bucket; the same at every level."""

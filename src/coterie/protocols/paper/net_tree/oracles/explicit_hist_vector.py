@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.protocols.paper.net_tree.oracles.signs import Family, PartSigns, PathMasks
+from coterie.protocols.paper.tree.oracle import Parts, Paths
 
 _PIECE: Final = 1 << 15  # reports at a time: 13 MB of directions at d = 100
 
@@ -54,14 +55,10 @@ class ExplicitHistVector:
     digit_bits: int
     dimension: int  # d
 
-    def part_sums(
-        self, level: int, paths: NDArray[np.int64], parts: NDArray[np.int64], count: int
-    ) -> NDArray[np.float64]:
+    def part_sums(self, level: int, paths: Paths, parts: Parts, count: int) -> NDArray[np.float64]:
         """Return, for each of `count` parts, the sum over its buckets: (m, level+1), (m,) -> (count, d)."""
-        signs, sums = (
-            PartSigns(Family(self.digit_bits), level, paths, parts, count),
-            np.zeros((count, self.dimension)),
-        )
+        signs = PartSigns(Family(self.digit_bits), level, paths, parts, count)
+        sums = np.zeros((count, self.dimension))
         for start in range(0, len(self.masks), _PIECE) if len(paths) else ():
             piece = slice(start, min(start + _PIECE, len(self.masks)))
             weights = signs.of(self.masks.of(piece)) * self.answers[level - 1, piece]  # (count, n')
@@ -71,7 +68,7 @@ class ExplicitHistVector:
             sums += (weights / lengths).astype(np.float32) @ vectors[:, : self.dimension]
         return self.norm * sums
 
-    def sums(self, level: int, paths: NDArray[np.int64]) -> NDArray[np.float64]:
+    def sums(self, level: int, paths: Paths) -> NDArray[np.float64]:
         """Return the vector sum of each bucket of one level: (m, level+1) -> (m, d)."""
         return self.part_sums(level, paths, np.arange(len(paths)), len(paths))
 

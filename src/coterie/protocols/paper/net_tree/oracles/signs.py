@@ -20,12 +20,13 @@ each. As many of a path's last digits are joined into m as fit into `JOINED_BITS
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.geometry.hadamard import fwht
+from coterie.protocols.paper.tree.oracle import Parts, Paths
 
 JOINED_BITS: Final = 12  # a transform of 4,096 numbers costs less than a pass over the reports
 
@@ -92,9 +93,7 @@ class Family:
         places = self.digit_bits * np.arange(digits.shape[1] - 1, -1, -1)
         return np.asarray((digits << places).sum(axis=1, dtype=np.int64))
 
-    def groups(
-        self, paths: NDArray[np.int64]
-    ) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    def groups(self, paths: Paths) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
         """Group buckets of one level by the prefix before the joined digits.
 
         Returns
@@ -114,13 +113,7 @@ class Family:
             for prefix, members in zip(prefixes, np.split(order, ends), strict=True)
         ]
 
-    def sums(
-        self,
-        masks: PathMasks,
-        level: int,
-        values: NDArray[np.int8] | NDArray[np.float64],
-        paths: NDArray[np.int64],
-    ) -> NDArray[np.float64]:
+    def sums(self, masks: PathMasks, level: int, values: NDArray[Any], paths: Paths) -> NDArray[np.float64]:
         """Return Σ_i values_i·(-1)^⟨mask_i, path⟩ of buckets of one level: (n,), (m, level+1) -> (m,)."""
         last, found = masks.joined(self, level), np.empty(len(paths))
         for prefix, members, codes in self.groups(paths):
@@ -132,9 +125,7 @@ class Family:
 class PartSigns:
     """Signs of reports, summed over the buckets of each of `count` parts of a level."""
 
-    def __init__(
-        self, family: Family, level: int, paths: NDArray[np.int64], parts: NDArray[np.int64], count: int
-    ) -> None:
+    def __init__(self, family: Family, level: int, paths: Paths, parts: Parts, count: int) -> None:
         self._family, self._level, self._count = family, level, count
         self._groups = []
         for prefix, members, codes in family.groups(paths):
