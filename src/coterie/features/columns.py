@@ -111,11 +111,8 @@ def _lacking(name: str, known: Iterable[Any]) -> Any:
     """Refuse, and name the columns that are most like it: names are the table's, not people's."""
     names = {str(one).strip().casefold(): str(one) for one in known}
     near = get_close_matches(name.strip().casefold(), names, 3)
-    there = (
-        " or ".join(shown(names[one]) for one in near)
-        if near
-        else ", ".join(map(shown, [*names.values()][:8]))
-    )
+    told = [names[one] for one in near] or [*names.values()][:8]
+    there = (" or " if near else ", ").join(map(shown, told))
     raise PointError(
         f"the table has no column {name!r}, which the schema declares; it has {there or 'no columns'}: "
         "rename it, or declare the feature by that name"

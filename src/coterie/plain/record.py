@@ -34,7 +34,7 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
-        return {name: _plain(getattr(self, name)) for name in self.field_names()}
+        return {name: as_json(getattr(self, name)) for name in self.field_names()}
 
     def _set(self, **clean: Any) -> None:
         """Put clean values into an instance that is being built."""
@@ -46,7 +46,8 @@ class Record:
         self._set(**{name: check(name, getattr(self, name), *given) for name, given in bounds.items()})
 
 
-def _plain(value: Any) -> Any:
+def as_json(value: Any) -> Any:
+    """Return a field's value as it stands in the JSON: tuples as lists, records as objects."""
     if isinstance(value, tuple):
-        return [_plain(each) for each in value]
+        return [as_json(each) for each in value]
     return value.to_dict() if isinstance(value, Record) else value

@@ -23,6 +23,7 @@ from coterie.errors import PlanError
 from coterie.plain.canonical import MAX_BYTES, canonical_bytes, parse_object, shown
 from coterie.plain.checks import checked_delta, checked_fields, checked_list
 from coterie.plain.files import read_bounded, write_whole
+from coterie.plain.record import as_json
 from coterie.plan.public import PUBLIC, checked_directions, checked_public_part
 from coterie.plan.questions import Questions
 from coterie.protocols import PROTOCOLS, design_parameters, parameters_class
@@ -485,18 +486,11 @@ class Plan(Questions):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as a JSON object."""
+        declared = [name for name in _WHERE_DECLARED if getattr(self, name) is not None]
         return {
             "format": FORMAT,
             "version": self.version,
-            **{name: getattr(self, name) for name in _FIELDS},
-            "center": None if self.center is None else list(self.center),
-            "after": list(self.after),
-            "parameters": self.parameters.to_dict(),
-            **{
-                name: [list(row) for row in value] if name == "directions" else value.to_dict()
-                for name in _WHERE_DECLARED
-                if (value := getattr(self, name)) is not None
-            },
+            **{name: as_json(getattr(self, name)) for name in (*_FIELDS, *declared)},
         }
 
     def to_json(self) -> str:

@@ -91,6 +91,27 @@ class Table(ABC):
         """Raise AggregateError for arrays that no set of reports can sum to."""
 
 
+class SumTable(Table):
+    """A table of arrays whose sizes the plan fixes: a dataclass of the plan and then the arrays."""
+
+    __slots__ = ()
+
+    @classmethod
+    @abstractmethod
+    def sizes(cls, plan: Plan) -> dict[str, tuple[int, ...]]:
+        """Return the arrays' shapes by name, in the order of the file format."""
+
+    @classmethod
+    def zero(cls, plan: Plan) -> Self:
+        """Return the table of no reports."""
+        zeros = {name: np.zeros(shape, dtype=np.int64) for name, shape in cls.sizes(plan).items()}
+        return cls(plan=plan, **zeros)  # type: ignore[call-arg]  # subclasses are dataclasses
+
+    def arrays(self) -> dict[str, NDArray[np.int64]]:
+        """Return the arrays by name, in the order of the file format; not copies."""
+        return {name: getattr(self, name) for name in self.sizes(self.plan)}
+
+
 def check_same_plan(mine: Plan, theirs: Plan) -> None:
     """Raise AggregateError unless two tables answer one plan."""
     if mine.id_bytes != theirs.id_bytes:

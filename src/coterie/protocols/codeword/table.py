@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar, Final, Self
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from coterie.errors import AggregateError
 from coterie.plan.plan import Plan
 from coterie.protocols.codeword.parameters import CodewordParameters
-from coterie.protocols.table import MAX_COUNT, Table
+from coterie.protocols.table import MAX_COUNT, SumTable
 from coterie.wire.kernels import Kernels, kernels_of
 from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream
@@ -34,7 +34,7 @@ _SHARE: Final = 1 << 15  # reports below which a further thread is not worth its
 
 
 @dataclass(slots=True, eq=False)
-class CodewordTable(Table):
+class CodewordTable(SumTable):
     """Sums of codewords by row, counts by row and the second moment.
 
     Examples
@@ -49,22 +49,16 @@ class CodewordTable(Table):
     plan: Plan
     sums: NDArray[np.int64]  # (rows, P)
     counts: NDArray[np.int64]  # (rows,)
-    second: NDArray[np.int64] | None  # (P, P); None where P > 1024
+    second: NDArray[np.int64] | None = None  # (P, P); None where P > 1024
 
     limit: ClassVar[int] = MAX_COUNT
 
     @classmethod
-    def zero(cls, plan: Plan) -> Self:
-        """Return the table of no reports."""
-        parameters = CodewordParameters.of(plan)
-        size = parameters.embedding
-        second = np.zeros((size, size), dtype=np.int64) if size <= SECOND_MOMENT_LIMIT else None
-        return cls(
-            plan,
-            np.zeros((parameters.rows, size), dtype=np.int64),
-            np.zeros(parameters.rows, dtype=np.int64),
-            second,
-        )
+    def sizes(cls, plan: Plan) -> dict[str, tuple[int, ...]]:
+        """Return the arrays' shapes by name, in the order of the file format."""
+        rows, size = CodewordParameters.of(plan).rows, CodewordParameters.of(plan).embedding
+        second = {"second": (size, size)} if size <= SECOND_MOMENT_LIMIT else {}
+        return {"sums": (rows, size), "counts": (rows,), **second}
 
     @property
     def parameters(self) -> CodewordParameters:
@@ -112,11 +106,6 @@ class CodewordTable(Table):
         workers = default_workers() if workers is None else workers
         for table in in_shares(table_of, range(0, len(reports), step), min(workers, len(reports) // _SHARE)):
             self.merge(table)
-
-    def arrays(self) -> dict[str, NDArray[np.int64]]:
-        """Return the arrays by name, in the order of the file format; not copies."""
-        arrays = {"sums": self.sums, "counts": self.counts}
-        return arrays if self.second is None else {**arrays, "second": self.second}
 
     def check_possible(self) -> None:
         """Raise AggregateError for arrays that no set of reports can sum to."""

@@ -13,7 +13,6 @@ In the central model the curator fills in sums and people, and nothing is modulo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +20,11 @@ from numpy.typing import NDArray
 from coterie.errors import AggregateError, DecodeError, ReportError
 from coterie.plan.plan import Plan
 from coterie.protocols.shares.parameters import ShareParameters
-from coterie.protocols.table import MAX_COUNT, Table, check_same_plan
+from coterie.protocols.table import MAX_COUNT, SumTable, check_same_plan
 
 
 @dataclass(slots=True, eq=False)
-class VectorSumTable(Table):
+class VectorSumTable(SumTable):
     """Sums modulo q and numbers of messages.
 
     Examples
@@ -41,11 +40,10 @@ class VectorSumTable(Table):
     messages: NDArray[np.int64]  # (rows, D)
 
     @classmethod
-    def zero(cls, plan: Plan) -> Self:
-        """Return the table of no messages."""
+    def sizes(cls, plan: Plan) -> dict[str, tuple[int, ...]]:
+        """Return the arrays' shapes by name, in the order of the file format."""
         parameters = ShareParameters.of(plan)
-        shape = (parameters.rows, parameters.coordinates)
-        return cls(plan, np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64))
+        return dict.fromkeys(("sums", "messages"), (parameters.rows, parameters.coordinates))
 
     @property
     def parameters(self) -> ShareParameters:
@@ -77,10 +75,6 @@ class VectorSumTable(Table):
             raise AggregateError("a curator's table is noisy once and whole: two of them are not merged")
         self.sums = (self.sums + other.sums) % self.parameters.modulus
         self.messages += other.messages
-
-    def arrays(self) -> dict[str, NDArray[np.int64]]:
-        """Return the arrays by name, in the order of the file format; not copies."""
-        return {"sums": self.sums, "messages": self.messages}
 
     def check_possible(self) -> None:
         """Raise AggregateError for arrays that no messages can sum to."""

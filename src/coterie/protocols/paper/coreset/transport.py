@@ -14,12 +14,12 @@ in halves of equal sum is a special case, so no fast way is known.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_array, hstack, kron, vstack
+from scipy.sparse import block_array, kron
 from scipy.sparse import eye_array as identity
 
 from coterie.errors import DecodeError
@@ -88,19 +88,13 @@ def optimal_transport(
     pairs = (source.weights[:, None] * (distances - 1.0)).reshape(-1)
     arrives = kron(source.weights[None, :], identity(places))  # (m', m·m')
     each_once = kron(identity(people), np.ones((1, places)))  # (m, m·m')
-    no_slack = csr_array((people, places))
-    rows = vstack(
-        [
-            hstack([each_once, no_slack]),
-            hstack([arrives, -identity(places)]),
-            hstack([arrives, identity(places)]),
-        ]
-    )
+    slack = identity(places)
+    blocks: Any = [[each_once, None], [arrives, -slack], [arrives, slack]]
     low = np.concatenate([np.zeros(people), np.full(places, -np.inf), target.weights])
     high = np.concatenate([np.ones(people), target.weights, np.full(places, np.inf)])
     solved = milp(
         np.concatenate([pairs, np.ones(places)]),
-        constraints=LinearConstraint(csr_array(rows), low, high),
+        constraints=LinearConstraint(block_array(blocks, format="csr"), low, high),
         integrality=np.concatenate([np.ones(people * places), np.zeros(places)]),
         bounds=Bounds(0, np.concatenate([np.ones(people * places), np.full(places, np.inf)])),
         options={"mip_rel_gap": 0.0},

@@ -14,7 +14,7 @@ Sums are exact, order-free and mergeable.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Final, Self
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from coterie.errors import AggregateError, bringing
 from coterie.plan import Plan
 from coterie.protocols.paper.lsh_tree.parameters import LshTreeParameters
 from coterie.protocols.paper.lsh_tree.report import LshTreeStream, unpack_bits
-from coterie.protocols.table import MAX_COUNT, Table
+from coterie.protocols.table import MAX_COUNT, SumTable
 from coterie.wire.layout import ID_BYTES
 from coterie.wire.stream import signs_of
 
@@ -33,7 +33,7 @@ _REPORTS_AT_A_TIME: Final = 1 << 13
 
 
 @dataclass(slots=True, eq=False)
-class LshTreeTable(Table):
+class LshTreeTable(SumTable):
     """Sums of answers by level and mask.
 
     Examples
@@ -53,17 +53,11 @@ class LshTreeTable(Table):
     limit: ClassVar[int] = (LENGTH + 1) * MAX_COUNT
 
     @classmethod
-    def zero(cls, plan: Plan) -> Self:
-        """Return the table of no reports."""
+    def sizes(cls, plan: Plan) -> dict[str, tuple[int, ...]]:
+        """Return the arrays' shapes by name, in the order of the file format."""
         parameters = LshTreeParameters.of(plan)
-        width = parameters.embedding or parameters.lifted(plan.dimension)
-        rows = parameters.rows
-        return cls(
-            plan,
-            np.zeros((rows, width), dtype=np.int64),
-            np.zeros(rows, dtype=np.int64),
-            np.zeros(rows, dtype=np.int64),
-        )
+        rows, width = parameters.rows, parameters.embedding or parameters.lifted(plan.dimension)
+        return {"sums": (rows, width), "counts": (rows,), "reports": (rows,)}
 
     @property
     def parameters(self) -> LshTreeParameters:
@@ -80,10 +74,6 @@ class LshTreeTable(Table):
         stream = LshTreeStream(self.plan)
         for start in range(0, len(reports), _REPORTS_AT_A_TIME):
             self._add_piece(reports[start : start + _REPORTS_AT_A_TIME], stream)
-
-    def arrays(self) -> dict[str, NDArray[np.int64]]:
-        """Return the arrays by name, in the order of the file format; not copies."""
-        return {"sums": self.sums, "counts": self.counts, "reports": self.reports}
 
     def check_possible(self) -> None:
         """Raise AggregateError for arrays that no set of reports can sum to."""

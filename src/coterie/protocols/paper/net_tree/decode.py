@@ -46,22 +46,17 @@ def oracles_of(table: NetTreeTable) -> tuple[ExplicitHist, ExplicitHistVector]:
     stream, levels, reports = NetTreeStream(plan), parameters.levels, table.reports
     ids, choices, masks = _chosen(stream, reports)
     answers = unpack_answers(reports, levels)
-    digit_bits = (parameters.ratio**parameters.projected - 1).bit_length()
+    counts = np.ascontiguousarray((answers[:, :levels] * choices.count_signs).T)
+    vectors = np.ascontiguousarray((answers[:, levels:] * choices.vector_signs).T)
+    bits = (parameters.ratio**parameters.projected - 1).bit_length()
+    norm = djw_norm(stream.lifted, parameters.vector_response.scale)
+
+    def directions(piece: slice, level: int) -> NDArray[np.int16]:
+        return stream.directions(ids[piece], level)
+
     return (
-        ExplicitHist(
-            np.ascontiguousarray((answers[:, :levels] * choices.count_signs).T),
-            masks,
-            parameters.count_response,
-            digit_bits,
-        ),
-        ExplicitHistVector(
-            np.ascontiguousarray((answers[:, levels:] * choices.vector_signs).T),
-            masks,
-            djw_norm(stream.lifted, parameters.vector_response.scale),
-            lambda piece, level: stream.directions(ids[piece], level),
-            digit_bits,
-            plan.dimension,
-        ),
+        ExplicitHist(counts, masks, parameters.count_response, bits),
+        ExplicitHistVector(vectors, masks, norm, directions, bits, plan.dimension),
     )
 
 

@@ -59,13 +59,8 @@ class NetTreeEncoder(Encoder):
         points, ids = checked_people(points, ids, self._plan.dimension, coins)
         people, levels = len(points), self._parameters.levels
         # All coins first: what they decide does not depend on how the work is cut.
-        flips = np.concatenate(
-            [
-                self._parameters.count_response.flips((people, levels), coins),
-                self._parameters.vector_response.flips((people, levels), coins),
-            ],
-            axis=1,
-        )
+        laws = (self._parameters.count_response, self._parameters.vector_response)
+        flips = np.concatenate([law.flips((people, levels), coins) for law in laws], axis=1)
         positive = np.empty((people, 2 * levels), dtype=np.bool_)
         clipped = 0
         step = max(1, _NORMALS_AT_A_TIME // (levels * self._stream.lifted))
