@@ -20,6 +20,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from coterie.errors import PointError
 from coterie.plain.checks import MOST_PEOPLE, checked_integer, checked_real
+from coterie.plain.pieces import pieces
 from coterie.plan.public import MAX_CLUSTERS, MAX_DIMENSION
 
 RandomState = int | np.random.Generator | None
@@ -80,8 +81,7 @@ def gaussian_mixture(
     labels = np.arange(n) % clusters
     deviation = 1 / (separation * mean_norm(dimension))  # σ
     points = np.empty((n, dimension), dtype=dtype)
-    for start in range(0, n, _CHUNK):
-        piece = slice(start, start + _CHUNK)
+    for piece in pieces(n, _CHUNK):
         cloud = deviation * generator.standard_normal((len(labels[piece]), dimension))
         cloud += true_centers[labels[piece]]
         points[piece] = cloud / np.maximum(np.linalg.norm(cloud, axis=1, keepdims=True), 1)

@@ -10,13 +10,13 @@ can look at them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import PointError
+from coterie.plain.pieces import pieces
 
 _NUMBERS_AT_A_TIME: Final = 1 << 21  # of a chunk of points or of their distances: 16 MB
 
@@ -50,7 +50,7 @@ def nearest(
     middle, offsets, halves = _offsets(centers)
     labels = np.empty(len(points), dtype=np.int32)
     squared = np.empty(len(points), dtype=np.float64)
-    for piece in _pieces(len(points), centers.shape):
+    for piece in pieces(len(points), max(_NUMBERS_AT_A_TIME // max(centers.shape), 1)):
         shifted = points[piece] - middle
         # argmin ‖x-c‖² = argmin (‖c‖²/2 - ⟨x, c⟩); the distance itself is then taken without cancellation
         labels[piece] = np.argmin(halves - shifted @ offsets.T, axis=1)
@@ -72,7 +72,7 @@ def distances(points: NDArray[Any], centers: NDArray[Any]) -> NDArray[Any]:  # (
     found = np.empty(
         (len(points), len(centers)), dtype=np.float32 if points.dtype == np.float32 else np.float64
     )
-    for piece in _pieces(len(points), centers.shape):
+    for piece in pieces(len(points), max(_NUMBERS_AT_A_TIME // max(centers.shape), 1)):
         shifted = points[piece] - middle
         squared = 2 * (halves - shifted @ offsets.T)
         squared += np.einsum("ij,ij->i", shifted, shifted)[:, None]
@@ -136,8 +136,3 @@ def _offsets(
     middle = centers.mean(axis=0)
     offsets = centers - middle
     return middle, offsets, np.einsum("ij,ij->i", offsets, offsets) / 2
-
-
-def _pieces(count: int, shape: tuple[int, ...]) -> Iterator[slice]:
-    step = max(_NUMBERS_AT_A_TIME // max(shape), 1)
-    return (slice(start, start + step) for start in range(0, count, step))

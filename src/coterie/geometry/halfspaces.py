@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from coterie.geometry.ball import SCALE
 from coterie.geometry.hadamard import fwht
 from coterie.geometry.rotation import Rotation
+from coterie.plain.pieces import pieces
 
 SMALLEST_TURN: Final = 128  # S is at least this
 
@@ -150,8 +151,7 @@ class HalfspaceSigns:
         heights = np.empty(len(masks))
         step = max(1, _TURNED_AT_A_TIME // self.size)
         columns = np.arange(self.size)
-        for start in range(0, len(masks), step):
-            piece = slice(start, start + step)
+        for piece in pieces(len(masks), step):
             blocks, entries = np.divmod(masks[piece], self.size)
             padded = np.zeros((len(blocks), self.size))
             padded[:, : self.dimension] = quantized[piece] * self.first[blocks, : self.dimension]

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.geometry.cells import NetCells
+from coterie.plain.pieces import pieces
 
 _SAMPLE_PER_POINT: Final = 32
 _LLOYD_STEPS: Final = 12
@@ -43,8 +44,8 @@ def spread_points(count: int, dimension: int, seed: int) -> tuple[tuple[int, ...
     net = sample[:count].copy()
     for _ in range(_LLOYD_STEPS):
         cells, step = NetCells.from_points(net), max(_AT_A_TIME // count, 1)
-        pieces = (sample[start : start + step] for start in range(0, len(sample), step))
-        nearest = np.concatenate([cells.of(piece.astype(np.float64)) for piece in pieces])
+        found = [cells.of(sample[piece].astype(np.float64)) for piece in pieces(len(sample), step)]
+        nearest = np.concatenate(found)
         sizes = np.bincount(nearest, minlength=count)
         sums = np.zeros_like(net)
         np.add.at(sums, nearest, sample)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from coterie.coins import Coins
 from coterie.errors import PlanError, ReportError
+from coterie.plain.pieces import pieces
 
 MAX_MODULUS: Final = 1 << 62
 MAX_SHARES: Final = 1 << 10
@@ -166,8 +167,7 @@ class SplitAndMix:
 def _sums_by_place(values: NDArray[np.int64], places: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """Return exact sums by place; a float64 bincount is exact for 2^22 values below 2^31 at a time."""
     sums = np.zeros(count, dtype=np.int64)
-    for start in range(0, len(values), 1 << 22):
-        piece = slice(start, start + (1 << 22))
+    for piece in pieces(len(values), 1 << 22):
         sums += np.bincount(places[piece], weights=values[piece], minlength=count).astype(np.int64)
     return sums
 

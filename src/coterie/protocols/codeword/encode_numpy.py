@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from coterie.geometry.lift import EXTRA_COORDINATES, lift
 from coterie.geometry.rotation import Rotation
 from coterie.geometry.rounding import rounded
+from coterie.plain.pieces import pieces
 from coterie.randomizers.codeword import indices_at
 from coterie.wire.stream import SignReader
 
@@ -86,7 +87,6 @@ class Chooser:
         people, count, _ = codewords.shape
         columns = vectors.astype(np.float32)[:, :, None]  # (n, P, 1)
         scores = np.empty((people, count), dtype=np.int32 if count <= 256 else np.int64)
-        for start in range(0, people, self._step):
-            piece = slice(start, start + self._step)
+        for piece in pieces(people, self._step):
             scores[piece] = (self._read(codewords[piece]) @ columns[piece])[:, :, 0]
         return scores

@@ -28,6 +28,7 @@ from coterie.aggregate import Aggregate
 from coterie.errors import bringing
 from coterie.geometry.hadamard import fwht
 from coterie.geometry.lift import EXTRA_COORDINATES
+from coterie.plain.pieces import pieces
 from coterie.plan import Plan
 from coterie.protocols.codeword.oracles.rows import all_rows, embedding_matrix, unit_points
 from coterie.protocols.codeword.parameters import CodewordParameters
@@ -132,8 +133,8 @@ def _sums_of(
     asked = CodewordParameters.of(plan).views
     views = [all_rows(plan, number, np.zeros((view.rows, lifted))) for number, view in enumerate(asked)]
     square, fourth = np.zeros((lifted, lifted)), 0.0
-    for start in range(0, len(points), _PIECE):
-        local = unit_points(plan, points[start : start + _PIECE])
+    for piece in pieces(len(points), _PIECE):
+        local = unit_points(plan, points[piece])
         vectors = views[0].lift.of(local)
         square += vectors.T @ vectors / len(points)
         fourth += float(((vectors @ turn.T) ** 4).sum()) / len(points)

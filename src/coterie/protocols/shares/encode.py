@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from coterie.coins import Coins
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
+from coterie.plain.pieces import pieces
 from coterie.plan.plan import Plan
 from coterie.protocols.encoder import Encoder, Ids, Points, Reports, checked_people
 from coterie.protocols.shares.parameters import MOST_BYTES, ShareParameters
@@ -54,8 +55,7 @@ class ShareEncoder(Encoder):
         reports = np.empty((len(ids), self._shares.report_width), dtype=np.uint8)
         reports[:, :ID_BYTES] = ids
         step = max(1, _SHARES_AT_A_TIME // self._shares.cost.messages)
-        for start in range(0, len(ids), step):
-            piece = slice(start, start + step)
+        for piece in pieces(len(ids), step):
             if self._shares.by_column:
                 shares = sums.split_own(vectors[piece], coins)  # (n', D, m)
             else:

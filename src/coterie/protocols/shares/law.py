@@ -26,6 +26,7 @@ from scipy.sparse import csr_array
 
 from coterie.aggregate import Aggregate
 from coterie.coins import Coins
+from coterie.plain.pieces import pieces
 from coterie.plan import Plan
 from coterie.protocols import encoder_of
 from coterie.protocols.encoder import checked_people
@@ -52,8 +53,7 @@ def drawn_table(plan: Plan, points: NDArray[Any], coins: Coins) -> tuple[Aggrega
     sums = np.zeros((parameters.rows, parameters.coordinates), dtype=np.int64)
     people = np.zeros(parameters.rows, dtype=np.int64)
     clipped = 0
-    for start in range(0, len(points), _CHUNK):
-        chunk = points[start : start + _CHUNK]
+    for chunk in (points[piece] for piece in pieces(len(points), _CHUNK)):
         rows, vectors, outside = encoder.contributions(*checked_people(chunk, None, plan.dimension, coins))
         served = rows.reshape(len(chunk), -1)  # one row a person, or one a level
         person = np.repeat(np.arange(len(chunk)), served.shape[1])

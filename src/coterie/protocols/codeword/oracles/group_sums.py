@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +45,7 @@ def report_spread(table: CodewordTable) -> NDArray[np.float64]:
     return back.T @ (table.second / table.count) @ back / gain**2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Shadow:
+class Shadow(NamedTuple):
     """An ellipsoid whose shadow in every direction a is the interval of aᵀm: aᵀplace ± z·√(aᵀCa)."""
 
     place: NDArray[np.float64]  # (d,)

@@ -15,7 +15,7 @@ conditioned from P ≥ 1.25·D on. The top eigenvectors of M span the centers: `
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,7 @@ from coterie.protocols.codeword.oracles.rows import embedding_matrix
 from coterie.protocols.codeword.table import CodewordTable
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SecondMoment:
+class SecondMoment(NamedTuple):
     """A noisy E[w·wᵀ] of all reports."""
 
     matrix: NDArray[np.float64]  # (D, D), symmetric: M

@@ -9,8 +9,7 @@ A leaf whose frequency came out at or below zero has no weight and is left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +28,7 @@ from coterie.protocols.paper.parts import solution_of_parts
 THRESHOLD: Final = 1.5  # times ⌊n/k⌋, the paper's
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LshLeaves:
+class LshLeaves(NamedTuple):
     """The leaves of a tree as weighted points of the unit ball."""
 
     points: NDArray[np.float64]  # (m, d)
@@ -39,8 +37,7 @@ class LshLeaves:
     vector_deviations: NDArray[np.float64]  # (m,), root mean square error of the sums
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LshTreeOutcome:
+class LshTreeOutcome(NamedTuple):
     """What the decoder of `lsh-tree` built: its leaves, and which center each went to."""
 
     leaves: LshLeaves

@@ -23,6 +23,7 @@ from coterie.geometry.ball import as_points
 from coterie.geometry.lift import lift
 from coterie.geometry.rotation import Rotation
 from coterie.geometry.rounding import rounded
+from coterie.plain.pieces import pieces
 from coterie.plan import Plan
 from coterie.protocols.encoder import Encoder, Ids, Reports, checked_people
 from coterie.protocols.paper.lsh_tree.parameters import LshTreeParameters
@@ -83,8 +84,7 @@ class LshTreeEncoder(Encoder):
             heavy.Chooser(min(step, people), CODEWORDS, parameters.embedding) if by_codeword else None
         )
         clipped = 0
-        for start in range(0, people, step):
-            piece = slice(start, start + step)
+        for piece in pieces(people, step):
             quantized, outside = self.quantize(points[piece])
             clipped += outside
             codes, body = self._hashes.codes(quantized), self._lift(quantized)

@@ -13,7 +13,7 @@ Where only the deepest level was answered for, the others are sums over their de
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,7 @@ from coterie.protocols.paper.lsh_tree.table import LENGTH, LshTreeTable
 from coterie.randomizers.sphere import djw_norm
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LevelSums:
+class LevelSums(NamedTuple):
     """Noisy frequencies and vector sums of the 2^i nodes of one level, scaled to all people."""
 
     frequencies: NDArray[np.float64]  # (2^i,), unclamped

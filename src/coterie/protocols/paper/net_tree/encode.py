@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from coterie.coins import Coins
+from coterie.plain.pieces import pieces
 from coterie.plan import Plan
 from coterie.protocols.encoder import Encoder, Ids, Reports, checked_people
 from coterie.protocols.paper.net_tree.encode_codeword import CodewordTreeEncoder
@@ -64,8 +65,7 @@ class NetTreeEncoder(Encoder):
         positive = np.empty((people, 2 * levels), dtype=np.bool_)
         clipped = 0
         step = max(1, _NORMALS_AT_A_TIME // (levels * self._stream.lifted))
-        for start in range(0, people, step):
-            piece = slice(start, start + step)
+        for piece in pieces(people, step):
             quantized, outside = self.quantize(points[piece])
             positive[piece] = self.true_answers(quantized, ids[piece])
             clipped += outside

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from coterie.geometry.ball import SCALE
 from coterie.geometry.lift import EXTRA_COORDINATES
+from coterie.plain.pieces import pieces
 from coterie.protocols.codeword.oracles.second_moment import SecondMoment
 from coterie.protocols.paper.net_tree.oracles.signs import Family, PartSigns, PathMasks
 from coterie.protocols.paper.net_tree.parameters import CodewordTreeParameters
@@ -79,9 +80,9 @@ class CodewordLevels:
     def _looked_at(self, members: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the counting coordinate of every report of a level, and add up their squares."""
         heights = np.empty(len(members))
-        for start, part in enumerate(_pieces(members)):
-            seen = self._turned(part)
-            heights[start * _PIECE : start * _PIECE + len(part)] = seen[:, self._dimension]
+        for piece in pieces(len(members), _PIECE):
+            seen = self._turned(members[piece])
+            heights[piece] = seen[:, self._dimension]
             self._square += seen.T @ seen
         return heights
 
@@ -134,15 +135,11 @@ class CodewordLevels:
         """Return the same sums of lifted vectors w = (a·x, b, rest): (m, level+1), (m,) -> (count, D)."""
         sums = np.zeros((count, self._dimension + EXTRA_COORDINATES))
         signs = PartSigns(self._family, level, paths, parts, count)
-        piece = max(min(_PIECE, _WEIGHTS // max(count, 1)), 1)
-        for people in _pieces(self._members[level - 1], piece) if len(paths) else ():
-            sums += signs.of(self._masks.of(people)) @ self._turned(people)
+        members, step = self._members[level - 1], max(min(_PIECE, _WEIGHTS // max(count, 1)), 1)
+        for piece in pieces(len(members), step) if len(paths) else ():
+            sums += signs.of(self._masks.of(members[piece])) @ self._turned(members[piece])
         return self._unit * sums
 
     def sums(self, level: int, paths: Paths) -> NDArray[np.float64]:
         """Return the vector sum of each node of one level: (m, level+1) -> (m, d)."""
         return self.part_sums(level, paths, np.arange(len(paths)), len(paths))
-
-
-def _pieces(indices: NDArray[np.int64], size: int = _PIECE) -> list[NDArray[np.int64]]:
-    return [indices[start : start + size] for start in range(0, len(indices), size)]

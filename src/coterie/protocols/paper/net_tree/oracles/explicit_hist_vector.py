@@ -24,6 +24,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.plain.pieces import pieces
 from coterie.protocols.paper.net_tree.oracles.signs import Family, PartSigns, PathMasks
 from coterie.protocols.paper.tree.oracle import Parts, Paths
 
@@ -59,8 +60,7 @@ class ExplicitHistVector:
         """Return, for each of `count` parts, the sum over its buckets: (m, level+1), (m,) -> (count, d)."""
         signs = PartSigns(Family(self.digit_bits), level, paths, parts, count)
         sums = np.zeros((count, self.dimension))
-        for start in range(0, len(self.masks), _PIECE) if len(paths) else ():
-            piece = slice(start, min(start + _PIECE, len(self.masks)))
+        for piece in pieces(len(self.masks), _PIECE) if len(paths) else ():
             weights = signs.of(self.masks.of(piece)) * self.answers[level - 1, piece]  # (count, n')
             vectors = self.directions(piece, level).astype(np.float32)  # (n', D)
             lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
