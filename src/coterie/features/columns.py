@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -98,13 +98,10 @@ def _series(series: Any) -> Column:
     if type(kind).__name__ == "Array":
         vectors = series.to_numpy()  # where a vector is missing, NaN; object arrays of some libraries
         if vectors.ndim == 2 and vectors.dtype.kind in "fiu":
-            whole: Column = vectors
-            return whole
+            return cast("Column", vectors)
     if kind.is_float() or kind.is_integer():
-        found: Column = series.to_numpy()  # where a number is missing, NaN
-        return found
-    values: list[Any] = series.to_list()
-    return values
+        return cast("Column", series.to_numpy())  # where a number is missing, NaN
+    return cast("Column", series.to_list())
 
 
 def _lacking(name: str, known: Iterable[Any]) -> Any:

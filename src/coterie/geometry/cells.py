@@ -116,8 +116,7 @@ class NetCells:
         # Exact: Σp² <= d·2^40 and |2Σqp| <= 2·2^20·√d·2^20, together below 2^53.
         distances = quantized @ self.columns  # (n, M)
         distances += self.squares
-        nearest: NDArray[np.int64] = distances.argmin(axis=1)  # the first of equals
-        return nearest
+        return np.asarray(distances.argmin(axis=1))  # the first of equals
 
     def odd(self, quantized: NDArray[np.float64], masks: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Return 1 where the point's sign in row `mask` is -1, else 0: (n, d), (n,) -> (n,)."""

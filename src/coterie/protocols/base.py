@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 ID_BYTES: Final = 12  # a report opens with its id
 TOKEN_BYTES: Final = 16  # what a collector issues where ids follow from tokens
 
+DecoderOptions = Mapping[str, Any] | None  # what a decoder is told, by name
+
 
 class Leverage(NamedTuple):
     """What one forged report may weigh, against an honest one's 1 (docs/poisoning.md).
@@ -213,9 +215,7 @@ class Parameters(Record, ABC):
             people=people or self.smallest_batch,
         )
 
-    def approximation(
-        self, facts: Facts, decoder: Mapping[str, Any] | None = None, **settings: Any
-    ) -> Approximation:
+    def approximation(self, facts: Facts, decoder: DecoderOptions = None, **settings: Any) -> Approximation:
         """Return what is guaranteed of the centers' cost; PlanError where no theorem speaks of it."""
         raise PlanError(
             "this protocol states no approximation ratio; codeword, net-tree and net-tree-sums do "

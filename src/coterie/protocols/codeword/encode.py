@@ -36,6 +36,9 @@ from coterie.wire.workers import default_workers, in_shares
 _SIGNS_AT_A_TIME: Final = 1 << 25  # codeword bits a thread holds at a time: 1,024 people at N = 256, P = 128
 _MOST_PEOPLE: Final = 1024  # at a time; with fewer, threads wait for each other in the Python between steps
 
+Vectors = NDArray[np.float64] | NDArray[np.int32]  # (n, P), integers
+Scored = tuple[NDArray[np.uint8], NDArray[np.float64]]  # (n, N, P/8): codewords, and (n, P): what scores them
+
 
 class IndexEncoder(Encoder):
     """Encodes points as the index of one of N public codewords, by one secret draw. Threads may share it.
@@ -70,9 +73,7 @@ class IndexEncoder(Encoder):
         self._workers = default_workers() if workers is None else workers
 
     @abstractmethod
-    def _signed_vectors(
-        self, points: Points, ids: Ids, heavy: ModuleType
-    ) -> tuple[NDArray[np.float64] | NDArray[np.int32], int]:
+    def _signed_vectors(self, points: Points, ids: Ids, heavy: ModuleType) -> tuple[Vectors, int]:
         """Return sign·r, the integers that codewords are scored against, and how many points were clipped.
 
         (n, d), (n, 12) -> (n, P), int; by these kernels where they have a part in it, then perhaps as int32.
@@ -107,9 +108,7 @@ class IndexEncoder(Encoder):
         clipped = sum(in_shares(encode_share, range(0, people, step), self._workers))
         return self._reports(ids, indices), clipped
 
-    def scored(
-        self, points: ArrayLike, ids: Ids, answer: int = 0
-    ) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
+    def scored(self, points: ArrayLike, ids: Ids, answer: int = 0) -> Scored:
         """Return the codewords, eight bits a byte, and the integers that they are scored against, as doubles.
 
         (n, d), (n, 12) -> (n, N, P/8), (n, P). A public function of point and id, before any coin: **not
@@ -170,9 +169,7 @@ class CodewordEncoder(IndexEncoder):
                 found[kernels] = CodewordEncoder(self._plan, kernels=kernels)
         return found
 
-    def _signed_vectors(
-        self, points: Points, ids: Ids, heavy: ModuleType
-    ) -> tuple[NDArray[np.float64] | NDArray[np.int32], int]:
+    def _signed_vectors(self, points: Points, ids: Ids, heavy: ModuleType) -> tuple[Vectors, int]:
         embed = self._embedders.get(heavy)
         if embed is None:
             embed = heavy.Embedder(self._rotation, self._plan.coordinates, self._parameters.count_weight)

@@ -12,7 +12,7 @@ serves its cells (docs/theory/confirming.md).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -22,7 +22,7 @@ from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.plain.checks import checked_integer, checked_options, checked_power_of_two
 from coterie.plan.views import Net, View, check_dimension, checked_views
 from coterie.privacy.odds import BASE_ODDS
-from coterie.protocols.base import Facts, LocalParameters, Part
+from coterie.protocols.base import DecoderOptions, Facts, LocalParameters, Part
 from coterie.randomizers.codeword import TOTAL_LIMIT, CodewordRandomizer
 
 if TYPE_CHECKING:
@@ -118,9 +118,7 @@ class CodewordParameters(LocalParameters):
         net = Net((*points, *points[:1] * repeats))
         return replace(self, count_weight=CONFIRMING_COUNT_WEIGHT, views=(net,))
 
-    def approximation(
-        self, facts: Facts, decoder: Mapping[str, Any] | None = None, **settings: Any
-    ) -> Approximation:
+    def approximation(self, facts: Facts, decoder: DecoderOptions = None, **settings: Any) -> Approximation:
         """Return what the cells of a net guarantee of the centers; infinite where there is no net."""
         from coterie.protocols.codeword.approximation import approximation
 

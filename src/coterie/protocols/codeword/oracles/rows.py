@@ -136,10 +136,8 @@ class ViewRows:
 
     def predicted(self, points: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what the rows would be for weighted points: (n, d), (n,) -> (M, D)."""
-        product: NDArray[np.float64] = self.features(points).T.astype(np.float64) @ (
-            weights[:, None] * self.lifted(points)
-        )
-        return product
+        features = self.features(points).T.astype(np.float64)
+        return np.asarray(features @ (weights[:, None] * self.lifted(points)))
 
     def noise_covariance(
         self, points: NDArray[np.float64], weights: NDArray[np.float64], rows: NDArray[np.float64]

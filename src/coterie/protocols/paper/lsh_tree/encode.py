@@ -25,6 +25,7 @@ from coterie.geometry.rotation import Rotation
 from coterie.geometry.rounding import rounded
 from coterie.plain.pieces import pieces
 from coterie.plan import Plan
+from coterie.protocols.codeword.encode import Scored
 from coterie.protocols.encoder import Encoder, Ids, Reports, checked_people
 from coterie.protocols.paper.lsh_tree.parameters import LshTreeParameters
 from coterie.protocols.paper.lsh_tree.report import (
@@ -103,9 +104,7 @@ class LshTreeEncoder(Encoder):
         bits = np.concatenate([counts ^ count_flips, vectors ^ vector_flips], axis=1)
         return pack_reports(ids, bits, indices), clipped
 
-    def scored(
-        self, points: ArrayLike, ids: Ids, answer: int
-    ) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
+    def scored(self, points: ArrayLike, ids: Ids, answer: int) -> Scored:
         """Return an answer's codewords, eight bits a byte, and the integers that they are scored against.
 
         (n, d), (n, 12) -> (n, 256, P/8), (n, P). For privunit. A public function of point and id, before any

@@ -49,7 +49,26 @@ class PublicChoices(NamedTuple):
     digit_masks: NDArray[np.int64]  # (n, T)
 
 
-class NetTreeStream:
+class MaskStream:
+    """Public choices of reports: bits of their own, then 4d' of a root mask and T digit masks of a path."""
+
+    __slots__ = ("_digit", "_head", "_levels", "_own", "_root", "_stream")
+
+    def __init__(self, plan: Plan, tree: TreeParameters, own: int) -> None:
+        self._stream = PublicStream(plan.randomness_key())
+        self._levels, self._own, self._root = tree.levels, own, own + ROOT_BITS * tree.projected
+        self._digit = (tree.ratio**tree.projected - 1).bit_length()
+        self._head = -(-(self._root + self._levels * self._digit) // BLOCK_BITS)  # blocks of all these bits
+
+    def _read(self, ids: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
+        """Return the own bits, root masks and digit masks: (n, 12) -> (n, own), (n,), (n, T)."""
+        blocks = self._stream.blocks(ids, 0, self._head).reshape(len(ids), -1)
+        own, root, rest = np.split(np.unpackbits(blocks, axis=1), [self._own, self._root], axis=1)
+        digits = rest[:, : self._levels * self._digit].reshape(len(ids), self._levels, self._digit)
+        return own, numbers_of_bits(root), numbers_of_bits(digits)
+
+
+class NetTreeStream(MaskStream):
     """The public choices under one plan. Holds no secret and no state; threads may share it.
 
     Examples
@@ -61,24 +80,19 @@ class NetTreeStream:
     ((5,), (5, 3))
     """
 
-    __slots__ = ("_head", "_levels", "_masks", "_stream", "_width", "lifted")
+    __slots__ = ("_width", "lifted")
 
     def __init__(self, plan: Plan) -> None:
         parameters = NetTreeParameters.of(plan)
-        self._stream = PublicStream(plan.randomness_key())
-        self._levels = parameters.levels
-        self._masks = MaskReader(parameters)
-        self._head = -(-(2 * parameters.levels + self._masks.bits) // BLOCK_BITS)  # blocks of signs and masks
+        super().__init__(plan, parameters, 2 * parameters.levels)
         self.lifted = plan.dimension + 1  # D
         self._width = -(-self.lifted // _WORDS_A_BLOCK)  # blocks of one direction
 
     def choices(self, ids: NDArray[np.uint8]) -> PublicChoices:
         """Return signs and masks: ids (n, 12)."""
-        blocks = self._stream.blocks(ids, 0, self._head).reshape(len(ids), -1)
-        bits = np.unpackbits(blocks, axis=1)
-        levels = self._levels
-        signs = 1 - 2 * bits[:, : 2 * levels].astype(np.int8)
-        return PublicChoices(signs[:, :levels], signs[:, levels:], *self._masks.read(bits[:, 2 * levels :]))
+        bits, *masks = self._read(ids)
+        counts, vectors = np.hsplit(1 - 2 * bits.astype(np.int8), 2)
+        return PublicChoices(counts, vectors, *masks)
 
     def directions(self, ids: NDArray[np.uint8], level: int) -> NDArray[np.int16]:
         """Return each report's public direction of a level: (n, 12) -> (n, D)."""
@@ -90,22 +104,6 @@ class NetTreeStream:
         blocks = self._stream.blocks(ids, self._head, self._levels * self._width)
         words = _words(blocks).reshape(len(ids), self._levels, -1)
         return directions_of(words[:, :, : self.lifted])
-
-
-class MaskReader:
-    """Reads the masks of paths from public bits: 4d' of a root mask, then T digit masks."""
-
-    __slots__ = ("_digit", "_levels", "_root", "bits")
-
-    def __init__(self, tree: TreeParameters) -> None:
-        self._levels, self._root = tree.levels, ROOT_BITS * tree.projected
-        self._digit = (tree.ratio**tree.projected - 1).bit_length()
-        self.bits = self._root + self._levels * self._digit
-
-    def read(self, bits: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return root and digit masks from the first bits: (n, …) -> (n,), (n, T)."""
-        digits = bits[:, self._root : self.bits].reshape(len(bits), self._levels, self._digit)
-        return numbers_of_bits(bits[:, : self._root]), numbers_of_bits(digits)
 
 
 def pack_reports(ids: NDArray[np.uint8], positive: NDArray[np.bool_]) -> NDArray[np.uint8]:

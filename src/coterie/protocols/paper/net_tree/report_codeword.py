@@ -25,9 +25,9 @@ from coterie.geometry.hadamard import fwht
 from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.plan import Plan
 from coterie.protocols.paper.net_tree.parameters import CodewordTreeParameters
-from coterie.protocols.paper.net_tree.report import MaskReader, numbers_of_bits
+from coterie.protocols.paper.net_tree.report import MaskStream, numbers_of_bits
 from coterie.randomizers.codeword import CODEWORDS
-from coterie.wire.stream import BLOCK_BITS, BlockReader, PublicStream, signs_of
+from coterie.wire.stream import BLOCK_BITS, BlockReader, signs_of
 
 _TICKET_BITS: Final = 32
 
@@ -41,7 +41,7 @@ class LevelChoices(NamedTuple):
     digit_masks: NDArray[np.int64]  # (n, T)
 
 
-class CodewordTreeStream:
+class CodewordTreeStream(MaskStream):
     """The public choices under one plan. Holds no secret and no state; threads may share it.
 
     Examples
@@ -53,27 +53,20 @@ class CodewordTreeStream:
     ((5,), (5, 256, 16))
     """
 
-    __slots__ = ("_first_word", "_head", "_levels", "_masks", "_stream", "lifted", "size")
+    __slots__ = ("_first_word", "lifted", "size")
 
     def __init__(self, plan: Plan) -> None:
         parameters = CodewordTreeParameters.of(plan)
-        self._stream = PublicStream(plan.randomness_key())
-        self._levels = parameters.levels
-        self._masks = MaskReader(parameters)
+        super().__init__(plan, parameters, _TICKET_BITS + 1)
         self.size = parameters.embedding  # P
         self.lifted = plan.dimension + EXTRA_COORDINATES  # D
-        self._head = -(-(_TICKET_BITS + 1 + self._masks.bits) // BLOCK_BITS)  # blocks of choices
         self._first_word = self._head + -(-2 * self.size // BLOCK_BITS)  # where codewords begin
 
     def choices(self, ids: NDArray[np.uint8]) -> LevelChoices:
         """Return level, sign and masks: ids (n, 12)."""
-        blocks = self._stream.blocks(ids, 0, self._head).reshape(len(ids), -1)
-        bits = np.unpackbits(blocks, axis=1)
-        return LevelChoices(
-            1 + numbers_of_bits(bits[:, :_TICKET_BITS]) % self._levels,
-            1 - 2 * bits[:, _TICKET_BITS].astype(np.int8),
-            *self._masks.read(bits[:, _TICKET_BITS + 1 :]),
-        )
+        bits, *masks = self._read(ids)
+        levels = 1 + numbers_of_bits(bits[:, :_TICKET_BITS]) % self._levels
+        return LevelChoices(levels, 1 - 2 * bits[:, _TICKET_BITS].astype(np.int8), *masks)
 
     def rotated(self, ids: NDArray[np.uint8], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         """Turn each vector by its report's own rotation, times P: (n, 12), (n, D) -> (n, P)."""

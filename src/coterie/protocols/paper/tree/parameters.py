@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 from coterie.errors import PlanError
 from coterie.plain.checks import checked_choice, checked_integer, checked_options, checked_real
 from coterie.plain.record import Record
-from coterie.protocols.base import Facts, Parameters
+from coterie.protocols.base import DecoderOptions, Facts, Parameters
 from coterie.protocols.paper.nets.nets import MAX_LEVELS, MAX_NET_DIMENSION, MAX_TABLE, RATIOS, NetFamily
 from coterie.protocols.paper.nets.projection import Projection
 from coterie.protocols.paper.nets.sizes import expansion_for
@@ -77,9 +77,7 @@ class TreeParameters(Parameters):
         """Return the public subspace, the same for encoder and decoder."""
         return Projection.from_key(key_of("subspace"), dimension, self.projected, self.scale)
 
-    def approximation(
-        self, facts: Facts, decoder: Mapping[str, Any] | None = None, **settings: Any
-    ) -> Approximation:
+    def approximation(self, facts: Facts, decoder: DecoderOptions = None, **settings: Any) -> Approximation:
         """Return what the paper's Theorem 22 says of the centers, for a decoder with these options."""
         from coterie.protocols.paper.approximation import approximation
 
