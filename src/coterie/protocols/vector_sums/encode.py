@@ -10,10 +10,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from coterie.errors import PlanError
-from coterie.geometry.ball import as_points
 from coterie.geometry.halfspaces import HalfspaceSigns
 from coterie.geometry.hashing import PairwiseHash
 from coterie.geometry.lift import lift
@@ -52,11 +50,6 @@ class VectorSumEncoder(ShareEncoder):
         self._stream = PublicStream(plan.randomness_key())
         self._signs = ViewSigns(plan, self._parameters)
 
-    def cells(self, points: ArrayLike) -> NDArray[np.int64]:
-        """Return the cell of each point in the first view: (n, d) -> (n,). Before any noise: not private."""
-        quantized, _ = self.quantize(as_points(points, self._plan.dimension))
-        return self._cells_of(quantized)
-
     def contributions(self, points: Points, ids: Ids) -> Contributions:
         """Return the row, the integer vector and how many were clipped: (n, d), (n, 12) -> (n,), (n, D), int.
 
@@ -68,13 +61,10 @@ class VectorSumEncoder(ShareEncoder):
             views, masks, _ = self._stream.places(ids, self._signs.rows)
             vectors *= (1 - 2 * self._signs.odd(quantized, views, masks).astype(np.int64))[:, None]
             return self._signs.rows.firsts[views] + masks, vectors, clipped
-        cells = self._cells_of(quantized)
-        if self._parameters.layout == "hashed":
-            cells = PairwiseHash.from_key(self._plan.randomness_key(), self._parameters.buckets).of(cells)
-        return cells, vectors, clipped
-
-    def _cells_of(self, quantized: NDArray[np.float64]) -> NDArray[np.int64]:
         view = self._signs.view(0)
         if isinstance(view, HalfspaceSigns):
             raise PlanError("halfspaces have no cells: the first view of this plan is no partition")
-        return view.of(quantized)
+        cells = view.of(quantized)
+        if self._parameters.layout == "hashed":
+            cells = PairwiseHash.from_key(self._plan.randomness_key(), self._parameters.buckets).of(cells)
+        return cells, vectors, clipped
