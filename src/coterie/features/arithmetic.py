@@ -60,15 +60,11 @@ def on_circle(turns: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np
     return _product(coarse[0][high], coarse[1][high], fine[0][low], fine[1][low])
 
 
-_Pairs = tuple[NDArray[np.float64], NDArray[np.float64]]
+_Floats = NDArray[np.float64]
+_Pairs = tuple[_Floats, _Floats]
 
 
-def _product(
-    a: NDArray[np.float64],
-    b: NDArray[np.float64],
-    c: NDArray[np.float64] | float,
-    s: NDArray[np.float64] | float,
-) -> _Pairs:
+def _product(a: _Floats, b: _Floats, c: _Floats | float, s: _Floats | float) -> _Pairs:
     """Multiply a + ib by c + is. Not numpy's complex numbers: those may fuse a product with a sum."""
     return a * c - b * s, a * s + b * c
 

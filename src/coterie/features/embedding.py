@@ -20,22 +20,21 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, ClassVar, Final, Self
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.errors import PlanError
 from coterie.features.feature import MOST_COORDINATES, Column, Feature
 from coterie.features.number import LARGEST, SMALLEST
 from coterie.features.reading import CONCENTRATION, Block, Estimate, along, fraction
 from coterie.features.values import as_vector, listed
 from coterie.geometry.ball import SCALE, quantize
 from coterie.geometry.rotation import Rotation
-from coterie.plain.checks import checked_fields, checked_integer, checked_real
+from coterie.plain.checks import checked_integer, checked_real
+from coterie.plain.pieces import pieces
 
 _NUMBERS_AT_A_TIME: Final = 1 << 20  # 8 MB of them, and a few copies
 
@@ -79,25 +78,6 @@ class Embedding(Feature):
         """As many as the vector has numbers, or as many as it is projected to."""
         return self.projected or self.dimension
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form, with `projected` only where it is declared."""
-        plain = Feature.to_dict(self)
-        return {name: value for name, value in plain.items() if (name, value) != ("projected", None)}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read the JSON form: the fields of this kind, `projected` only where it is declared."""
-        fields = {*cls.defaults(), "name", "dimension", "norm"} | ({"projected"} & data.keys())
-        checked_fields(cls.kind, data, {"kind", *fields})
-        if "projected" in data and data["projected"] is None:
-            raise PlanError("projected must be an integer, or not be there, got None")
-        return cls(**{name: data[name] for name in fields})
-
-    @classmethod
-    def defaults(cls) -> dict[str, Any]:
-        """Return the fields that a declaration may leave out, as they then are; `projected` stays out."""
-        return {name: value for name, value in super(cls, cls).defaults().items() if name != "projected"}
-
     def codes(self, column: Column) -> NDArray[np.float64]:
         """Return the vectors of a column, zeros where there is none: n values -> (n, dimension)."""
         if (
@@ -120,8 +100,8 @@ class Embedding(Feature):
         """Return the coordinates of a column's vectors, few at a time: n values -> (n, coordinates)."""
         found = np.empty((len(column), self.coordinates))
         step = max(1, _NUMBERS_AT_A_TIME // self.dimension)
-        for start in range(0, len(column), step):
-            found[start : start + step] = self.place(self.codes(column[start : start + step]))
+        for piece in pieces(len(column), step):
+            found[piece] = self.place(self.codes(column[piece]))
         return found
 
     def place(self, codes: NDArray[np.float64]) -> NDArray[np.float64]:

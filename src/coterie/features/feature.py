@@ -143,23 +143,23 @@ class Feature(Record, ABC):
         """Return in words and numbers what a place means."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {"kind": self.kind, **Record.to_dict(self)}
+        """Return the JSON form; a field that is None does not stand in it."""
+        plain = Record.to_dict(self)
+        return {"kind": self.kind, **{name: value for name, value in plain.items() if value is not None}}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read the JSON form: exactly the fields of this kind."""
-        checked_fields(cls.kind, data, {"kind", *cls.field_names()})
-        return cls(**{name: data[name] for name in cls.field_names()})
+        """Read the JSON form: exactly the fields of this kind, without those that are None."""
+        given = (each.name for each in dataclasses.fields(cls) if each.default is not None)
+        names = {*given, *(name for name in cls.field_names() if data.get(name) is not None)}
+        checked_fields(cls.kind, data, {"kind", *names})
+        return cls(**{name: data[name] for name in names})
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:
-        """Return the fields that a declaration may leave out, as they then are."""
-        return {
-            each.name: each.default
-            for each in dataclasses.fields(cls)
-            if each.default is not dataclasses.MISSING
-        }
+        """Return the fields that a declaration may leave out, as they then are in the JSON."""
+        known = ((each.name, each.default) for each in dataclasses.fields(cls))
+        return {name: value for name, value in known if value not in (dataclasses.MISSING, None)}
 
 
 def checked_text(where: str, value: object, longest: int, least: int = 1) -> str:
