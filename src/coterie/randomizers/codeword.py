@@ -156,7 +156,7 @@ class CodewordRandomizer:
         fourth = self._cap_moments()[4]
         return ((self.odds - BASE_ODDS) * fourth + 3 * self.codewords * BASE_ODDS) / self.total
 
-    def _cap_moments(self) -> tuple[float, float, float, float, float]:
+    def _cap_moments(self) -> list[float]:
         """Return E Σ_{top m} Z^p for p = 0..4 and N independent standard normals."""
         with bringing("analyst"):
             from scipy.special import bdtr, ndtr  # the server's side only
@@ -168,8 +168,7 @@ class CodewordRandomizer:
         density = np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
         weight = self.codewords * step * density * bdtr(self.cap - 1, self.codewords - 1, ndtr(-z))
         powers = z[None, :] ** np.arange(5)[:, None]  # (5, grid)
-        zeroth, first, second, third, fourth = (float(moment) for moment in powers @ weight)
-        return zeroth, first, second, third, fourth
+        return [float(moment) for moment in powers @ weight]
 
 
 def best_cap(codewords: int, odds: int) -> int:

@@ -62,7 +62,7 @@ def level_sums(table: LshTreeTable) -> list[LevelSums]:
 
 def _answered(table: LshTreeTable, level: int) -> LevelSums:
     parameters, dimension = table.parameters, table.plan.dimension
-    rows = slice(parameters.first_row(level), parameters.first_row(level) + (1 << level))
+    rows = parameters.level_rows(level)
     people = max(int(table.reports[rows].sum()), 1)  # n_i
     scale = table.count / people
     size = parameters.lifted(dimension)  # D

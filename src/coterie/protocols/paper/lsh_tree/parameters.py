@@ -102,6 +102,10 @@ class LshTreeParameters(AnswerParameters):
         """Rows of the table: 2^i for every level i that is answered for."""
         return (1 << self.levels) if self.split == "deepest" else (2 << self.levels) - 2
 
+    def level_rows(self, level: int) -> slice:
+        """Return the rows of a level's masks."""
+        return slice(self.first_row(level), self.first_row(level) + (1 << level))
+
     def first_row(self, level: int) -> int:
         """Return where the 2^level rows of a level begin."""
         return 0 if self.split == "deepest" else (1 << level) - 2

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import AggregateError, bringing
+from coterie.plain.pieces import pieces
 from coterie.plan import Plan
 from coterie.protocols.paper.lsh_tree.parameters import LshTreeParameters
 from coterie.protocols.paper.lsh_tree.report import LshTreeStream, unpack_bits
@@ -72,8 +73,8 @@ class LshTreeTable(SumTable):
     def add(self, reports: NDArray[np.uint8]) -> None:
         """Add reports, (n, width), which have the plan's form (`Aggregate.add` sees to it)."""
         stream = LshTreeStream(self.plan)
-        for start in range(0, len(reports), _REPORTS_AT_A_TIME):
-            self._add_piece(reports[start : start + _REPORTS_AT_A_TIME], stream)
+        for piece in pieces(len(reports), _REPORTS_AT_A_TIME):
+            self._add_piece(reports[piece], stream)
 
     def check_possible(self) -> None:
         """Raise AggregateError for arrays that no set of reports can sum to."""
@@ -86,11 +87,8 @@ class LshTreeTable(SumTable):
             raise AggregateError(
                 "sums, counts and reports contradict each other: no reports make such a table"
             )
-        each = [
-            int(most[first : first + (1 << level)].sum())
-            for level, first in ((level, parameters.first_row(level)) for level in parameters.answered_levels)
-        ]
-        if parameters.split == "budget" and len(set(each)) > 1:
+        each = {int(most[parameters.level_rows(level)].sum()) for level in parameters.answered_levels}
+        if parameters.split == "budget" and len(each) > 1:
             raise AggregateError("every report answers for all levels, but the levels have unequal numbers")
 
     def _add_piece(self, reports: NDArray[np.uint8], stream: LshTreeStream) -> None:
