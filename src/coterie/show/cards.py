@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,69 +43,17 @@ class Truth:
     color: str  # of the sheet's classes: g0 to g4, or gx
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
-    """A cycle's figure: outlines of the group, of everybody and perhaps of the truth, in a frame."""
-
-    name: str
-    said: str  # the usual time, with its interval; both empty where there are several
-    interval: str
-    width: int
-    height: int
-    lines: tuple[str, ...]  # paths: mine, everybody's, the truth's
-    labels: tuple[str, ...]  # below
-    bars: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Strip:
-    """A number or a share, along a rail of 100: values from 0 to 100."""
-
-    label: str
-    said: str
-    interval: str
-    here: float
-    low: float  # NaN where no interval is stated
-    high: float
-    everybody: float
-    truth: float | None
-    is_share: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Shares:
-    """The strips of a category, the largest shares."""
-
-    name: str
-    strips: tuple[Strip, ...]
-    more: int  # shares that are not shown
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """A group, or everybody."""
-
-    color: str
-    letter: str  # empty for everybody
-    title: str
-    sentence: str
-    rounds: tuple[Round, ...]
-    strips: tuple[Strip | Shares, ...]
-    more: int  # features that are not shown
-    truth: str
-
-
 def card(
     place: int, group: Group, everybody: Sequence[Estimate], wording: Wording, truth: Truth | None = None
-) -> Card:
-    """Return the card of the group that is shown at a place."""
+) -> dict[str, Any]:
+    """Return the card of the group that is shown at a place, for its template."""
     color = f"g{place % COLORS}" if truth is None else truth.color
     said = wording.title(group), wording.sentence(group, everybody)
     known = (None, "") if truth is None else (truth.estimates, truth.words)
     return _card(color, group.name, said, group.estimates, everybody, wording, *known)
 
 
-def everybodys_card(everybody: Sequence[Estimate], wording: Wording) -> Card:
+def everybodys_card(everybody: Sequence[Estimate], wording: Wording) -> dict[str, Any]:
     """Return the card of all people together."""
     said = "Everybody", "All people together, read off the reports and not off the groups."
     return _card("gx", "", said, everybody, everybody, wording)
@@ -120,21 +68,27 @@ def _card(
     wording: Wording,
     truth: Sequence[Estimate] | None = None,
     words: str = "",
-) -> Card:
+) -> dict[str, Any]:
     known = [mine, everybody, *([] if truth is None else [truth])]
     features = wording.schema.features
-    rounds, strips = [], []
+    rounds: list[dict[str, Any]] = []
+    strips: list[dict[str, Any]] = []
     for feature in features[:_MOST_FIGURES]:
         of_it = [of(each, feature.name) for each in known]
         if isinstance(feature, Cycle):
             rounds.append(_round(feature, of_it, wording, is_group=bool(letter)))
         else:
             strips += _strips(feature, of_it, wording)
-    more = max(len(features) - _MOST_FIGURES, 0)
-    return Card(color, letter, *said, tuple(rounds), tuple(strips), more, words)
+    return {
+        **{"color": color, "letter": letter, "title": said[0], "sentence": said[1], "truth": words},
+        **{"rounds": rounds, "strips": strips, "more": max(len(features) - _MOST_FIGURES, 0)},
+    }
 
 
-def _round(feature: Cycle, of_it: list[list[Estimate]], wording: Wording, *, is_group: bool) -> Round:
+def _round(
+    feature: Cycle, of_it: list[list[Estimate]], wording: Wording, *, is_group: bool
+) -> dict[str, Any]:
+    """Return a cycle's figure: outlines of the group, of everybody and perhaps of the truth, in a frame."""
     ticks = _ticks(feature)
     count = round(feature.period)
     times = np.arange(float(count)) if ticks else np.linspace(0, feature.period, _STEPS)
@@ -159,37 +113,43 @@ def _round(feature: Cycle, of_it: list[list[Estimate]], wording: Wording, *, is_
         labels = [
             f"{time:.0f}:00" if is_clock(feature) else rounded(time, feature.period) for time in quarters
         ]
-    usual, said = of_it[0][0], ("", "")
-    if is_group and not math.isnan(usual.low):  # everybody's usual times are several
-        said = wording.figure(usual), wording.interval(usual)
-    return Round(feature.name, *said, width, height, tuple(lines), tuple(labels), bool(ticks))
+    usual = of_it[0][0]
+    is_said = is_group and not math.isnan(usual.low)  # everybody's usual times are several
+    return {
+        "name": feature.name,
+        "said": wording.figure(usual) if is_said else "",
+        "interval": wording.interval(usual) if is_said else "",
+        **{"width": width, "height": height, "lines": lines, "labels": labels, "bars": bool(ticks)},
+    }
 
 
-def _strips(feature: Feature, of_it: list[list[Estimate]], wording: Wording) -> list[Strip | Shares]:
+def _strips(feature: Feature, of_it: list[list[Estimate]], wording: Wording) -> list[dict[str, Any]]:
+    """Return the strips of a feature; of a category together, the largest shares."""
     rows = list(zip(*of_it, strict=True))
     if not isinstance(feature, Category):
         return [_strip(feature, row, wording) for row in rows]
     least = sorted((row[0].value for row in rows), reverse=True)[:_MOST_SHARES][-1]
     shown = [row for row in rows if row[0].value >= least][:_MOST_SHARES]
-    strips = tuple(_strip(feature, row, wording) for row in shown)
-    return [Shares(feature.name, strips, len(rows) - len(shown))]
+    strips = [_strip(feature, row, wording) for row in shown]
+    return [{"name": feature.name, "strips": strips, "more": len(rows) - len(shown)}]
 
 
-def _strip(feature: Feature, row: Sequence[Estimate], wording: Wording) -> Strip:
+def _strip(feature: Feature, row: Sequence[Estimate], wording: Wording) -> dict[str, Any]:
+    """Return a number or a share, along a rail of 100: values from 0 to 100."""
     estimate = row[0]
     # A mark keeps its whole width on the strip.
     here, everybody, *truth = (min(max(100 * feature.along(each.value), 0.7), 99.3) for each in row)
-    return Strip(
-        label=wording.strip(estimate),
-        said=wording.figure(estimate),
-        interval=wording.interval(estimate).replace(" to ", "–"),
-        here=here,
-        low=100 * feature.along(estimate.low),
-        high=100 * feature.along(estimate.high),
-        everybody=everybody,
-        truth=truth[0] if truth else None,
-        is_share=estimate.what == "share",
-    )
+    return {
+        "label": wording.strip(estimate),
+        "said": wording.figure(estimate),
+        "interval": wording.interval(estimate).replace(" to ", "–"),
+        "here": here,
+        "low": 100 * feature.along(estimate.low),  # NaN where no interval is stated
+        "high": 100 * feature.along(estimate.high),
+        "everybody": everybody,
+        "truth": truth[0] if truth else None,
+        "is_share": estimate.what == "share",
+    }
 
 
 def bell(estimates: Sequence[Estimate], times: NDArray[np.float64], period: float) -> NDArray[np.float64]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -14,21 +13,13 @@ from coterie.centers.groups import letter
 from coterie.show.words import percent
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A group of the last wave, in the words of each wave."""
-
-    name: str
-    shares: tuple[str, ...]  # of each wave, with its interval
-    radii: tuple[str, ...]  # stated for its center, in radii of the ball of the last plan
-    moved: tuple[str, ...]  # how far the center lies from that of the wave before; of the first: ""
-
-
-def changes_of(results: Sequence[Mapping[str, Any]], radius: float) -> list[Change]:
+def changes_of(results: Sequence[Mapping[str, Any]], radius: float) -> list[dict[str, Any]]:
     """Return what results of several waves say of each group of the last; nothing of one wave alone.
 
     Groups are matched from wave to wave so that their centers lie closest. A wave that was asked for another
-    number of groups ends the comparison: only the waves after it are told.
+    number of groups ends the comparison: only the waves after it are told. Of a group of the last wave each
+    wave says its share with its interval, the radius stated for its center, in radii of the ball of the last
+    plan, and how far the center lies from that of the wave before; of the first: "".
 
     Parameters
     ----------
@@ -49,17 +40,14 @@ def changes_of(results: Sequence[Mapping[str, Any]], radius: float) -> list[Chan
     for number in range(len(centers[-1])):
         places = [int(order[number]) for order in orders]
         where = [each[place] for each, place in zip(centers, places, strict=True)]
-        moved = [float(np.linalg.norm(b - a)) / radius for a, b in pairwise(where)]
+        errors = [result["errors"][place] for result, place in zip(results, places, strict=True)]
         changes.append(
-            Change(
-                letter(number),
-                tuple(_share(result, place) for result, place in zip(results, places, strict=True)),
-                tuple(
-                    "unknown" if (error := result["errors"][place]) is None else f"{error / radius:.2f}"
-                    for result, place in zip(results, places, strict=True)
-                ),
-                ("", *(f"{each:.2f}" for each in moved)),
-            )
+            {
+                "name": letter(number),
+                "shares": [_share(result, place) for result, place in zip(results, places, strict=True)],
+                "radii": ["unknown" if each is None else f"{each / radius:.2f}" for each in errors],
+                "moved": ["", *(f"{np.linalg.norm(b - a) / radius:.2f}" for a, b in pairwise(where))],
+            }
         )
     return changes
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from coterie.centers.result import Choice
 from coterie.show.words import percent
@@ -16,34 +15,10 @@ LEFT, RIGHT, TOP, BOTTOM = 42, 14, 12, 40  # pixels around the plot
 _MOST_LABELS: Final = 12  # under the axis
 
 
-@dataclass(frozen=True, slots=True)
-class Dot:
-    """One number of groups: hollow where two of them might be one."""
+def draw_choices(choices: Sequence[Choice], chosen: int) -> dict[str, Any] | None:
+    """Return the picture, for its template; None for fewer than two numbers.
 
-    x: float
-    y: float
-    kind: str  # chosen, solid or hollow
-    clusters: int
-    words: str
-    labelled: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """The spread explained, over the number of groups, in a frame of `WIDTH` by `HEIGHT`."""
-
-    width: int
-    height: int
-    left: int
-    right: int
-    grid: tuple[tuple[float, float], ...]  # shares, and how high they lie
-    band: str  # paths
-    line: str
-    dots: tuple[Dot, ...]
-
-
-def draw_choices(choices: Sequence[Choice], chosen: int) -> Chart | None:
-    """Return the picture; None for fewer than two numbers.
+    A dot of a number of groups is hollow where two of them might be one.
 
     Examples
     --------
@@ -70,14 +45,11 @@ def draw_choices(choices: Sequence[Choice], chosen: int) -> Chart | None:
         kind = "chosen" if each.clusters == chosen else "solid" if each.apart else "hollow"
         words = f"{each.clusters} group{'s' * (each.clusters != 1)}: {percent(*each.explained)}"
         labelled = place % step == 0 or kind == "chosen"
-        dots.append(Dot(x(each.clusters), y(each.explained.value), kind, each.clusters, words, labelled))
-    return Chart(
-        width=WIDTH,
-        height=HEIGHT,
-        left=LEFT,
-        right=WIDTH - RIGHT,
-        grid=tuple((share, y(share)) for share in (0.0, 0.5, 1.0)),
-        band=f"{path([*low, *high])}Z",
-        line=path([(each.clusters, each.explained.value) for each in choices]),
-        dots=tuple(dots),
-    )
+        dots.append((x(each.clusters), y(each.explained.value), kind, each.clusters, words, labelled))
+    return {
+        **{"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": WIDTH - RIGHT},
+        "grid": [(share, y(share)) for share in (0.0, 0.5, 1.0)],  # and how high they lie
+        "band": f"{path([*low, *high])}Z",
+        "line": path([(each.clusters, each.explained.value) for each in choices]),
+        "dots": dots,
+    }

@@ -40,74 +40,29 @@ _MINUTES_SPREAD: Final = 0.45  # of the logarithm
 _VISITS_SPREAD: Final = 2.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Habit:
     """A group of people: its share, and the figures that their features are drawn around."""
 
     name: str
     share: float
     hour: float
-    hour_spread: float = 1.2  # standard deviation
     weekday: float
-    weekday_spread: float = 1.1
     minutes: float
     visits: float
     devices: tuple[float, float, float]  # shares of DEVICES
     notifications: float  # share of people who have them on
+    hour_spread: float = 1.2  # standard deviation
+    weekday_spread: float = 1.1
 
 
+# name, share, hour, weekday, minutes, visits, devices, notifications
 HABITS: Final = (
-    Habit(
-        name="Commuters",
-        share=0.24,
-        hour=7.5,
-        weekday=2,
-        minutes=12,
-        visits=20,
-        devices=(0.94, 0.02, 0.04),
-        notifications=0.85,
-    ),
-    Habit(
-        name="Desk listeners",
-        share=0.21,
-        hour=12,
-        weekday=2,
-        minutes=40,
-        visits=10,
-        devices=(0.06, 0.02, 0.92),
-        notifications=0.15,
-    ),
-    Habit(
-        name="Sofa evenings",
-        share=0.20,
-        hour=20,
-        weekday=3,
-        minutes=50,
-        visits=8,
-        devices=(0.08, 0.90, 0.02),
-        notifications=0.6,
-    ),
-    Habit(
-        name="Night owls",
-        share=0.19,
-        hour=0.5,
-        weekday=4,
-        minutes=20,
-        visits=18,
-        devices=(0.95, 0.03, 0.02),
-        notifications=0.1,
-    ),
-    Habit(
-        name="Weekenders",
-        share=0.16,
-        hour=16,
-        weekday=5.5,
-        weekday_spread=0.5,
-        minutes=12,
-        visits=2,
-        devices=(0.90, 0.06, 0.04),
-        notifications=0.2,
-    ),
+    Habit("Commuters", 0.24, 7.5, 2, 12, 20, (0.94, 0.02, 0.04), 0.85),
+    Habit("Desk listeners", 0.21, 12, 2, 40, 10, (0.06, 0.02, 0.92), 0.15),
+    Habit("Sofa evenings", 0.20, 20, 3, 50, 8, (0.08, 0.90, 0.02), 0.6),
+    Habit("Night owls", 0.19, 0.5, 4, 20, 18, (0.95, 0.03, 0.02), 0.1),
+    Habit("Weekenders", 0.16, 16, 5.5, 12, 2, (0.90, 0.06, 0.04), 0.2, weekday_spread=0.5),
 )
 
 

@@ -75,35 +75,24 @@ class Open:
     centers: NDArray[np.float64]  # (k, d)
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """Where everything lies, in pixels of a frame of `WIDTH` by `HEIGHT`."""
-
-    width: int
-    height: int
-    disks: tuple[tuple[Disk, float, float, float], ...]  # x, y and radius
-    people: tuple[str, ...]  # paths of dots, by true group
-    true: tuple[tuple[float, ...], ...]  # x and y
-    polygon: bool
-
-
-def draw(view: View, disks: Sequence[Disk], truth: Open | None = None) -> Picture:
-    """Place what is to be drawn."""
+def draw(view: View, disks: Sequence[Disk], truth: Open | None = None) -> dict[str, Any]:
+    """Place what is to be drawn, in pixels of a frame of `WIDTH` by `HEIGHT`, for its template."""
     found = view.show(np.array([disk.center for disk in disks]).reshape(-1, len(view.matrix)))
     radii = np.array([disk.radius for disk in disks]) * view.unit
     everything = [found - radii[:, None], found + radii[:, None]]
     if truth is not None:
         everything += [view.show(truth.points), view.show(truth.centers)]
     place, scale = _frame(np.concatenate(everything))
-    placed = zip(disks, *place(found).T.tolist(), (radii * scale).tolist(), strict=True)
-    people: tuple[str, ...] = ()
-    true: tuple[tuple[float, ...], ...] = ()
+    drawn = {
+        **{"width": WIDTH, "height": HEIGHT, "polygon": view.polygon, "people": [], "true": []},
+        "disks": list(zip(disks, *place(found).T.tolist(), (radii * scale).tolist(), strict=True)),
+    }
     if truth is not None:
         dots = place(view.show(truth.points))
         groups = (dots[truth.groups == group] for group in range(len(truth.centers)))
-        people = tuple("".join(f"M{x:.1f} {y:.1f}h0" for x, y in each) for each in groups)
-        true = tuple(map(tuple, place(view.show(truth.centers)).tolist()))
-    return Picture(WIDTH, HEIGHT, tuple(placed), people, true, view.polygon)
+        drawn["people"] = ["".join(f"M{x:.1f} {y:.1f}h0" for x, y in each) for each in groups]
+        drawn["true"] = place(view.show(truth.centers)).tolist()
+    return drawn
 
 
 def _frame(all_marks: NDArray[np.float64]) -> tuple[Any, float]:

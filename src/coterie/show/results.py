@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from coterie.features import Schema
-from coterie.show.cards import COLORS, MOST_CARDS, Card, Truth, card, everybodys_card
-from coterie.show.choices import Chart, draw_choices
+from coterie.show.cards import COLORS, MOST_CARDS, Truth, card, everybodys_card
+from coterie.show.choices import draw_choices
 from coterie.show.pages import render
-from coterie.show.picture import Disk, Open, Picture, View, draw
+from coterie.show.picture import Disk, Open, View, draw
 from coterie.show.told import Told
 from coterie.show.words import Wording
 
@@ -28,9 +28,9 @@ class Shown:
     dimension: int
     titles: tuple[str, ...]  # of the groups that are shown
     colors: tuple[str, ...]
-    cards: tuple[Card, ...]  # and everybody's at the end; none where there are no features
-    picture: Picture | None  # None: nothing to draw
-    chart: Chart | None
+    cards: list[dict[str, Any]]  # and everybody's at the end; none where there are no features
+    picture: dict[str, Any] | None  # None: nothing to draw
+    chart: dict[str, Any] | None
 
     @classmethod
     def of(
@@ -73,7 +73,7 @@ class Shown:
             picture = draw(View.of(people.centers), disks, people)
         elif disks:
             picture = draw(View.of(np.array([disk.center for disk in disks]), polygon=False), disks)
-        cards: list[Card] = []
+        cards: list[dict[str, Any]] = []
         if wording is not None:
             cards = [
                 card(place, group, told.everybody, wording, true)
@@ -87,7 +87,7 @@ class Shown:
                 f"group {group.name}" if wording is None else wording.title(group) for group in groups
             ),
             colors=colors,
-            cards=tuple(cards),
+            cards=cards,
             picture=picture,
             chart=draw_choices(told.choices, len(told.centers)) if told.told else None,
         )

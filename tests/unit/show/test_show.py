@@ -241,7 +241,7 @@ def test_numbers_of_groups_are_drawn_with_their_bands():
     assert "nan" not in picture
     assert draw_choices(found.choices[:1], 1) is None
     many = [Choice(k, Interval(0.5, 0.4, 0.6), True) for k in range(1, 101)]
-    assert sum(dot.labelled for dot in draw_choices(many, 7).dots) < 16
+    assert sum(labelled for *_, labelled in draw_choices(many, 7)["dots"]) < 16
 
 
 def test_one_group_can_be_drawn():
