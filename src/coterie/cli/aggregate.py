@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 import typer
 
-from coterie.cli.screen import (
-    Force,
-    Json,
-    caution,
-    check_output,
-    counted,
-    print_json,
-    progress,
-    say,
-    skipped_facts,
-)
+from coterie.cli.screen import Force, Json, check_output, counted, progress, skipped_facts, tell
 from coterie.errors import AggregateError, SettingError
 from coterie.plan import Plan
 
 if TYPE_CHECKING:
+    from coterie.aggregate import Aggregate
     from coterie.collect import IntakeCounts
     from coterie.engines import Engine
 
@@ -86,35 +78,48 @@ def run(
     check_output(out, force, (*here, *([] if plan is None or from_store else [plan])))
     chosen = engine_of(engine or ("parallel" if master is None else "spark"), master=master)
     if from_store is not None:
-        _add_store(chosen, from_store, plan, out, force, json)
-        return
-    contract = None if plan is None else Plan.load(plan)
-    if tables := [path for path in here if is_table(path)]:
-        if len(tables) < len(files):
+        added = _of_store(chosen, from_store, plan)
+    else:
+        contract = None if plan is None else Plan.load(plan)
+        tables = [path for path in here if is_table(path)]
+        if 0 < len(tables) < len(files):
             raise AggregateError(
                 "report files and tables cannot be added up together; make a table of the report files first"
             )
-        _merge(tables, contract, disjoint, out, force, json)
-        return
-    if contract is None:
-        raise typer.BadParameter("give it: report files only name their plan", param_hint="--plan")
-    if disjoint:
-        raise SettingError("--disjoint is for tables: repeated ids in report files are found and left out")
-    if contract.mixed:
-        _add_batches(chosen, files, contract, out, force, json)
-        return
-    with progress("adding", _about(here, contract.report_width)) as advance:
-        table, counts = chosen.count(contract, files, advance)
-    table.save(out, overwrite=force)
-    if json:
-        print_json({"out": str(out), **_facts(contract, counts), "count": table.count})
-        return
-    _caution(counts)
-    say(
+        if tables:
+            added = _of_tables(tables, contract, disjoint)
+        elif contract is None:
+            raise typer.BadParameter("give it: report files only name their plan", param_hint="--plan")
+        elif disjoint:
+            raise SettingError(
+                "--disjoint is for tables: repeated ids in report files are found and left out"
+            )
+        elif contract.mixed:
+            added = _of_batches(chosen, files, contract)
+        else:
+            added = _of_reports(chosen, files, here, contract)
+    added.table.save(out, overwrite=force)
+    tell(json, {"out": str(out), **added.facts}, added.words, f"wrote {out}", cautions=added.cautions)
+
+
+class _Added(NamedTuple):
+    """A table of what was added up, and what is said of it: to programs, and to people."""
+
+    table: Aggregate
+    facts: dict[str, Any]
+    words: str
+    cautions: list[str]
+
+
+def _of_reports(engine: Engine, files: list[str], here: list[Path], plan: Plan) -> _Added:
+    """Add up report files."""
+    with progress("adding", _about(here, plan.report_width)) as advance:
+        table, counts = engine.count(plan, files, advance)
+    words = (
         f"added {counted(table.count, 'report')} from {counted(counts.files, 'file')}; "
         f"{counted(counts.duplicates, 'repeat')} left out"
     )
-    say(f"wrote {out}")
+    return _Added(table, {**_facts(plan, counts), "count": table.count}, words, _cautions(counts))
 
 
 def _about(paths: list[Path], width: int) -> int:
@@ -131,15 +136,13 @@ def _facts(plan: Plan, counts: IntakeCounts) -> dict[str, Any]:
     }
 
 
-def _caution(counts: IntakeCounts) -> None:
-    """Print what was wrong with reports of files."""
-    for each in counts.skipped:
-        caution(str(each))
-    if counts.conflicting:
-        caution(
-            f"{counted(counts.conflicting, 'report')} shared an id with different contents (a broken or "
-            "hostile client); of each such id the smallest report was kept"
-        )
+def _cautions(counts: IntakeCounts) -> list[str]:
+    """Return what was wrong with reports of files."""
+    shared = (
+        f"{counted(counts.conflicting, 'report')} shared an id with different contents (a broken or "
+        "hostile client); of each such id the smallest report was kept"
+    )
+    return [*map(str, counts.skipped), *([shared] if counts.conflicting else [])]
 
 
 def _add_into(folder: Path, paths: list[Path], contract: Plan | None, json: bool) -> None:
@@ -149,23 +152,20 @@ def _add_into(folder: Path, paths: list[Path], contract: Plan | None, json: bool
     with growing(folder, contract) as table:
         with progress("adding", _about(paths, table.plan.report_width)) as advance:
             added = table.add(paths, advance)
-        known = table.plan
-    if json:
-        facts = _facts(known, added.counts)
-        print_json(
-            {"into": str(folder), **facts, "counted_before": added.counted_before, "count": added.count}
-        )
-        return
-    _caution(added.counts)
-    say(
-        f"added {counted(added.counts.unique - added.counted_before, 'report')} from "
+        facts = _facts(table.plan, added.counts)
+    before = added.counted_before
+    tell(
+        json,
+        {"into": str(folder), **facts, "counted_before": before, "count": added.count},
+        f"added {counted(added.counts.unique - before, 'report')} from "
         f"{counted(added.counts.files, 'file')}; {counted(added.counts.duplicates, 'repeat')} left out, "
-        f"{added.counted_before:,} counted before"
+        f"{before:,} counted before",
+        f"{folder} holds {counted(added.count, 'report')}",
+        cautions=_cautions(added.counts),
     )
-    say(f"{folder} holds {counted(added.count, 'report')}")
 
 
-def _add_store(engine: Engine, address: str, plan: Path | None, out: Path, force: bool, json: bool) -> None:
+def _of_store(engine: Engine, address: str, plan: Path | None) -> _Added:
     """Add up what counts in a collector's store: its reports, or in the shuffle model its batches."""
     from coterie.store import StudyState, open_store
 
@@ -174,17 +174,10 @@ def _add_store(engine: Engine, address: str, plan: Path | None, out: Path, force
         received = store.study(plan_id).counts.received
     with progress("adding", received) as advance:
         table, study = engine.count_store(address, plan_id, advance)
-    table.save(out, overwrite=force)
-    if json:
-        counts = {name: getattr(study.counts, name) for name in study.counts.__slots__}
-        print_json(
-            {"out": str(out), "plan_id": plan_id, "state": study.state, **counts, "count": table.count}
-        )
-        return
-    if study.state is StudyState.OPEN:
-        caution("the study is open: this is what had come in by now")
-    say(f"added {table.count:,} reports of the {study.counts.received:,} received")
-    say(f"wrote {out}")
+    facts = {"plan_id": plan_id, "state": study.state, **asdict(study.counts), "count": table.count}
+    words = f"added {table.count:,} reports of the {study.counts.received:,} received"
+    is_open = study.state is StudyState.OPEN
+    return _Added(table, facts, words, ["the study is open: this is what had come in by now"] * is_open)
 
 
 def _plan_in(known: list[str], plan: Path | None) -> str:
@@ -196,13 +189,12 @@ def _plan_in(known: list[str], plan: Path | None) -> str:
     return str(plan) if _ID.fullmatch(str(plan)) else Plan.load(plan).id
 
 
-def _merge(
-    paths: list[Path], contract: Plan | None, disjoint: bool, out: Path, force: bool, json: bool
-) -> None:
+def _of_tables(paths: list[Path], contract: Plan | None, disjoint: bool) -> _Added:
     """Merge tables of one plan; that no report is in two of them, only the caller can know."""
     from coterie.aggregate import Aggregate
 
-    if len(paths) > 1 and not disjoint:
+    several = len(paths) > 1
+    if several and not disjoint:
         raise AggregateError(
             "a table holds no ids, so whether a report is in two of these cannot be checked: add up the "
             "report files instead, which counts each id once, or say --disjoint if you know that none is"
@@ -215,19 +207,13 @@ def _merge(
         total.merge(table)
     if len(digests) < len(paths):
         raise AggregateError("the same table is given twice; each report counts once")
-    total.save(out, overwrite=force)
-    if json:
-        print_json({"out": str(out), "plan_id": total.plan.id, "tables": len(paths), "count": total.count})
-        return
-    if len(paths) > 1:
-        caution("that no report is in two of the tables was taken on your word: tables hold no ids")
-    say(f"merged {counted(len(paths), 'table')} of {counted(total.count, 'report')} in all")
-    say(f"wrote {out}")
+    facts = {"plan_id": total.plan.id, "tables": len(paths), "count": total.count}
+    words = f"merged {counted(len(paths), 'table')} of {counted(total.count, 'report')} in all"
+    trusted = "that no report is in two of the tables was taken on your word: tables hold no ids"
+    return _Added(total, facts, words, [trusted] * several)
 
 
-def _add_batches(
-    engine: Engine, files: list[str], contract: Plan, out: Path, force: bool, json: bool
-) -> None:
+def _of_batches(engine: Engine, files: list[str], contract: Plan) -> _Added:
     """Add up what a shuffler released; unmixed report files are refused."""
     from coterie.collect.batches import have_ids
     from coterie.wire.shuffled_file import ShuffledFile
@@ -235,19 +221,14 @@ def _add_batches(
     messages = sum(ShuffledFile.open(file, contract).count for file in files)
     with progress("adding", messages) as advance:
         table = engine.count_batches(contract, files, advance)
-    table.save(out, overwrite=force)
     repeats = messages - table.count if have_ids(contract) else 0
-    if json:
-        facts = {"out": str(out), "plan_id": contract.id, "files": len(files), "count": table.count}
-        print_json({**facts, "repeats": repeats})
-        return
-    if repeats:
-        caution(
-            f"{counted(repeats, 'id')} left out that another batch has: somebody released them twice, and "
-            "the promise holds only for batches that differ in enough people"
-        )
-    say(
+    facts = {"plan_id": contract.id, "files": len(files), "count": table.count, "repeats": repeats}
+    words = (
         f"added {counted(len(files), 'shuffled batch', 'shuffled batches')} of "
         f"{counted(table.count, 'person', 'people')} in all"
     )
-    say(f"wrote {out}")
+    twice = (
+        f"{counted(repeats, 'id')} left out that another batch has: somebody released them twice, and "
+        "the promise holds only for batches that differ in enough people"
+    )
+    return _Added(table, facts, words, [twice] if repeats else [])

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 from rich.text import Text
 
-from coterie.cli.screen import Force, Json, check_output, err, out, print_json, say
+from coterie.cli.screen import Force, Json, check_output, err, out, print_json, say, show
 from coterie.plain.files import write_whole
 from coterie.plan import Plan
 
@@ -56,9 +56,7 @@ def run(
         for check in found.checks:
             mark = ("passed ", "green") if check.passed else ("FAILED ", "bold red")
             out.print(Text.assemble(mark, f"{check.part}: {check.name}: {check.found}"), soft_wrap=True)
-        out.print(Text("\nWhat an audit cannot show:"))
-        for limit in found.limits:
-            out.print(Text(f"- {limit}"), soft_wrap=True)
+        show("\nWhat an audit cannot show:", *(f"- {limit}" for limit in found.limits))
         verdict = "passed" if found.passed else f"FAILED in {len(found.failures)} checks"
         out.print(Text(f"\n{found.claim}: {verdict} ({len(found.checks)} checks, {found.seconds:.0f} s)"))
         if page is not None:

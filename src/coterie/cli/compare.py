@@ -7,11 +7,9 @@ from typing import Annotated
 
 import typer
 from rich.table import Table
-from rich.text import Text
 
 from coterie.cli.decode import load, wanted_clusters
-from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say
-from coterie.cli.screen import out as screen
+from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say, show, written
 from coterie.plain.files import write_whole
 
 
@@ -72,14 +70,10 @@ def run(
             if each.group == group
         ]
         table.add_row(letter(group), *shares, *gaps)
-    screen.print(table)
-    for each in found.figures:
-        if each.moved:
-            screen.print(Text(str(each)), soft_wrap=True)
-    say(found.words)
-    if found.figure_words:
-        say(found.figure_words)
+    show(table, *(str(each) for each in found.figures if each.moved))
+    for words in filter(None, (found.words, found.figure_words)):
+        say(words)
     for note in found.notes:
         caution(note)
-    if out is not None:
-        say(f"wrote {out}")
+    for words in written(out):
+        say(words)

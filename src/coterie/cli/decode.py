@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 from rich.table import Table
-from rich.text import Text
 
 from coterie.cli.options import read_options
 from coterie.cli.screen import (
@@ -20,9 +19,10 @@ from coterie.cli.screen import (
     print_json,
     progress,
     say,
+    show,
     to_json,
+    written,
 )
-from coterie.cli.screen import out as screen
 from coterie.errors import DecodeError
 from coterie.plain.files import write_whole
 from coterie.plan import Plan
@@ -83,8 +83,7 @@ def run(
     check_output(population, force, [*inputs, *([] if out is None else [out])])
     contract = None if plan is None else Plan.load(plan)
     wanted, options = wanted_clusters(clusters), read_options(option, DecodeError)
-    read = [load(path, None) for path in tables[:-1]]
-    read.append(load(tables[-1], contract))
+    read = [*(load(path, None) for path in tables[:-1]), load(tables[-1], contract)]
     with progress("decoding", None):
         result = decode(
             read,
@@ -101,25 +100,18 @@ def run(
     if json:
         print_json(result.to_dict())
         return
-    if result.features is None:
-        screen.print(_result_table(result))
-    else:
-        for group in _shown(result):
-            screen.print(Text(str(group)), soft_wrap=True)
+    show(*([_result_table(result)] if result.features is None else map(str, _shown(result))))
     told = Told.of(result.to_dict(), read[-1].plan.radius)
     near = "" if result.distance is None else distance_words(result.distance)
-    for words in (told.confirmed, told.explaining, near, told.otherwise, told.forging):
-        if words:
-            screen.print(Text(words), soft_wrap=True)
+    show(*filter(None, (told.confirmed, told.explaining, near, told.otherwise, told.forging)))
     say(
         f"{result.supported} of {len(result.centers)} groups stand clear of the noise; "
         f"{counted(result.count, 'report')}"
     )
     for note in result.notes:
         caution(note)
-    for path in (out, population):
-        if path is not None:
-            say(f"wrote {path}")
+    for words in written(out, population):
+        say(words)
 
 
 def load(path: Path, contract: Plan | None) -> Aggregate:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from rich.table import Table
 
 from coterie.cli.screen import counted, facts_table
-from coterie.errors import PlanError
 from coterie.features.schema import DECLARED, Schema
 from coterie.plan import Plan
-from coterie.plan.forecast import Expectation
+from coterie.show.expected import expectations, expected_facts
 
 _SHOWN_COORDINATES = 4
+_AS_IT_IS = (
+    *("protocol", "model", "dimension", "clusters", "epsilon", "delta", "expected_users"),
+    *("radius", "center", "seed", "ids", "study", "after"),
+)
 
 
 def plan_table(plan: Plan) -> Table:
@@ -50,18 +52,8 @@ def _feature_words(schema: Schema) -> str:
     return words if schema.source == DECLARED else f"{words}; from a sample declared public"
 
 
-def expectations(plan: Plan) -> list[Expectation]:
-    """Return what to expect of a plan for two kinds of data; nothing where there is no forecast."""
-    if plan.confirms:  # it finds nothing
-        return []
-    try:
-        return [plan.expected(kind=kind) for kind in ("separated", "real")]
-    except PlanError:
-        return []
-
-
 def expectation_words(plan: Plan) -> str:
-    """Return the same in one line."""
+    """Return what to expect of a plan, in one line."""
     if plan.confirms:
         return plan.confirmation().words
     found = expectations(plan)
@@ -83,24 +75,13 @@ def _center_words(plan: Plan) -> str:
 
 def plan_facts(plan: Plan) -> dict[str, Any]:
     """Return the same for programs."""
+    found = [] if plan.confirms else expectations(plan)  # one that confirms finds nothing
     return {
         "plan_id": plan.id,
-        "protocol": plan.protocol,
-        "model": plan.model,
-        "dimension": plan.dimension,
-        "clusters": plan.clusters,
-        "epsilon": plan.epsilon,
-        "delta": plan.delta,
-        "expected_users": plan.expected_users,
-        "radius": plan.radius,
-        "center": None if plan.center is None else list(plan.center),
-        "seed": plan.seed,
-        "ids": plan.ids,
-        "study": plan.study,
-        "after": list(plan.after),
+        **{name: getattr(plan, name) for name in _AS_IT_IS},
         **({} if plan.published is None else {"published": plan.published.tolist()}),
         "report_bytes": plan.report_width,
-        "expected": [{**asdict(found), "hopeless": found.hopeless} for found in expectations(plan)],
+        "expected": [expected_facts(each) for each in found],
         "minimum_batch": plan.minimum_batch,
         **({} if plan.features is None else {"features": plan.features.to_dict()}),
         **({} if plan.collection is None else {"collection": plan.collection.to_dict()}),

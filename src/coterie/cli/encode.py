@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from coterie.cli.people import Header, open_people
-from coterie.cli.screen import Force, Json, caution, check_output, counted, print_json, progress, say
+from coterie.cli.screen import Force, Json, caution, check_output, counted, progress, tell
 from coterie.encode import Client
 from coterie.errors import PointError
 from coterie.plan import Plan
@@ -59,19 +59,16 @@ def run(
             advance(done)
         if writer.count == 0:
             raise PointError(f"{points}: expected one row a person, found no rows")
-    if json:
-        print_json(
-            {
-                "out": str(out),
-                "plan_id": contract.id,
-                "reports": writer.count,
-                "report_bytes": contract.report_width,
-                "clipped_not_private": client.clipped,
-            }
-        )
-        return
-    say(f"wrote {counted(writer.count, 'report')} of {contract.report_width} bytes to {out}")
-    say(
+    tell(
+        json,
+        {
+            "out": str(out),
+            "plan_id": contract.id,
+            "reports": writer.count,
+            "report_bytes": contract.report_width,
+            "clipped_not_private": client.clipped,
+        },
+        f"wrote {counted(writer.count, 'report')} of {contract.report_width} bytes to {out}",
         f"{counted(client.clipped, 'point')} outside the ball, clipped to it "
-        "(a count of the data, not private: keep it on this side)"
+        "(a count of the data, not private: keep it on this side)",
     )

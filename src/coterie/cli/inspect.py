@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from coterie.cli.describe import plan_facts, plan_table
-from coterie.cli.screen import Json, counted, out, print_json, progress
+from coterie.cli.screen import Json, counted, out, print_json, progress, show
 from coterie.cli.sheet import sheet_of
 from coterie.errors import FileError, SettingError
 from coterie.plan import Plan
@@ -63,14 +63,26 @@ def run(
         start = opened.read(_LOOKED_AT)
     if registry:
         _record(file, start, sheet, curator, {"region": region, "tier": tier, "published": published})
-    elif start.startswith((REPORTS_MAGIC, SHUFFLED_MAGIC)):
-        _reports(file, contract, json, ReportFile if start.startswith(REPORTS_MAGIC) else ShuffledFile)
+        return
+    asked = None
+    if start.startswith((REPORTS_MAGIC, SHUFFLED_MAGIC)):
+        kind = ReportFile if start.startswith(REPORTS_MAGIC) else ShuffledFile
+        facts, words, asked = _reports(file, contract, kind)
     elif start.startswith(_TABLE_MAGIC):
-        _table(file, contract, json)
+        facts, words, contract = _table(file, contract)
     elif start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
-        _plan(file, json)
+        contract, facts = Plan.load(file), {"kind": "plan"}
+        words = "a plan, the public contract that clients and server share.\n"
     else:
         raise FileError(file, 0, "the start of a plan, a report file, a shuffled file or a table")
+    if json:
+        print_json({**facts, **({} if contract is None else plan_facts(contract))})
+        return
+    out.print(Text.assemble((str(file), "bold"), ": ", words), soft_wrap=True)
+    if contract is None:
+        show(f"They answer the plan {facts['plan_id']}{asked}")
+    else:
+        show(plan_table(contract), "", str(contract.guarantee))
 
 
 def _record(file: Path, start: bytes, sheet: Path | None, curator: str | None, given: dict[str, Any]) -> None:
@@ -93,69 +105,41 @@ def _record(file: Path, start: bytes, sheet: Path | None, curator: str | None, g
     print_json(registry_entry(contract, **{**given, **about, "published": when}))
 
 
-def _plan(file: Path, json: bool) -> None:
-    contract = Plan.load(file)
-    if json:
-        print_json({"kind": "plan", **plan_facts(contract)})
-        return
-    _say(file, "a plan, the public contract that clients and server share.\n")
-    _promise(contract)
-
-
-def _reports(file: Path, contract: Plan | None, json: bool, kind: type[ReportFile]) -> None:
+def _reports(file: Path, contract: Plan | None, kind: type[ReportFile]) -> tuple[dict[str, Any], str, str]:
+    """Return what report files are: for programs, for people, and how those may read the promise."""
     reports = kind.open(file, contract)
     with progress("verifying", reports.count) as advance:
         for chunk in reports.chunks():
             advance(len(chunk))
-    plan_id, shuffled = reports.plan_id.hex(), kind is ShuffledFile
-    if json:
-        name, width = ("shuffled", "message_bytes") if shuffled else ("reports", "report_bytes")
-        facts = {"kind": name, "count": reports.count, width: reports.width, "intact": True}
-        print_json({**facts, "plan_id": plan_id, **({} if contract is None else plan_facts(contract))})
-        return
-    said = (
-        f"{reports.count:,} private reports of {reports.width} bytes, "
-        f"{file.stat().st_size:,} bytes in all, intact (the digest matches).\n"
-        "Each is a random id of 12 bytes and the private answer. Repeated ids are not looked for here; "
-        "aggregating counts each once.\n"
-    )
-    asked = ".\nThe promise stands in that plan: add --plan plan.json to read it here."
-    if shuffled:
-        said = (
+    if kind is ShuffledFile:
+        name, width, asked = "shuffled", "message_bytes", ": add --plan plan.json for the promise."
+        words = (
             f"{reports.count:,} mixed messages of {reports.width} bytes, released by a shuffler as one "
             "batch, intact (the digest matches).\nThey lie in the order of their bytes, which says nothing "
             "of who sent them.\n"
         )
-        asked = ": add --plan plan.json for the promise."
-    _say(file, said)
-    if contract is None:
-        out.print(f"They answer the plan {plan_id}{asked}", soft_wrap=True)
     else:
-        _promise(contract)
+        name, width = "reports", "report_bytes"
+        asked = ".\nThe promise stands in that plan: add --plan plan.json to read it here."
+        words = (
+            f"{reports.count:,} private reports of {reports.width} bytes, "
+            f"{file.stat().st_size:,} bytes in all, intact (the digest matches).\n"
+            "Each is a random id of 12 bytes and the private answer. Repeated ids are not looked for here; "
+            "aggregating counts each once.\n"
+        )
+    facts = {"kind": name, "count": reports.count, width: reports.width, "intact": True}
+    return {**facts, "plan_id": reports.plan_id.hex()}, words, asked
 
 
-def _table(file: Path, contract: Plan | None, json: bool) -> None:
+def _table(file: Path, contract: Plan | None) -> tuple[dict[str, Any], str, Plan]:
+    """Return what a table is, for programs and for people, and its plan."""
     from coterie.aggregate import Aggregate
 
     table = Aggregate.load(file, contract)
-    if json:
-        print_json({"kind": "table", "count": table.count, "intact": True, **plan_facts(table.plan)})
-        return
     size = "with all of them in it" if table.table.keeps_reports else "whatever their number"
-    _say(
-        file,
+    words = (
         f"a table of {counted(table.count, 'report')} added up, {file.stat().st_size:,} bytes "
         f"{size}, intact (the digest matches).\n"
-        "It is made of private reports alone, so whoever reads it learns no more than the promise allows.\n",
+        "It is made of private reports alone, so whoever reads it learns no more than the promise allows.\n"
     )
-    _promise(table.plan)
-
-
-def _say(file: Path, words: str) -> None:
-    out.print(Text.assemble((str(file), "bold"), ": ", words), soft_wrap=True)
-
-
-def _promise(contract: Plan) -> None:
-    out.print(plan_table(contract))
-    out.print()
-    out.print(Text(str(contract.guarantee)), soft_wrap=True)
+    return {"kind": "table", "count": table.count, "intact": True}, words, table.plan

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from coterie.cli.operator import TokenFile, operator_token_of
-from coterie.cli.screen import Force, Json, check_output, print_json, say
+from coterie.cli.screen import Force, Json, check_output, tell
 from coterie.errors import SettingError, bringing
 from coterie.plain.files import replacing, write_whole
 from coterie.remote.collector import RemoteCollector
@@ -60,7 +60,6 @@ def run(
     if qr is not None:
         with bringing("qr"):
             import segno
-    if qr is not None:
         if bare or count > MOST_CODES:
             raise SettingError(f"--qr draws links, not --bare tokens, and at most {MOST_CODES:,} at a time")
         qr.mkdir(mode=0o700)
@@ -76,13 +75,9 @@ def run(
         for number, link in enumerate(lines, 1):  # by number: a file's name ends up in lists
             with replacing(qr / f"invitation-{number:05d}.svg", 0o600, overwrite=False) as file:
                 segno.make(link, error="m", micro=False).save(file, kind="svg", scale=4, light="white")
-    if json:
-        codes = {} if qr is None else {"qr": str(qr)}
-        print_json({"out": str(out), "plan_id": plan_id, "tokens": count, **codes})
-        return
-    say(
-        f"issued {count:,} invitations\nwrote {out}" + ("" if qr is None else f" and {count:,} codes in {qr}")
-    )
+    facts = {"out": str(out), "plan_id": plan_id, "tokens": count, **({} if qr is None else {"qr": str(qr)})}
+    codes = "" if qr is None else f" and {count:,} codes in {qr}"
+    tell(json, facts, f"issued {count:,} invitations\nwrote {out}{codes}")
 
 
 def invitation_link(url: str, plan_id: str, token: bytes, of: str = "plans") -> str:

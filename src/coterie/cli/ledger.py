@@ -8,9 +8,8 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
-from rich.text import Text
 
-from coterie.cli.screen import Json, counted, out, print_json
+from coterie.cli.screen import Json, counted, print_json, show
 from coterie.encode.ledger import Answer, Ledger
 from coterie.privacy.policy import Policy, Spending, shown
 
@@ -47,25 +46,18 @@ def run(
         facts = _answer_facts(one)
         names = (facts["plan_id"][:12] + "…", facts["study_id"][:12] + "…")
         table.add_row(facts["day"], *names, *_figures(one.spending))
-    out.print(table)
+    total, policy = spent.total, Policy()
     period = "in all" if days is None else f"in the last {counted(days, 'day')}"
-    out.print(Text(f"{counted(len(spent.answers), 'plan')} answered {period}: {spent.total}"), soft_wrap=True)
-    if (unmixed := spent.total.local_epsilon) != spent.total.epsilon:
+    show(table, f"{counted(len(spent.answers), 'plan')} answered {period}: {total}")
+    if (unmixed := total.local_epsilon) != total.epsilon:
         loss = "everything" if unmixed is None else f"epsilon {shown(unmixed)}"
-        out.print(
-            Text(
-                f"Where nobody mixed the reports, that is {loss} in all, not epsilon "
-                f"{shown(spent.total.epsilon)}: what they promise by themselves."
-            ),
-            soft_wrap=True,
+        show(
+            f"Where nobody mixed the reports, that is {loss} in all, not epsilon {shown(total.epsilon)}: "
+            "what they promise by themselves."
         )
-    policy = Policy()
-    out.print(
-        Text(
-            f"The default policy allows epsilon {policy.total_epsilon:g}, delta {policy.total_delta:g} and "
-            f"local epsilon {policy.total_local_epsilon:g} in all."
-        ),
-        soft_wrap=True,
+    show(
+        f"The default policy allows epsilon {policy.total_epsilon:g}, delta {policy.total_delta:g} and "
+        f"local epsilon {policy.total_local_epsilon:g} in all."
     )
 
 

@@ -6,16 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.text import Text
 
-from coterie.cli.describe import expectations, plan_facts, plan_table
+from coterie.cli.describe import plan_facts, plan_table
 from coterie.cli.options import read_options
-from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say
-from coterie.cli.screen import out as screen
+from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say, show
 from coterie.errors import PlanError
 from coterie.features import Schema
 from coterie.plan import Plan
 from coterie.plan.collection import Collection, read_duration, read_time
+from coterie.show.expected import expectations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -176,7 +175,8 @@ def run(
             raise typer.BadParameter("give it, too", param_hint=" and ".join(missing))
         plan = Plan.design(expected_users=users, seed=seed, **changes)
     plan.save(out, overwrite=force)
-    if (expected := expectations(plan)) and all(one.hopeless for one in expected):
+    expected = [] if plan.confirms else expectations(plan)
+    if expected and all(one.hopeless for one in expected):
         caution(
             f"hopeless: with {users:,} people at epsilon {plan.epsilon:g} noise hides the {plan.clusters} "
             "groups; `coterie power` says how many people or which epsilon it takes"
@@ -184,8 +184,7 @@ def run(
     if json:
         print_json({"out": str(out), **plan_facts(plan)})
         return
-    screen.print(plan_table(plan))
-    screen.print(Text(f"\n{plan.guarantee}"), soft_wrap=True)
+    show(plan_table(plan), f"\n{plan.guarantee}")
     say(f"\nwrote {out}")
 
 

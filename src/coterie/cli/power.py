@@ -15,6 +15,7 @@ from coterie.errors import SettingError
 from coterie.plain.checks import checked_real
 from coterie.plan import Plan
 from coterie.plan.forecast import READ, Expectation, Shift, epsilon_needed, kind_of, people_needed, target
+from coterie.show.expected import expected_facts
 
 _PEOPLE = (0.1, 0.3, 1, 3, 10)  # of the table, in multiples of what is asked about
 _EPSILONS = (0.25, 0.5, 1, 2, 4)
@@ -113,11 +114,11 @@ def run(
         print_json(
             {
                 **{"dimension": dimension, "clusters": clusters, "epsilon": epsilon},
-                "expected": facts(here),
+                "expected": expected_facts(here),
                 "target": words,
                 "people_needed": people,
                 "epsilon_needed": least,
-                "table": [{"epsilon": spent, **facts(found)} for (_, spent), found in grid.items()],
+                "table": [{"epsilon": spent, **expected_facts(found)} for (_, spent), found in grid.items()],
             }
         )
         return
@@ -148,7 +149,7 @@ def _tell_waves(plan: Plan, users: int, at: Callable[[float, int], Expectation],
             {
                 "first": best,
                 "waves": [
-                    {"first": share, "found": facts(found), "confirmed": asdict(told)}
+                    {"first": share, "found": expected_facts(found), "confirmed": asdict(told)}
                     for share, found, told in rows
                 ],
             }
@@ -196,11 +197,6 @@ def _tell_shifts(plan: Plan, users: int, points: float, *, json: bool) -> None:
         enough = "no number of people is enough" if people is None else f"{people:,} people under each label"
         say(f"for {points:g} points, {kind_of(kind).name}: {enough}")
     say("of all shares together, at most 5 comparisons in 100 without a change would say that one moved")
-
-
-def facts(found: Expectation) -> dict[str, Any]:
-    """Return a forecast for programs."""
-    return {**asdict(found), "hopeless": found.hopeless}
 
 
 def _cell(found: Expectation) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from coterie.cli.decode import load
-from coterie.cli.screen import Force, Json, check_output, print_json, progress, say, to_json
+from coterie.cli.screen import Force, Json, check_output, progress, tell, to_json, written
 from coterie.cli.sheet import sheet_of
 from coterie.errors import FileError, SettingError
 from coterie.plain.files import read_bounded, write_whole
@@ -77,12 +77,7 @@ def run(
     write_whole(out, page, overwrite=force)
     if document is not None:
         write_whole(document, to_json(made) + "\n", overwrite=force)
-    if json:
-        print_json(made)
-        return
-    for path in (out, document):
-        if path is not None:
-            say(f"wrote {path}")
+    tell(json, made, *written(out, document))
 
 
 def _read(path: Path) -> dict[str, Any]:

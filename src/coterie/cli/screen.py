@@ -45,6 +45,31 @@ def say(message: str) -> None:
     err.print(Text(message), soft_wrap=True)
 
 
+def show(*things: str | Table) -> None:
+    """Print on stdout what people read: tables, and words as they are."""
+    for each in things:
+        if isinstance(each, Table):
+            out.print(each)
+        else:
+            out.print(Text(each), soft_wrap=True)
+
+
+def tell(json: bool, facts: Mapping[str, Any], *lines: str, cautions: Iterable[object] = ()) -> None:
+    """Print an outcome: for programs one JSON object on stdout, for people cautions and lines on stderr."""
+    if json:
+        print_json(facts)
+        return
+    for each in cautions:
+        caution(str(each))
+    for line in lines:
+        say(line)
+
+
+def written(*paths: Path | None) -> list[str]:
+    """Return in words which of the files that were asked for are there now."""
+    return [f"wrote {path}" for path in paths if path is not None]
+
+
 def counted(number: int, what: str, several: str | None = None) -> str:
     """Return a number with its noun.
 

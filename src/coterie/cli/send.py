@@ -11,7 +11,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from coterie.cli.screen import Json, caution, print_json, progress, say
+from coterie.cli.screen import Json, progress, tell
 from coterie.errors import PlanError, ReportError
 from coterie.plain.canonical import canonical_bytes
 from coterie.plain.files import read_bounded, write_whole
@@ -77,13 +77,13 @@ def run(
             done = _send(collector, file, contract, start, note, digest, let_in)
             totals.update(sent=file.count - start, before=start, taken=done.taken)
             reasons.update(done.reasons)
-    if json:
-        print_json({"url": url, "files": len(reports), **totals, "failures": reasons})
-    else:
-        for reason, number in sorted(reasons.items()):
-            caution(f"{number:,} reports were not taken in: {reason}")
-        before = f"; {totals['before']:,} were sent before" if totals["before"] else ""
-        say(f"{totals['taken']:,} of {totals['sent']:,} reports are safe at {url}{before}")
+    before = f"; {totals['before']:,} were sent before" if totals["before"] else ""
+    tell(
+        json,
+        {"url": url, "files": len(reports), **totals, "failures": reasons},
+        f"{totals['taken']:,} of {totals['sent']:,} reports are safe at {url}{before}",
+        cautions=[f"{count:,} reports were not taken in: {why}" for why, count in sorted(reasons.items())],
+    )
     if reasons:
         raise typer.Exit(1)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from coterie.cli.operator import TokenFile, operator_token_of
-from coterie.cli.screen import Force, Json, check_output, counted, print_json, say
+from coterie.cli.screen import Force, Json, check_output, counted, tell, written
 from coterie.errors import SettingError
 from coterie.plain.files import read_bounded, write_whole
 from coterie.plan import Plan
@@ -68,17 +68,13 @@ def run(
             write_whole(out, signed, overwrite=force)
     signer = sheet.get("public_key")
     languages = sorted(sheet["languages"])
-    if json:
-        print_json(
-            {"plan_id": contract.id, "languages": languages, "public_key": signer, "out": out and str(out)}
-        )
-        return
-    first = sheet["languages"][sheet["language"]]
     pages, questions = len(sheet["pages"]), sum(map(len, sheet["pages"]))
-    say(first["title"])
-    say(f"{counted(questions, 'question')} on {counted(pages, 'page')}; {', '.join(languages)}")
-    if signer is not None:
-        say(f"signed by {signer}")
-    say("this is a sheet of the plan" if url is None else f"published at {url}/plans/{contract.id}/sheet")
-    if out is not None:
-        say(f"wrote {out}")
+    tell(
+        json,
+        {"plan_id": contract.id, "languages": languages, "public_key": signer, "out": out and str(out)},
+        sheet["languages"][sheet["language"]]["title"],
+        f"{counted(questions, 'question')} on {counted(pages, 'page')}; {', '.join(languages)}",
+        *([] if signer is None else [f"signed by {signer}"]),
+        "this is a sheet of the plan" if url is None else f"published at {url}/plans/{contract.id}/sheet",
+        *written(out),
+    )

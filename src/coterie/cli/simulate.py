@@ -10,7 +10,7 @@ import typer
 from numpy.typing import NDArray
 
 from coterie.cli.people import Header, open_people
-from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say
+from coterie.cli.screen import Force, Json, check_output, progress, tell
 from coterie.errors import PointError
 from coterie.plan import Plan
 
@@ -62,12 +62,13 @@ def run(
     with progress("simulating", total) as advance:
         table = simulate(contract, like, int(people), random_state=seed, by=by, device=device, tell=advance)
     table.save(out, overwrite=force)
-    if json:
-        facts = {"out": str(out), "plan_id": contract.id, "points": len(like), "count": table.count}
-        print_json({**facts, "by": by, "private": False})
-        return
-    caution("a simulated table is not private: whoever knows the seed can undo it")
-    say(f"wrote {out}, the table of {table.count:,} people like {len(like):,} points")
+    facts = {"out": str(out), "plan_id": contract.id, "points": len(like), "count": table.count}
+    tell(
+        json,
+        {**facts, "by": by, "private": False},
+        f"wrote {out}, the table of {table.count:,} people like {len(like):,} points",
+        cautions=["a simulated table is not private: whoever knows the seed can undo it"],
+    )
 
 
 def _all_points(path: Path, plan: Plan, header: bool | None) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from enum import StrEnum
+from typing import Literal
 
 import typer
 
@@ -11,15 +11,8 @@ from coterie.cli import ERROR
 from coterie.cli.screen import Json, caution, counted, print_json, say
 
 
-class Action(StrEnum):
-    """What to do with a store."""
-
-    CHECK = "check"
-    MIGRATE = "migrate"
-
-
 def run(
-    action: Action,
+    action: Literal["check", "migrate"],
     address: str,
     *,
     mend: bool = False,
@@ -48,7 +41,7 @@ def run(
     from coterie.store.check import check_store
     from coterie.store.open import migrate_store
 
-    versions = migrate_store(address) if action is Action.MIGRATE else None
+    versions = migrate_store(address) if action == "migrate" else None
     found = check_store(address, mend=mend)
     if mend or accept:
         if accept:
@@ -78,11 +71,10 @@ def run(
             caution(f"{each.place}{whose}: {each.words}{lost}")
         if found.cut:
             say(f"{found.cut:,} bytes were cut off so far that were being written when the store stopped")
-        say(
-            f"{counted(len(found.findings), 'thing')} wrong in {counted(found.files, 'file')} of "
-            f"{counted(found.plans, 'plan')}"
-            if found.findings
-            else f"everything is whole: {counted(found.files, 'file')} of {counted(found.plans, 'plan')}"
+        where, wrong = (
+            f"{counted(found.files, 'file')} of {counted(found.plans, 'plan')}",
+            len(found.findings),
         )
+        say(f"{counted(wrong, 'thing')} wrong in {where}" if wrong else f"everything is whole: {where}")
     if found.findings:
         raise typer.Exit(ERROR)

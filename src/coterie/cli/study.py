@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
 
 from coterie.cli.operator import TokenFile, operator_token_of
-from coterie.cli.screen import Json, print_json, progress, say
+from coterie.cli.screen import Json, progress, tell
 from coterie.plan import Plan
 from coterie.remote.collector import RemoteCollector
 
 
-class Action(StrEnum):
-    """What to do with studies."""
-
-    LIST = "list"
-    OPEN = "open"
-    CLOSE = "close"
-    DECODE = "decode"
-    DELETE = "delete"
-
-
 def run(
-    action: Action,
+    action: Literal["list", "open", "close", "decode", "delete"],
     which: Annotated[str | None, typer.Argument(metavar="[PLAN]")] = None,
     *,
     url: str,
@@ -47,36 +36,35 @@ def run(
     yes
         Close or delete without asking.
     """
-    if (which is None) != (action is Action.LIST):
+    if (which is None) != (action == "list"):
         raise typer.BadParameter("list takes none, all others take one", param_hint="PLAN")
     with RemoteCollector(url, token=operator_token_of(token_file)) as collector:
         if which is None:
             studies = collector.studies()
-            if json:
-                print_json({"studies": studies})
-            for each in () if json else studies:
-                of = f"about {each['reports']:,} of {each['expected_users']:,} people"
-                label = "" if each["label"] is None else f" ({each['label']})"
-                say(f"{each['plan_id']}  {each['title']}{label}\n  {each['words']}, {of}. {each['next']}")
+            tell(json, {"studies": studies}, *map(_words, studies))
             return
-        plan = Plan.load(which) if action is Action.OPEN else None
+        plan = Plan.load(which) if action == "open" else None
         plan_id = which if plan is None else plan.id
-        if action in (Action.CLOSE, Action.DELETE) and not yes:
-            what = "Close the study" if action is Action.CLOSE else "Delete the reports of the study"
+        if action in ("close", "delete") and not yes:
+            what = "Close the study" if action == "close" else "Delete the reports of the study"
             typer.confirm(f"{what} {plan_id[:12]}… for good?", abort=True, err=True)
         if plan is not None:
             done = "open" if collector.put_plan(plan) else "open already"
-        elif action is Action.CLOSE:
+        elif action == "close":
             collector.close(plan_id)
             done = "closed"
-        elif action is Action.DECODE:
+        elif action == "decode":
             with progress("decoding", None):
                 collector.decode(plan_id)
             done = "decoded"
         else:
             collector.delete_reports(plan_id)
             done = "rid of its reports"
-        if json:
-            print_json({"plan_id": plan_id, "done": done})
-        else:
-            say(f"study {plan_id} is {done}")
+        tell(json, {"plan_id": plan_id, "done": done}, f"study {plan_id} is {done}")
+
+
+def _words(study: dict[str, Any]) -> str:
+    """Return where a study is, and what to do next."""
+    of = f"about {study['reports']:,} of {study['expected_users']:,} people"
+    label = "" if study["label"] is None else f" ({study['label']})"
+    return f"{study['plan_id']}  {study['title']}{label}\n  {study['words']}, {of}. {study['next']}"

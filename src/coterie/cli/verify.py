@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from coterie.cli.screen import Json, caution, print_json, progress, say
+from coterie.cli.screen import Json, progress, tell
 from coterie.plain.canonical import MAX_BYTES
 from coterie.plain.files import read_bounded
 from coterie.service.verify import DIGITS, verify
@@ -41,34 +41,29 @@ def run(
     with progress("decoding", None):
         tables = [read_bounded(each, MOST_TABLE, "a table") for each in table]
         found = verify(data, tables, key, result=published)
-    document = found.manifest
-    count, plan_id, public = found.count, found.plan_ids[-1], document["public_key"]
-    if json:
-        print_json(
-            {
-                "plan_id": plan_id,
-                "plan_ids": list(found.plan_ids),
-                "count": count,
-                "version": document["version"],
-                "difference": found.away,
-                "decoded_elsewhere": found.elsewhere,
-                "words_checked": found.words,
-                "public_key": public,
-                "key_given": key is not None,
-            }
-        )
-        return
-    if key is None:
-        caution(f"signed by {public}: that this is the collector's key, only --key checks")
+    count, plan_id, public = found.count, found.plan_ids[-1], found.manifest["public_key"]
+    facts = {
+        "plan_id": plan_id,
+        "plan_ids": list(found.plan_ids),
+        "count": count,
+        "version": found.manifest["version"],
+        "difference": found.away,
+        "decoded_elsewhere": found.elsewhere,
+        "words_checked": found.words,
+        "public_key": public,
+        "key_given": key is not None,
+    }
+    unsure = f"signed by {public}: that this is the collector's key, only --key checks"
+    cautions = [unsure] if key is None else []
     if found.earlier:
-        caution("decoded by an earlier version: of its result the centers alone were judged")
-        say(f"centers of {count:,} reports lie within {found.away:.2g} radii of the ball; plan {plan_id}")
+        cautions.append("decoded by an earlier version: of its result the centers alone were judged")
+        words = f"centers of {count:,} reports lie within {found.away:.2g} radii of the ball; plan {plan_id}"
+        tell(json, facts, words, cautions=cautions)
         return
     if not found.words:
-        caution("figures were checked, words were not: --result checks what was published, too")
-    say(f"{count:,} reports decoded again, every figure agrees to {DIGITS:g}; plan {plan_id}")
-    if len(found.plan_ids) > 1:
-        say(
-            f"{len(found.plan_ids)} waves, and each plan follows from those before it; study "
-            f"{found.plan_ids[0]}"
-        )
+        cautions.append("figures were checked, words were not: --result checks what was published, too")
+    lines = [f"{count:,} reports decoded again, every figure agrees to {DIGITS:g}; plan {plan_id}"]
+    if (waves := len(found.plan_ids)) > 1:
+        follow = f"{waves} waves, and each plan follows from those before it; study {found.plan_ids[0]}"
+        lines.append(follow)
+    tell(json, facts, *lines, cautions=cautions)

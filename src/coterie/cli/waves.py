@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.table import Table
@@ -18,17 +17,8 @@ from coterie.plan import Plan
 from coterie.remote.collector import RemoteCollector
 
 
-class Action(StrEnum):
-    """What to do with a study."""
-
-    SHOW = "show"
-    NEXT = "next"
-    LABEL = "label"
-    SAVE = "save"
-
-
 def run(
-    action: Action,
+    action: Literal["show", "next", "label", "save"],
     study_id: str,
     *,
     url: str,
@@ -87,10 +77,9 @@ def run(
     out_
         next: where to write the plan. save: a new folder.
     """
-    operates = action in (Action.NEXT, Action.LABEL)
-    token = operator_token_of(token_file) if operates else None
+    token = operator_token_of(token_file) if action in ("next", "label") else None
     with RemoteCollector(url, token=token) as collector:
-        if action is Action.NEXT:
+        if action == "next":
             if users is None:
                 raise SettingError("give --users: how many other people will answer the next wave")
             check_output(out_, force)
@@ -105,12 +94,12 @@ def run(
             if out_ is not None:
                 made.save(out_, overwrite=force)
             say(f"opened plan {made.id}")
-        elif action is Action.LABEL:
+        elif action == "label":
             if plan is None or label is None:
                 raise SettingError("give --plan and --label")
             new = collector.put_labelled(study_id, label, Plan.load(plan))
             say(f"{'opened' if new else 'there already:'} {label}")
-        elif action is Action.SAVE:
+        elif action == "save":
             if out_ is None:
                 raise SettingError("give --out: a new folder")
             _save(collector, study_id, out_)

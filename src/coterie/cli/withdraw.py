@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from coterie.cli.screen import Json, caution, print_json, say
+from coterie.cli.screen import Json, tell
 from coterie.remote.collector import RemoteCollector
 from coterie.remote.receipt import Receipt
 
@@ -26,11 +26,8 @@ def run(
     """
     with RemoteCollector(url) as collector:
         done = collector.withdraw_by([Receipt.read(text) for text in receipts])
-    if json:
-        print_json({"withdrawn": done.taken, "failures": done.reasons})
-    else:
-        for reason, number in sorted(done.reasons.items()):
-            caution(f"{number:,} could not be withdrawn: {reason}")
-        say(f"{done.taken:,} withdrawn")
+    failed = [f"{number:,} could not be withdrawn: {why}" for why, number in sorted(done.reasons.items())]
+    facts = {"withdrawn": done.taken, "failures": done.reasons}
+    tell(json, facts, f"{done.taken:,} withdrawn", cautions=failed)
     if done.failures:
         raise typer.Exit(1)

@@ -15,15 +15,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
 from fractions import Fraction
 from typing import Any, Final
 
 from coterie.coins import Coins, SystemCoins
-from coterie.errors import PlanError
 from coterie.plan import Plan
 from coterie.randomizers.discrete_laplace import DiscreteLaplace
 from coterie.service.studies import Known
+from coterie.show.expected import expectations, expected_facts
 from coterie.store import Study, StudyState
 
 EPSILON: Final = 1  # of one report's arrival, in all counts that are told
@@ -77,13 +76,8 @@ def coarse(number: int) -> int:
 
 def expectation(plan: Plan, people: int) -> list[dict[str, Any]] | None:
     """Return the forecast for so many people, for groups and for real data; None where there is none."""
-    if people < 1:
-        return None
-    try:
-        found = [plan.expected(people, kind=kind) for kind in ("separated", "real")]
-    except PlanError:
-        return None
-    return [{**asdict(each), "hopeless": each.hopeless, "words": each.words} for each in found]
+    found = expectations(plan, people) if people > 0 else []
+    return [{**expected_facts(each), "words": each.words} for each in found] or None
 
 
 def phase(known: Known, state: StudyState, now: float) -> str:

@@ -180,6 +180,7 @@ def _earlier(manifest: Mapping[str, Any], again: Result, radius: float) -> float
 def _claimed(stated: object, again: Result) -> Result:
     """Return what a manifest states as a result, whose every other field follows from the table."""
     from coterie.centers.result import Choice
+    from coterie.show.told import interval_of, number_of
 
     if not isinstance(stated, Mapping):
         raise ManifestError("what is stated must be an object")
@@ -192,14 +193,14 @@ def _claimed(stated: object, again: Result) -> Result:
             errors=_numbers("errors", stated["errors"], again.errors.shape),
             weight_errors=_numbers("weight_errors", stated["weight_errors"], again.weights.shape),
             clear=_numbers("clear", stated["clear"], again.clear.shape) != 0,
-            explained=_interval(stated["explained"]),
+            explained=interval_of(stated["explained"]),
             mean=_numbers("mean", stated["mean"], again.mean.shape),
-            mean_error=_number(stated["mean_error"]),
+            mean_error=number_of(stated["mean_error"]),
             profile=None if profile is None else _numbers("profile", profile, again.mean.shape),
             notes=tuple(str(note) for note in stated["notes"]),
             alternatives=tuple(tuple(int(group) for group in cut) for cut in stated["alternatives"]),
             choices=tuple(
-                Choice(int(each["clusters"]), _interval(each["explained"]), bool(each["apart"]))
+                Choice(int(each["clusters"]), interval_of(each["explained"]), bool(each["apart"]))
                 for each in stated["choices"]
             ),
         )
@@ -262,16 +263,6 @@ def _numbers(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[np.float
     if found.shape != shape:
         raise ManifestError(f"the table gives {name} of shape {shape}, not {found.shape}")
     return found
-
-
-def _number(value: Any) -> float:
-    return math.nan if value is None else float(value)
-
-
-def _interval(fields: Any) -> Any:
-    from coterie.centers.result import Interval
-
-    return Interval(*(_number(fields[name]) for name in Interval._fields))
 
 
 # ---------------------------------------------------------------- compared with what comes out

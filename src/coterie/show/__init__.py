@@ -3,6 +3,7 @@
     told        what a result tells, read off its document, and which of its groups
     words       a group's name, its figures and intervals, as one would say them
     cards       a group's card: curves of cycles, bars, strips of figures
+    expected    what to expect of a plan
     picture     groups in the plane
     choices     what other numbers of groups would explain
     results     all of that together, as the templates want it; `result_page`

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from coterie import __version__
 from coterie.features import Schema
 from coterie.privacy import Guarantee
+from coterie.show.expected import expectations
 from coterie.show.pages import render
 from coterie.show.results import Shown
 from coterie.show.told import Told
@@ -159,14 +160,7 @@ def _asked(plan: Plan, questions: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _forecast(plan: Plan) -> list[str]:
-    from coterie.errors import PlanError
-
-    if plan.confirms:
-        return [plan.confirmation().words]
-    try:
-        return [plan.expected(kind=kind).words for kind in ("separated", "real")]
-    except PlanError:
-        return []
+    return [plan.confirmation().words] if plan.confirms else [each.words for each in expectations(plan)]
 
 
 def _tests(table: Aggregate) -> list[dict[str, Any]]:

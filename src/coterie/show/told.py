@@ -40,7 +40,7 @@ class Told:
     @classmethod
     def of(cls, document: Mapping[str, Any], radius: float) -> Told:
         """Read `Result.to_dict()`, version 2 or 3, or its JSON, of a study whose ball has this radius."""
-        errors = np.array([_number(each) for each in document["errors"]])
+        errors = np.array([number_of(each) for each in document["errors"]])
         clear = [group for group in map(_group, document["groups"]) if group.clear]
         known = errors < ROUGH * radius  # false for NaN
         return cls(
@@ -49,9 +49,9 @@ class Told:
             told=tuple(group for group in clear if known[group.number]),
             rough=tuple(group.number for group in clear if not known[group.number]),
             everybody=_estimates(document["everybody"]),
-            explained=_interval(document["explained"]),
+            explained=interval_of(document["explained"]),
             choices=tuple(
-                Choice(each["clusters"], _interval(each["explained"]), each["apart"])
+                Choice(each["clusters"], interval_of(each["explained"]), each["apart"])
                 for each in document["choices"]
             ),
             alternatives=tuple(tuple(cut) for cut in document["alternatives"]),
@@ -122,15 +122,15 @@ class Told:
 
 def _fragile(document: Mapping[str, Any]) -> NDArray[np.float64]:
     found = document.get("fragile") or [[None, None]] * len(document["centers"])  # version 2 had none
-    return np.array([[_number(each) for each in both] for both in found]).reshape(-1, 2)
+    return np.array([[number_of(each) for each in both] for both in found]).reshape(-1, 2)
 
 
 def _group(fields: Mapping[str, Any]) -> Group:
     return Group(
         number=fields["number"],
         share=fields["share"],
-        low=_number(fields["low"]),
-        high=_number(fields["high"]),
+        low=number_of(fields["low"]),
+        high=number_of(fields["high"]),
         clear=fields["clear"],
         estimates=_estimates(fields["estimates"]),
         apart=tuple(fields["apart"]),
@@ -139,14 +139,16 @@ def _group(fields: Mapping[str, Any]) -> Group:
 
 def _estimates(found: Sequence[Mapping[str, Any]]) -> tuple[Estimate, ...]:
     return tuple(
-        Estimate(**{**fields, **{name: _number(fields[name]) for name in ("value", "low", "high")}})
+        Estimate(**{**fields, **{name: number_of(fields[name]) for name in ("value", "low", "high")}})
         for fields in found
     )
 
 
-def _interval(fields: Mapping[str, Any]) -> Interval:
-    return Interval(*(_number(fields[name]) for name in Interval._fields))
+def interval_of(fields: Mapping[str, Any]) -> Interval:
+    """Read an interval."""
+    return Interval(*(number_of(fields[name]) for name in Interval._fields))
 
 
-def _number(value: float | None) -> float:
-    return math.nan if value is None else float(value)  # JSON has no word for NaN
+def number_of(value: float | None) -> float:
+    """Read a figure: JSON has no word for NaN."""
+    return math.nan if value is None else float(value)
