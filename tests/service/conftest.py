@@ -8,6 +8,7 @@ import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,7 +22,7 @@ from coterie.remote import RemoteCollector
 from coterie.service.app import create_app
 from coterie.service.collector import Collector
 from coterie.service.server import Server, uvicorn_config
-from coterie.service.settings import Settings
+from coterie.service.settings import Limits, Settings
 from coterie.service.status import Tellings, coarse
 from coterie.store import open_store
 
@@ -76,7 +77,9 @@ def serving(
     chosen = Settings(data=folder, port=0, **(settings or {}))
     with contextlib.ExitStack() as stack:
         kept = store if store is not None else stack.enter_context(open_store(chosen.store_address))
-        collector = kind(kept, token=TOKEN, key=KEY, clock=clock, **{"status_seconds": 0, **options})
+        limits = {each.name: options.pop(each.name) for each in fields(Limits) if each.name in options}
+        options = {"status_seconds": 0, "limits": Limits(**limits), **options}
+        collector = kind(kept, token=TOKEN, key=KEY, clock=clock, **options)
         collector.tellings = tellings
         ready, found = threading.Event(), {}
         server = Server(

@@ -88,8 +88,8 @@ class Releasing:
         self.store, self.kept = (open_store(each) for each in self.addresses)
         self.line = Line(self.kept)
         self.shuffler = Shuffler(self.store, token=TOKEN, key=KEY, deliver_to="http://127.0.0.1:9")
-        self.releases = Releases(self.store, KEY, self.line, self.shuffler.metrics, clock=lambda: 0.0)
-        self.shuffler.ending._releases = self.releases
+        self.releases = Releases(self.store, KEY, self.line, ticks=lambda: 0.0)
+        self.shuffler.upkeep._ending = self.releases
 
     def stop(self):
         self.shuffler.upkeep.stop()

@@ -427,8 +427,8 @@ NAMED = (
     Named(
         "a full batch takes nothing more",
         "service",
-        "min(self._most_reports, known.most)",
-        "self._most_reports",
+        "min(self._limits.most_reports, known.most)",
+        "self._limits.most_reports",
         (*_SHUFFLER, "-k", "full_batch"),
     ),
     Named(
@@ -442,7 +442,7 @@ NAMED = (
         "a batch is kept until its collector has it",
         "service",
         "            attempt.refusal = str(error)\n",
-        "            self._store.acknowledge_batch(plan_id, waiting.digest)\n",
+        "            self.store.acknowledge_batch(plan_id, waiting.digest)\n",
         ("tests/service/test_release_model.py", "-k", "folders"),
     ),
     Named(
@@ -574,7 +574,7 @@ NAMED = (
     Named(
         "large bodies that come slowly are bounded together",
         "service",
-        "if size - self._size > self._room.left:",
+        "if size - held > self.left:",
         "if False:",
         (*_LIMITS, "-k", "large_bodies"),
     ),

@@ -10,10 +10,10 @@ from typing import Any
 from coterie.plan import Plan
 from coterie.service.batches import Batches
 from coterie.service.documents import Documents
-from coterie.service.metrics import Metrics
 from coterie.service.problems import Problem
 from coterie.service.reports import Reports
 from coterie.service.results import Results
+from coterie.service.settings import USUAL, Limits
 from coterie.service.taking import Taking
 from coterie.store import Store, Study
 
@@ -23,14 +23,14 @@ class Collector(Taking):
 
     Parameters
     ----------
-    store, token, clock, options
+    store, clock
+        As for `Ending`.
+    limits, options
         As for `Taking`.
     key : bytes
         The Ed25519 key of manifests, 32 bytes.
     shufflers : collection of bytes
         Public keys of the shufflers whose batches it takes; without any it takes no shuffle plans.
-    most_readers, decode_seconds
-        As in `Settings`.
     """
 
     model = "local"
@@ -40,20 +40,17 @@ class Collector(Taking):
         self,
         store: Store,
         *,
-        token: str,
         key: bytes,
+        limits: Limits = USUAL,
         shufflers: Collection[bytes] = (),
-        most_readers: int = 64,
-        decode_seconds: float = 3600,
         clock: Callable[[], float] = time.time,
         **options: Any,
     ) -> None:
-        metrics = Metrics()
-        self.results = Results(store, key, timeout=decode_seconds, metrics=metrics, clock=clock)
-        self.documents = Documents(store, most_readers)
+        self.results = Results(store, key, timeout=limits.decode_seconds, clock=clock)
+        super().__init__(self.results, limits=limits, **options)
+        self.documents = Documents(store, limits.most_readers)
         self.shufflers = tuple(shufflers)
         self.batches = Batches(store)
-        super().__init__(store, self.results, token=token, key=key, metrics=metrics, clock=clock, **options)
         self.reports = Reports(self.results, self.sheet, self.public_key)
 
     def check_plan(self, plan: Plan) -> None:

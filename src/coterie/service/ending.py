@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from coterie.plain.canonical import canonical_bytes
+from coterie.service.metrics import Metrics
 from coterie.service.studies import Known
 from coterie.store import Store
 
@@ -21,19 +22,21 @@ class Ending:
     ----------
     store : Store
         The store.
+    key : bytes
+        The Ed25519 key of what a study leaves, 32 bytes.
     clock : callable
         Seconds since 1970.
     """
 
-    def __init__(self, store: Store, *, clock: Callable[[], float] = time.time) -> None:
-        self._store = store
-        self._clock = clock
+    def __init__(self, store: Store, key: bytes, *, clock: Callable[[], float] = time.time) -> None:
+        self.store, self.key, self.clock = store, key, clock
+        self.metrics = Metrics()
 
     def close(self, known: Known) -> int:
         """Close a study, durably; return the rounded time at which it was first closed."""
-        self._store.close(known.plan.id)
-        closed = canonical_bytes({"closed": known.collection.rounded(self._clock())})
-        return int(json.loads(self._store.put_document(known.plan.id, CLOSED, closed))["closed"])
+        self.store.close(known.plan.id)
+        closed = canonical_bytes({"closed": known.collection.rounded(self.clock())})
+        return int(json.loads(self.store.put_document(known.plan.id, CLOSED, closed))["closed"])
 
     def look_at(self, known: Known) -> None:
         """Do what an open study needs by the clock."""
@@ -56,6 +59,9 @@ class Ending:
         """Return whether a study is being decoded here."""
         del plan_id
         return False
+
+    def start(self) -> None:
+        """Begin what runs beside."""
 
     def stop(self) -> None:
         """End what runs."""

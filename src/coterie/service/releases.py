@@ -23,8 +23,9 @@ from coterie.collect.shuffler import batch_bytes, gathered
 from coterie.errors import CollectorError, ReportError, StoreError
 from coterie.plan import Plan
 from coterie.remote.collector import RemoteCollector, pauses_between
-from coterie.service.metrics import Metrics
+from coterie.service.ending import Ending
 from coterie.service.problems import Problem
+from coterie.service.studies import Known
 from coterie.store import Store, StudyState
 
 log = logging.getLogger("coterie.service")
@@ -43,8 +44,10 @@ class _Attempt:
     refusal: str | None = None  # why the last attempt failed
 
 
-class Releases:
-    """Makes batches and delivers them, in a thread of its own.
+class Releases(Ending):
+    """Makes batches and delivers them, in a thread of its own; what they are of is decoded elsewhere.
+
+    Of a study that is closed everything is released.
 
     Parameters
     ----------
@@ -54,9 +57,9 @@ class Releases:
         Its Ed25519 key, with which batches are signed.
     collector : RemoteCollector
         Where they go.
-    metrics : Metrics
-        Where batches are counted.
     clock : callable
+        Seconds since 1970.
+    ticks : callable
         Seconds that only grow.
     """
 
@@ -65,16 +68,14 @@ class Releases:
         store: Store,
         key: bytes,
         collector: RemoteCollector,
-        metrics: Metrics,
         *,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = time.time,
+        ticks: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._store = store
-        self._key = key
-        self._collector = collector
-        self._metrics = metrics
-        self._clock = clock
+        super().__init__(store, key, clock=clock)
+        self._collector, self._ticks = collector, ticks
         self._attempts: dict[str, _Attempt] = {}
+        self._finished: set[str] = set()  # closed studies of which nothing more can be released
         self._wake = threading.Event()
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="coterie-delivery", daemon=True)
@@ -101,12 +102,12 @@ class Releases:
         Problem
             If too few people have come; nothing has happened then.
         """
-        if self._store.study(plan.id).state is StudyState.DELETED:
+        if self.store.study(plan.id).state is StudyState.DELETED:
             raise Problem("deleted", "they were deleted, as the plan says, before they were released")
         try:
-            self._store.stage_batch(plan.id, lambda chunks: batch_bytes(plan, gathered(plan, chunks)))
+            self.store.stage_batch(plan.id, lambda chunks: batch_bytes(plan, gathered(plan, chunks)))
         except ReportError as error:
-            counts = self._store.compact(plan.id)  # what was refused may have been rolled back
+            counts = self.store.compact(plan.id)  # what was refused may have been rolled back
             if counts.counted or not counts.released:
                 raise Problem("too-few", str(error)) from None
             return self.state(plan)  # all is released already: asking twice is asking once
@@ -116,8 +117,8 @@ class Releases:
 
     def state(self, plan: Plan) -> dict[str, Any]:
         """Return the batch that waits, if any, why it does, and how many ids were released so far."""
-        released = self._store.study(plan.id).counts.released  # first: who is counted then and does not wait
-        waiting = self._store.staged_batch(plan.id)  # afterwards has arrived
+        released = self.store.study(plan.id).counts.released  # first: who is counted then and does not wait
+        waiting = self.store.staged_batch(plan.id)  # afterwards has arrived
         attempt = self._attempts.get(plan.id)
         return {
             "waiting": None if waiting is None else waiting.digest,
@@ -134,48 +135,82 @@ class Releases:
         Problem
             If its collector did not refuse it.
         """
-        waiting = self._store.staged_batch(plan.id)
+        waiting = self.store.staged_batch(plan.id)
         if waiting is None:
             return
         attempt = self._attempts.get(plan.id)
         if attempt is None or attempt.refusal is None:
             raise Problem("undelivered", "the batch is on its way; only one that is refused is given up")
-        self._store.acknowledge_batch(plan.id, waiting.digest)
-        self._metrics.batch("given up")
+        self.store.acknowledge_batch(plan.id, waiting.digest)
+        self.metrics.batch("given up")
+
+    # ------------------------------------------------------------ by the clock, and in the end
+
+    def look_at(self, known: Known) -> None:
+        """Count again where a batch seems full: without repetitions and released ones."""
+        if known.received >= known.most:
+            known.received = self.store.compact(known.plan.id).counted
+
+    def is_finished(self, known: Known) -> bool:
+        """Release what a closed study still holds; return whether nothing is left that can be.
+
+        What waits to be released or delivered is not deleted, however late it is.
+        """
+        plan_id = known.plan.id
+        if plan_id in self._finished:
+            return True
+        if self.store.staged_batch(plan_id) is not None:
+            return False
+        try:
+            if self.release(known.plan)["waiting"] is not None:
+                return False
+        except Problem as problem:
+            if problem.kind != "too-few":
+                raise
+        self._finished.add(plan_id)  # nobody can join a closed study: that will not change
+        return True
+
+    def delete(self, known: Known) -> None:
+        """Delete the reports of a closed study; those that could not be released are gone then."""
+        if self.store.study(known.plan.id).state is StudyState.DELETED:
+            return
+        if self.store.staged_batch(known.plan.id) is not None:
+            raise Problem("undelivered", "its collector has not acknowledged a batch yet: deliver it first")
+        self.store.delete_reports(known.plan.id)
 
     # ------------------------------------------------------------ delivering
 
     def deliver(self, plan_id: str) -> bool:
         """Deliver the batch of a plan that waits, if any; return False if the collector did not take it."""
-        waiting = self._store.staged_batch(plan_id)
+        waiting = self.store.staged_batch(plan_id)
         if waiting is None:
             self._attempts.pop(plan_id, None)
             return True
         attempt = self._attempts.setdefault(plan_id, _Attempt(pauses_between(LONGEST_PAUSE)))
-        if self._clock() < attempt.due:
+        if self._ticks() < attempt.due:
             return False
         try:
-            self._collector.put_batch(plan_id, waiting.digest, waiting.data, self._key)
+            self._collector.put_batch(plan_id, waiting.digest, waiting.data, self.key)
         except CollectorError as error:
             attempt.refusal = str(error)
-            attempt.due = self._clock() + next(attempt.pauses)
-            self._metrics.batch("refused")
+            attempt.due = self._ticks() + next(attempt.pauses)
+            self.metrics.batch("refused")
             log.warning("the batch of plan %s is not delivered yet: %s", plan_id, error)
             return False
-        self._store.acknowledge_batch(plan_id, waiting.digest)
+        self.store.acknowledge_batch(plan_id, waiting.digest)
         self._attempts.pop(plan_id, None)
-        self._metrics.batch("delivered")
+        self.metrics.batch("delivered")
         return True
 
     def deliver_all(self) -> float:
         """Deliver what waits; return after how many seconds to look again."""
         pause = IDLE_SECONDS
         try:
-            for plan_id in self._store.plan_ids():
+            for plan_id in self.store.plan_ids():
                 if self._stopping:
                     break
                 if not self.deliver(plan_id):
-                    pause = min(pause, max(0.0, self._attempts[plan_id].due - self._clock()))
+                    pause = min(pause, max(0.0, self._attempts[plan_id].due - self._ticks()))
         except StoreError as error:
             log.warning("batches are not delivered: %s", error)
             pause = 5.0

@@ -24,7 +24,6 @@ from coterie.service.decoder import Decoder
 from coterie.service.ending import Ending
 from coterie.service.following import checked_asked, is_asked
 from coterie.service.manifest import make_manifest
-from coterie.service.metrics import Metrics
 from coterie.service.problems import Problem, refusing
 from coterie.service.studies import Known
 from coterie.service.waves import Part, Waves
@@ -57,30 +56,20 @@ class Results(Ending):
         The Ed25519 key of manifests.
     timeout : float
         Seconds after which decoding is given up.
-    metrics : Metrics, optional
-        Where it is noted how long decoding takes.
     clock : callable
         Seconds since 1970.
     """
 
     def __init__(
-        self,
-        store: Store,
-        key: bytes,
-        *,
-        timeout: float,
-        metrics: Metrics | None = None,
-        clock: Callable[[], float] = time.time,
+        self, store: Store, key: bytes, *, timeout: float, clock: Callable[[], float] = time.time
     ) -> None:
-        super().__init__(store, clock=clock)
+        super().__init__(store, key, clock=clock)
         self.tally = Tally(store)
         self.waves = Waves(store)
-        self._key = key
         self._timeout = timeout
-        self._metrics = metrics or Metrics()
         self._thread = ThreadPoolExecutor(1, "coterie-decoding")  # one study at a time
         self._decoder = Decoder()
-        self._running: dict[str, asyncio.Task[Any]] = {}
+        self._running: dict[str, asyncio.Future[Any]] = {}
 
     def stop(self) -> None:
         """End what runs; it is begun again when it is asked for."""
@@ -91,14 +80,14 @@ class Results(Ending):
 
     def is_decoded(self, plan_id: str) -> bool:
         """Tell whether a study left all that it leaves; the manifest is the last that is kept."""
-        return self._store.document(plan_id, MANIFEST) is not None
+        return self.store.document(plan_id, MANIFEST) is not None
 
     def outcome(self, plan_id: str) -> Outcome | None:
         """Return what a study left, or None."""
-        manifest = self._store.document(plan_id, MANIFEST)
+        manifest = self.store.document(plan_id, MANIFEST)
         if manifest is None:
             return None
-        table, result = self._store.document(plan_id, TABLE), self._store.document(plan_id, RESULT)
+        table, result = self.store.document(plan_id, TABLE), self.store.document(plan_id, RESULT)
         return None if table is None or result is None else Outcome(table, result, manifest)
 
     def decode(self, known: Known) -> Outcome:
@@ -112,13 +101,13 @@ class Results(Ending):
         plan = known.plan
         if (found := self.outcome(plan.id)) is not None:
             return found
-        study = self._store.study(plan.id)
+        study = self.store.study(plan.id)
         if study.state is StudyState.OPEN:
             raise Problem("open", "close the study first: a result is final")
         if study.state is StudyState.DELETED:
             raise Problem("deleted", "they were deleted, as the plan says, before the study was decoded")
         closed = self.close(known)  # again: where a crash came between closing and noting when
-        counts = self._store.compact(plan.id)
+        counts = self.store.compact(plan.id)
         people = self.tally.people(study) if plan.mixed else counts.counted
         if people < known.collection.minimum:
             raise Problem(
@@ -126,18 +115,18 @@ class Results(Ending):
                 f"the plan wants {known.collection.minimum} people before it is decoded; fewer answered",
             )
         before = [self._left_by(each) for each in self.waves.waves(plan)[:-1]]
-        with refusing("undecodable", (DecodeError,)), self._metrics.decoding.time():
+        with refusing("undecodable", (DecodeError,)), self.metrics.decoding.time():
             result, table = self._decoder.run(
-                plan, self._store.messages(plan.id), self._timeout, [each.table for each in before]
+                plan, self.store.messages(plan.id), self._timeout, [each.table for each in before]
             )
-        table = self._store.put_document(plan.id, TABLE, table)
-        result = self._store.put_document(plan.id, RESULT, result)
+        table = self.store.put_document(plan.id, TABLE, table)
+        result = self.store.put_document(plan.id, RESULT, result)
         told: dict[str, Any] = {**asdict(counts), "counted": people}
         if study.lost is not None:
             told["lost"] = study.lost.reports
         last = before[-1].manifest if before else None
-        manifest = make_manifest(plan, table, result, told, closed, self._key, before=last)
-        return Outcome(table, result, self._store.put_document(plan.id, MANIFEST, manifest))
+        manifest = make_manifest(plan, table, result, told, closed, self.key, before=last)
+        return Outcome(table, result, self.store.put_document(plan.id, MANIFEST, manifest))
 
     def _left_by(self, plan: Plan) -> Outcome:
         found = self.outcome(plan.id)
@@ -173,7 +162,7 @@ class Results(Ending):
 
     def delete(self, known: Known) -> None:
         """Delete the reports of a closed study; a study that can be decoded is, first."""
-        if self._store.study(known.plan.id).state is StudyState.DELETED:
+        if self.store.study(known.plan.id).state is StudyState.DELETED:
             return
         if self.outcome(known.plan.id) is None:
             try:
@@ -181,7 +170,7 @@ class Results(Ending):
             except Problem as problem:
                 if problem.kind not in ("too-few", "undecodable"):
                     raise
-        self._store.delete_reports(known.plan.id)
+        self.store.delete_reports(known.plan.id)
 
     # ------------------------------------------------------------ in the loop
 
@@ -196,17 +185,14 @@ class Results(Ending):
 
     async def _once(self, name: str, call: Callable[[], T], wait: float) -> T | None:
         """Call something in the thread, once for all who ask for it by this name at a time."""
-        task: asyncio.Task[T] | None = self._running.get(name)
+        task: asyncio.Future[T] | None = self._running.get(name)
         if task is None:
-            task = asyncio.get_running_loop().create_task(self._in_thread(call))
+            task = asyncio.get_running_loop().run_in_executor(self._thread, call)
             self._running[name] = task
             task.add_done_callback(lambda done: self._running.pop(name, None))
             task.add_done_callback(lambda done: done.cancelled() or done.exception())  # told to who waits
         done, _ = await asyncio.wait([task], timeout=wait)
         return task.result() if done else None
-
-    async def _in_thread(self, call: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
 
     def is_running(self, plan_id: str) -> bool:
         """Tell whether a study is being decoded here."""

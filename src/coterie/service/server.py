@@ -35,10 +35,6 @@ from coterie.store import Store, open_store
 log = logging.getLogger("coterie.service")
 
 _MOST_KINDS: Final = 1024  # of messages that are remembered
-_TAKEN_OVER: Final = (  # settings that a service takes by their names
-    *("most_body", "most_waiting", "most_reports"),
-    *("reports_per_second", "upkeep_seconds", "compact_seconds"),
-)
 
 
 class Server(uvicorn.Server):
@@ -68,23 +64,12 @@ def service_of(settings: Settings, store: Store) -> Taking:
     options: dict[str, Any] = {
         "token": operator_token(settings.token_path),
         "key": signing_key(settings.key_path),
-        **{name: getattr(settings, name) for name in _TAKEN_OVER},
+        "limits": settings,
     }
     if settings.role == "shuffler":
-        return Shuffler(
-            store,
-            deliver_to=settings.deliver_to,
-            address=settings.address.rstrip("/"),
-            issuers=settings.issuer_keys,
-            **options,
-        )
-    return Collector(
-        store,
-        shufflers=settings.public_keys,
-        most_readers=settings.most_readers,
-        decode_seconds=settings.decode_seconds,
-        **options,
-    )
+        options |= {"address": settings.address.rstrip("/"), "issuers": settings.issuer_keys}
+        return Shuffler(store, deliver_to=settings.deliver_to, **options)
+    return Collector(store, shufflers=settings.public_keys, **options)
 
 
 def uvicorn_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:

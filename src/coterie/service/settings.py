@@ -30,7 +30,24 @@ _LEAST: Final = {  # of the numbers; of the others 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Limits:
+    """What a service takes in, and when it looks after things. All times are seconds, all sizes bytes."""
+
+    most_body: int = 1 << 20  # bytes of a request's body
+    most_readers: int = 64  # who read a table, a result or a manifest at a time; more get 503
+    most_waiting: int = 1 << 25  # bytes of reports that wait for the disk; more get 429
+    most_reports: int = 1 << 36  # reports received per plan, repetitions included
+    reports_per_second: int = 0  # reports taken in per second, 0 for any number; more get 429
+    upkeep_seconds: float = 60  # between two looks at windows, compaction and retention
+    compact_seconds: float = 3600  # between two compactions of an open study
+    decode_seconds: float = 3600  # after which decoding is given up
+
+
+USUAL: Final = Limits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings(Limits):
     """How a collector runs. All times are seconds, all sizes bytes.
 
     Examples
@@ -50,20 +67,12 @@ class Settings:
     port: int = 8787  # port to listen on; 0 takes a free one
     token_file: Path | None = None  # file with the operator's token; default DATA/operator-token
     key_file: Path | None = None  # file with the Ed25519 key of manifests; default DATA/signing-key
-    most_body: int = 1 << 20  # bytes of a request's body
     most_header: int = 1 << 14  # bytes of a request's line and headers
     most_connections: int = 1024  # connections at a time
-    most_readers: int = 64  # who read a table, a result or a manifest at a time; more get 503
-    most_waiting: int = 1 << 25  # bytes of reports that wait for the disk; more get 429
-    most_reports: int = 1 << 36  # reports received per plan, repetitions included
-    reports_per_second: int = 0  # reports taken in per second, 0 for any number; more get 429
     request_seconds: int = 30  # from the first byte of a request to its last
     answer_seconds: int = 10  # for which an answer waits until its next 64 KiB are taken
     idle_seconds: int = 30  # for which an idle connection is kept
     drain_seconds: int = 30  # for which a stopping server lets requests finish
-    upkeep_seconds: int = 60  # between two looks at windows, compaction and retention
-    compact_seconds: int = 3600  # between two compactions of an open study
-    decode_seconds: int = 3600  # after which decoding is given up
 
     def __post_init__(self) -> None:
         for name in (each.name for each in fields(self) if type(each.default) is int):

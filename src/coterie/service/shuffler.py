@@ -14,10 +14,8 @@ person and himself (docs/decisions/0045-shuffler.md). So it is released
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -26,59 +24,15 @@ from starlette.routing import BaseRoute, Route
 
 from coterie.plan import Plan
 from coterie.remote.collector import RemoteCollector
-from coterie.service.ending import Ending
 from coterie.service.endpoints import INTAKE_ROUTES, NO_STORE, json_response, of, operator
-from coterie.service.metrics import Metrics
 from coterie.service.problems import Problem
 from coterie.service.releases import Releases
-from coterie.service.studies import Known
 from coterie.service.taking import Taking
-from coterie.store import Store, StudyState
+from coterie.store import Store
 from coterie.wire.mixing import mixing_statement
 from coterie.wire.shuffled_file import MOST_BATCH, bytes_per_person
 
 DELIVERY_SECONDS: Final = 120.0  # to wait for the collector's answer
-
-
-class Releasing(Ending):
-    """Studies of which everything is released once they are closed, and that are decoded elsewhere."""
-
-    def __init__(self, store: Store, releases: Releases, *, clock: Callable[[], float] = time.time) -> None:
-        super().__init__(store, clock=clock)
-        self._releases = releases
-        self._finished: set[str] = set()  # closed studies of which nothing more can be released
-
-    def look_at(self, known: Known) -> None:
-        """Count again where a batch seems full: without repetitions and released ones."""
-        if known.received >= known.most:
-            known.received = self._store.compact(known.plan.id).counted
-
-    def is_finished(self, known: Known) -> bool:
-        """Release what a closed study still holds; return whether nothing is left that can be.
-
-        What waits to be released or delivered is not deleted, however late it is.
-        """
-        plan_id = known.plan.id
-        if plan_id in self._finished:
-            return True
-        if self._store.staged_batch(plan_id) is not None:
-            return False
-        try:
-            if self._releases.release(known.plan)["waiting"] is not None:
-                return False
-        except Problem as problem:
-            if problem.kind != "too-few":
-                raise
-        self._finished.add(plan_id)  # nobody can join a closed study: that will not change
-        return True
-
-    def delete(self, known: Known) -> None:
-        """Delete the reports of a closed study; those that could not be released are gone then."""
-        if self._store.study(known.plan.id).state is StudyState.DELETED:
-            return
-        if self._store.staged_batch(known.plan.id) is not None:
-            raise Problem("undelivered", "its collector has not acknowledged a batch yet: deliver it first")
-        self._store.delete_reports(known.plan.id)
 
 
 class Shuffler(Taking):
@@ -86,7 +40,9 @@ class Shuffler(Taking):
 
     Parameters
     ----------
-    store, token, clock, options
+    store, clock
+        As for `Ending`.
+    options
         As for `Taking`.
     key : bytes
         The Ed25519 key with which batches are signed.
@@ -105,7 +61,6 @@ class Shuffler(Taking):
         self,
         store: Store,
         *,
-        token: str,
         key: bytes,
         deliver_to: str,
         address: str = "",
@@ -115,28 +70,14 @@ class Shuffler(Taking):
     ) -> None:
         self._address, self._issuers = address, issuers
         remote = RemoteCollector(deliver_to, attempts=1, timeout=DELIVERY_SECONDS)
-        metrics = Metrics()
-        self.releases = Releases(store, key, remote, metrics)
-        ending = Releasing(store, self.releases, clock=clock)
-        super().__init__(
-            store, ending, token=token, key=key, metrics=metrics, clock=clock, issuers=issuers, **options
-        )
-
-    @contextlib.asynccontextmanager
-    async def running(self, app: object = None) -> AsyncIterator[None]:
-        """Take in, release and deliver while the block runs."""
-        async with super().running(app):
-            self.releases.start()
-            try:
-                yield
-            finally:
-                await asyncio.to_thread(self.releases.stop)
+        self.releases = Releases(store, key, remote, clock=clock)
+        super().__init__(self.releases, issuers=issuers, **options)
 
     def statement(self, plan: Plan) -> bytes:
         """Return what this shuffler says of a plan: that it mixes it, by which key and where."""
         if not self._address:
             raise Problem("not-found", "this shuffler does not say its address: its setting `address`")
-        return mixing_statement(self._key, plan.id, self._address, self._issuers)
+        return mixing_statement(self.ending.key, plan.id, self._address, self._issuers)
 
     def check_plan(self, plan: Plan) -> None:
         """Raise Problem unless reports of the plan are mixed, and a batch of them can be handed over."""

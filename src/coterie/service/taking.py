@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -17,15 +16,15 @@ from coterie.plain.canonical import parse_object
 from coterie.plan import Plan
 from coterie.service.ending import Ending
 from coterie.service.keys import is_operator
-from coterie.service.metrics import Metrics
 from coterie.service.problems import Problem, refusing
+from coterie.service.settings import USUAL, Limits
 from coterie.service.status import Tellings
 from coterie.service.studies import Known, Studies
 from coterie.service.upkeep import Upkeep
 from coterie.service.uploads import Uploads
 from coterie.service.writer import Writer
 from coterie.sheet import checked_sheet, sign_sheet
-from coterie.store import Store, Study
+from coterie.store import Study
 from coterie.wire.signing import public_key
 
 SHEET: Final = "sheet"  # a document of the store
@@ -40,24 +39,16 @@ class Taking:
 
     Parameters
     ----------
-    store : Store
-        Where reports are kept.
     ending : Ending
-        How studies end.
+        How studies end, in which store, by which key and clock.
     token : str
         The operator's.
-    key : bytes
-        The Ed25519 key with which it signs, 32 bytes.
-    most_body, most_waiting, most_reports, reports_per_second, upkeep_seconds, compact_seconds
-        As in `Settings`.
+    limits : Limits
+        What it takes in, and when it looks after things.
     issuers : tuple of bytes
         Public keys of those who admit reports; without any, anybody may send.
     status_seconds : float
         For which a status is told again before the store is asked.
-    metrics : Metrics, optional
-        Where the service counts.
-    clock : callable
-        Seconds since 1970.
     """
 
     model: ClassVar[str]  # of the plans whose reports are taken in here
@@ -65,59 +56,35 @@ class Taking:
 
     def __init__(
         self,
-        store: Store,
         ending: Ending,
         *,
         token: str,
-        key: bytes,
-        most_body: int = 1 << 20,
-        most_waiting: int = 1 << 25,
-        most_reports: int = 1 << 36,
-        reports_per_second: int = 0,
-        upkeep_seconds: float = 60,
-        compact_seconds: float = 3600,
+        limits: Limits = USUAL,
         issuers: tuple[bytes, ...] = (),
         status_seconds: float = 1,
-        metrics: Metrics | None = None,
-        clock: Callable[[], float] = time.time,
     ) -> None:
-        self.store = store
-        self.ending = ending
-        self.clock = clock
-        self.metrics = metrics or Metrics()
+        self.ending, self._limits, self._token = ending, limits, token
+        self.store, self.clock, self.metrics = ending.store, ending.clock, ending.metrics
         self.threads = ThreadPoolExecutor(4, "coterie-store")
         self._probe = ThreadPoolExecutor(1, "coterie-probe")  # the others may all wait for a database
         self._probing: asyncio.Future[int | None] | None = None
-        self._least_room = most_waiting
-        self.studies = Studies(store, self.threads, self.model, issuers)
-        self.writer = Writer(
-            store, self.metrics, most_waiting=most_waiting, most_reports=most_reports, clock=clock
-        )
-        self.uploads = Uploads(
-            self.studies,
-            self.writer,
-            self.metrics,
-            most_body=most_body,
-            most_coming=most_waiting,
-            reports_per_second=reports_per_second,
-            model=self.model,
-        )
-        self.upkeep = Upkeep(store, self.studies, ending, compact_seconds=compact_seconds, clock=clock)
-        self.tellings = Tellings(compact_seconds)
+        self._least_room = limits.most_waiting
+        self.studies = Studies(self.store, self.threads, self.model, issuers)
+        self.writer = Writer(self.store, self.metrics, limits, self.clock)
+        self.uploads = Uploads(self.studies, self.writer, self.metrics, limits, self.model)
+        self.upkeep = Upkeep(self.studies, ending, limits.compact_seconds)
+        self.tellings = Tellings(limits.compact_seconds)
         self.status_seconds = status_seconds
         self.told: dict[str, tuple[float, asyncio.Task[dict[str, Any]]]] = {}  # until when, and a status
-        self.public_key = public_key(key).hex()
-        self._key = key
-        self._token = token
-        self._most_body = most_body
-        self._upkeep_seconds = upkeep_seconds
+        self.public_key = public_key(ending.key).hex()
 
     @contextlib.asynccontextmanager
     async def running(self, app: object = None) -> AsyncIterator[None]:
         """Write and look after things while the block runs; at its end everything that waits is written."""
         del app
         self.writer.start()
-        task = asyncio.get_running_loop().create_task(self.upkeep.run(self._upkeep_seconds))
+        self.ending.start()
+        task = asyncio.get_running_loop().create_task(self.upkeep.run(self._limits.upkeep_seconds))
         try:
             yield
         finally:
@@ -125,9 +92,8 @@ class Taking:
             with contextlib.suppress(asyncio.CancelledError):
                 await task
             await self.writer.stop()
-            self.ending.stop()
-            await asyncio.to_thread(self.upkeep.stop)
-            await asyncio.to_thread(self.threads.shutdown)
+            for stop in (self.ending.stop, self.upkeep.stop, self.threads.shutdown):
+                await asyncio.to_thread(stop)
             self._probe.shutdown(wait=False, cancel_futures=True)
 
     async def ask(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -156,7 +122,7 @@ class Taking:
 
     async def body(self, request: Request, most: int | None = None) -> bytes:
         """Read the body of a request, bounded."""
-        most = self._most_body if most is None else most
+        most = self._limits.most_body if most is None else most
         pieces, size = [], 0
         async for piece in request.stream():
             size += len(piece)
@@ -176,7 +142,7 @@ class Taking:
         """
         with refusing("malformed-request", (PlanError, SheetError)):
             sheet = checked_sheet(parse_object(data, "a sheet"), plan)
-        signed, before = sign_sheet(sheet, self._key), self.sheet(plan.id)
+        signed, before = sign_sheet(sheet, self.ending.key), self.sheet(plan.id)
         kept = self.store.put_document(plan.id, SHEET, signed) if before is None else before
         if kept != signed:
             raise Problem("another-sheet", "people agree to what they read: a sheet is never replaced")

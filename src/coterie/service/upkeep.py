@@ -9,13 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from coterie.service.ending import Ending
 from coterie.service.studies import Known, Studies
-from coterie.store import Store, StudyState
+from coterie.store import StudyState
 
 log = logging.getLogger("coterie.service")
 
@@ -23,20 +21,9 @@ log = logging.getLogger("coterie.service")
 class Upkeep:
     """Looks after the studies of a store."""
 
-    def __init__(
-        self,
-        store: Store,
-        studies: Studies,
-        ending: Ending,
-        *,
-        compact_seconds: float,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self._store = store
-        self._studies = studies
-        self._ending = ending
+    def __init__(self, studies: Studies, ending: Ending, compact_seconds: float) -> None:
+        self._studies, self._ending, self._store = studies, ending, ending.store
         self._compact_seconds = compact_seconds
-        self._clock = clock
         self._compacted: dict[str, float] = {}
         self._thread = ThreadPoolExecutor(1, "coterie-upkeep")
 
@@ -61,7 +48,7 @@ class Upkeep:
         self._thread.shutdown()
 
     def _look_at(self, known: Known) -> None:
-        plan_id, now = known.plan.id, self._clock()
+        plan_id, now = known.plan.id, self._ending.clock()
         state = self._store.study(plan_id).state
         if state is StudyState.OPEN:
             self._ending.look_at(known)

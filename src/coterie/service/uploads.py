@@ -12,8 +12,9 @@ An answer to one row is filled up with spaces to `ONE_SIZE` bytes: whoever sees 
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from typing import Any, Final
 
 import numpy as np
@@ -22,6 +23,7 @@ from coterie.service.connection import send_in_pieces
 from coterie.service.metrics import Metrics
 from coterie.service.problems import MEDIA_TYPE as PROBLEM_TYPE
 from coterie.service.problems import Problem, busy
+from coterie.service.settings import Limits
 from coterie.service.studies import REASONS, Known, Studies
 from coterie.service.writer import Fates, Writer, problem_of
 from coterie.wire.layout import ID_BYTES, as_rows
@@ -33,6 +35,7 @@ ONE_SIZE: Final = 96  # bytes of the answer to one row, whatever became of it
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Grows = Callable[[int], bool]
 
 _MEDIA_TYPE: Final = MEDIA_TYPE.encode()
 _NOTHING: Final = b'{"failures":[]}'
@@ -51,31 +54,16 @@ def answer_headers(size: int) -> list[tuple[bytes, bytes]]:
     ]
 
 
-_ONE_START: Final = {"type": "http.response.start", "status": 200, "headers": answer_headers(ONE_SIZE)}
-_ONE_TAKEN: Final = {"type": "http.response.body", "body": _NOTHING.ljust(ONE_SIZE)}
-
-
 class Uploads:
     """The ASGI application of `POST …/reports` and `POST …/withdrawals`."""
 
     def __init__(
-        self,
-        studies: Studies,
-        writer: Writer,
-        metrics: Metrics,
-        *,
-        most_body: int,
-        most_coming: int = 1 << 25,
-        reports_per_second: int = 0,
-        model: str = "local",
+        self, studies: Studies, writer: Writer, metrics: Metrics, limits: Limits, model: str
     ) -> None:
-        self._studies = studies
-        self._writer = writer
-        self._metrics = metrics
-        self._most_body = most_body
-        self._room = Room(most_coming)
-        self._model = model
-        self._rate = Rate(reports_per_second)
+        self._studies, self._writer, self._metrics, self._model = studies, writer, metrics, model
+        self._most_body = limits.most_body
+        self._room = Room(limits.most_waiting)
+        self._rate = Rate(limits.reports_per_second)
 
     @staticmethod
     def takes(scope: Scope) -> bool:
@@ -89,17 +77,17 @@ class Uploads:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        with self._room.share() as share:
-            await self._answer(scope, receive, send, share)
+        with self._room.share() as grows_to:
+            await self._answer(scope, receive, send, grows_to)
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send, share: Share) -> None:
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, grows_to: Grows) -> None:
         try:
             withdraws = scope["path"].endswith(_WITHDRAWALS)
             plan_id = scope["path"][len(_PATH) : _ID_END]
             known = self._studies.get(plan_id) or await self._studies.find(plan_id)
             if known.plan.model != self._model:
                 raise Problem("direct-report", "send it to the plan's shuffler, which mixes it with others")
-            body = await self._body(scope, receive, share)
+            body = await self._body(scope, receive, grows_to)
             count, rest = divmod(len(body), known.width)
             if rest or not count:
                 raise Problem(
@@ -113,22 +101,13 @@ class Uploads:
             await self._refuse(problem_of(error), error, send)
             return
         self._metrics.answer(200)
-        if count == 1:
-            await send(_ONE_START)
-            await send(
-                _ONE_TAKEN
-                if fates is None
-                else {
-                    "type": "http.response.body",
-                    "body": failures(known, body, fates).ljust(ONE_SIZE),
-                }
-            )
-            return
         answer = _NOTHING if fates is None else failures(known, body, fates)
+        if count == 1:
+            answer = answer.ljust(ONE_SIZE)
         await send({"type": "http.response.start", "status": 200, "headers": answer_headers(len(answer))})
         await send_in_pieces({"type": "http.response.body", "body": answer}, send)
 
-    async def _body(self, scope: Scope, receive: Receive, share: Share) -> bytes:
+    async def _body(self, scope: Scope, receive: Receive, grows_to: Grows) -> bytes:
         """Read the body, bounded."""
         kind = b""
         for name, value in scope["headers"]:
@@ -150,7 +129,7 @@ class Uploads:
             size += len(pieces[-1])
             if size > self._most_body:
                 raise self._too_large()
-            if size > SMALL and not share.grows_to(size):
+            if size > SMALL and not grows_to(size):
                 raise busy(1)
             more = message.get("more_body", False)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
@@ -200,7 +179,7 @@ class Room:
     --------
     >>> room = Room(100)
     >>> with room.share() as one, room.share() as other:
-    ...     one.grows_to(60), other.grows_to(60), one.grows_to(100)
+    ...     one(60), other(60), one(100)
     (True, False, True)
     >>> room.left
     100
@@ -209,32 +188,23 @@ class Room:
     def __init__(self, left: int) -> None:
         self.left = left
 
-    def share(self) -> Share:
-        """Return what one request has of it, given back at its end."""
-        return Share(self)
+    @contextlib.contextmanager
+    def share(self) -> Iterator[Grows]:
+        """Give one request its share: a function that takes so much in all, if there is room."""
+        held = 0
 
+        def grows_to(size: int) -> bool:
+            nonlocal held
+            if size - held > self.left:
+                return False
+            self.left -= size - held
+            held = size
+            return True
 
-class Share:
-    """What one request has of a room."""
-
-    __slots__ = ("_room", "_size")
-
-    def __init__(self, room: Room) -> None:
-        self._room, self._size = room, 0
-
-    def grows_to(self, size: int) -> bool:
-        """Take so much in all; return whether there was room."""
-        if size - self._size > self._room.left:
-            return False
-        self._room.left -= size - self._size
-        self._size = size
-        return True
-
-    def __enter__(self) -> Share:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._room.left += self._size
+        try:
+            yield grows_to
+        finally:
+            self.left += held
 
 
 class Rate:

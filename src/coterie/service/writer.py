@@ -33,6 +33,7 @@ from coterie.errors import (
 )
 from coterie.service.metrics import Metrics
 from coterie.service.problems import Problem, busy
+from coterie.service.settings import Limits
 from coterie.service.studies import REASONS, Known
 from coterie.service.waves import Invited
 from coterie.store import Store
@@ -68,28 +69,14 @@ class Writer:
         The store.
     metrics : Metrics
         Where commits and reports are counted.
-    most_waiting : int
-        Bytes that may wait.
-    most_reports : int
-        Reports received per plan.
+    limits : Limits
+        How many bytes may wait, and how many reports of a plan are received.
     clock : callable
         Seconds since 1970.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        metrics: Metrics,
-        *,
-        most_waiting: int,
-        most_reports: int,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self._store = store
-        self._metrics = metrics
-        self._most_waiting = most_waiting
-        self._most_reports = most_reports
-        self._clock = clock
+    def __init__(self, store: Store, metrics: Metrics, limits: Limits, clock: Callable[[], float]) -> None:
+        self._store, self._metrics, self._limits, self._clock = store, metrics, limits, clock
         self._invited = Invited(store)
         self._waiting: list[Waiting] = []
         self._written: list[Waiting] = []  # that are on their way to the disk
@@ -130,7 +117,7 @@ class Writer:
         Problem
             If too much waits already.
         """
-        if self._bytes + len(body) > self._most_waiting or self._stopping:
+        if self._bytes + len(body) > self._limits.most_waiting or self._stopping:
             raise busy(1)
         future: asyncio.Future[Fates | None] = asyncio.get_running_loop().create_future()
         self._waiting.append(Waiting(known, body, future, withdraws))
@@ -148,17 +135,14 @@ class Writer:
                 try:
                     fates = await loop.run_in_executor(self._thread, self._commit, group)
                 except Exception as error:  # whoever waits must be told
-                    for each in group:
-                        if not each.future.done():
-                            each.future.set_exception(error)
-                else:
-                    for each, fate in zip(group, fates, strict=True):
-                        if each.future.done():
-                            continue
-                        if isinstance(fate, StoreError):
-                            each.future.set_exception(fate)
-                        else:
-                            each.future.set_result(fate)
+                    fates = [error] * len(group)
+                for each, fate in zip(group, fates, strict=True):
+                    if each.future.done():
+                        continue
+                    if isinstance(fate, Exception):
+                        each.future.set_exception(fate)
+                    else:
+                        each.future.set_result(fate)
                 self._bytes -= sum(len(each.body) for each in group)
                 self._written = []
             if self._stopping:
@@ -177,7 +161,7 @@ class Writer:
 
     # ------------------------------------------------------------ in the thread
 
-    def _commit(self, group: Sequence[Waiting]) -> list[Fates | StoreError | None]:
+    def _commit(self, group: Sequence[Waiting]) -> list[Fates | Exception | None]:
         """Check and write a group; return what became of the rows of each request, or of the request."""
         started = time.perf_counter()
         numbers: dict[tuple[str, bool, bool], list[int]] = defaultdict(list)
@@ -195,7 +179,7 @@ class Writer:
         reports = [part for part in parts if not part.withdraws]
         taken = [(part.known.plan.id, part.rows) for part in reports]
         answers = iter(self._store.append(taken) if taken else [])
-        results: list[Fates | StoreError | None] = [None] * len(group)
+        results: list[Fates | Exception | None] = [None] * len(group)
         for part, places in zip(parts, numbers.values(), strict=True):
             answer = self._withdraw(part) if part.withdraws else next(answers)
             if isinstance(answer, StudyClosedError):
@@ -245,7 +229,7 @@ class Writer:
     def _has_room(self, known: Known, number: int, withdraws: bool) -> bool:
         """Return whether so many more may come: withdrawals hardly more than reports were received."""
         if not withdraws:
-            return known.received + number <= min(self._most_reports, known.most)
+            return known.received + number <= min(self._limits.most_reports, known.most)
         more = known.withdrawn + number - WITHDRAWN_AHEAD
         return more <= known.received or more <= self._store.study(known.plan.id).counts.received  # of all
 
