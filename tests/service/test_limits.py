@@ -16,6 +16,7 @@ from coterie.remote import CollectorError, RemoteCollector
 from coterie.service import writer
 from coterie.service.connection import PIECE
 from coterie.service.documents import MOST_FILES, Documents
+from coterie.service.problems import Problem
 from coterie.service.server import Throttle, plain_log
 from coterie.service.settings import Settings
 from coterie.store import StoreError, StoreFullError, StoreUnavailableError, open_store
@@ -260,7 +261,11 @@ def test_a_document_is_read_once_and_then_by_pieces(tmp_path, plan):
         store.put_plan(plan)
         store.put_document(plan.id, "table", data)
         documents = Documents(store, 1)
-        assert documents.find(plan.id, "result") is None
+        with pytest.raises(Problem, match="closes and decodes"):  # its manifest comes last
+            documents.find(plan.id, "table")
+        store.put_document(plan.id, "manifest", b"{}")
+        with pytest.raises(Problem, match="closes and decodes"):
+            documents.find(plan.id, "result")
         first = documents.find(plan.id, "table")
         assert documents.find(plan.id, "table") is first
         pieces = [first.piece(start) for start in range(0, first.size, PIECE)]

@@ -434,8 +434,8 @@ NAMED = (
     Named(
         "releasing is the operator's",
         "service",
-        "@operator\nasync def release(",
-        "async def release(",
+        '"/plans/{plan_id}/release", "POST", operator=True)',
+        '"/plans/{plan_id}/release", "POST")',
         (*_SHUFFLER, "-k", "operators"),
     ),
     Named(

@@ -9,7 +9,7 @@ import typer
 
 from coterie.cli.describe import plan_facts, plan_table
 from coterie.cli.options import read_options
-from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say, show
+from coterie.cli.screen import Force, Json, caution, check_output, progress, tell
 from coterie.errors import PlanError
 from coterie.features import Schema
 from coterie.plan import Plan
@@ -181,11 +181,8 @@ def run(
             f"hopeless: with {users:,} people at epsilon {plan.epsilon:g} noise hides the {plan.clusters} "
             "groups; `coterie power` says how many people or which epsilon it takes"
         )
-    if json:
-        print_json({"out": str(out), **plan_facts(plan)})
-        return
-    show(plan_table(plan), f"\n{plan.guarantee}")
-    say(f"\nwrote {out}")
+    facts = {"out": str(out), **plan_facts(plan)}
+    tell(json, facts, f"\nwrote {out}", shown=[plan_table(plan), f"\n{plan.guarantee}"])
 
 
 def _found(paths: Sequence[Path]) -> tuple[list[Aggregate], Population | None]:

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from coterie.cli.screen import Json, figures_table, print_json, say
-from coterie.cli.screen import out as screen
+from coterie.cli.screen import Json, figures_table, tell
 from coterie.errors import SettingError
 from coterie.plain.checks import checked_real
 from coterie.plan import Plan
@@ -110,26 +109,26 @@ def run(
     columns = [min(epsilon * factor, _MOST_EPSILON) for factor in _EPSILONS]
     grid = {(count, spent): at(spent, count) for count in rows for spent in columns}
     words = f"{recovered or 0.9:.0%} recovered" if objective is None else f"an objective of {objective:g}"
-    if json:
-        print_json(
-            {
-                **{"dimension": dimension, "clusters": clusters, "epsilon": epsilon},
-                "expected": expected_facts(here),
-                "target": words,
-                "people_needed": people,
-                "epsilon_needed": least,
-                "table": [{"epsilon": spent, **expected_facts(found)} for (_, spent), found in grid.items()],
-            }
-        )
-        return
     title, heads = f"recovered, objective: {kind_of(kind).name}", [f"ε = {spent:g}" for spent in columns]
     lines = ([f"{count:,}", *(_cell(grid[count, spent]) for spent in columns)] for count in rows)
-    screen.print(figures_table(title, ["people", *heads], lines))
     enough = "no number of people is enough" if people is None else f"{people:,} people"
     spend = "no ε is enough" if least is None else f"ε = {least:g}"
-    say(f"{users:,} people, ε = {epsilon:g}, {here.words}")
-    say(f"for {words} at ε = {epsilon:g}: {enough}")
-    say(f"for {words} from {users:,} people: {spend}")
+    facts = {
+        **{"dimension": dimension, "clusters": clusters, "epsilon": epsilon},
+        "expected": expected_facts(here),
+        "target": words,
+        "people_needed": people,
+        "epsilon_needed": least,
+        "table": [{"epsilon": spent, **expected_facts(found)} for (_, spent), found in grid.items()],
+    }
+    tell(
+        json,
+        facts,
+        f"{users:,} people, ε = {epsilon:g}, {here.words}",
+        f"for {words} at ε = {epsilon:g}: {enough}",
+        f"for {words} from {users:,} people: {spend}",
+        shown=[figures_table(title, ["people", *heads], lines)],
+    )
 
 
 def _tell_waves(plan: Plan, users: int, at: Callable[[float, int], Expectation], *, json: bool) -> None:
@@ -144,17 +143,6 @@ def _tell_waves(plan: Plan, users: int, at: Callable[[float, int], Expectation],
     ]
     enough = [share for share, found, _ in rows if found.recovered >= _NEARLY * whole]
     best = enough[0] if enough else _FIRST_WAVES[-1]
-    if json:
-        print_json(
-            {
-                "first": best,
-                "waves": [
-                    {"first": share, "found": expected_facts(found), "confirmed": asdict(told)}
-                    for share, found, told in rows
-                ],
-            }
-        )
-        return
     columns = ("first", "people", "recovered", "others", "shares within", "means within")
     lines = (
         (
@@ -163,10 +151,16 @@ def _tell_waves(plan: Plan, users: int, at: Callable[[float, int], Expectation],
         )
         for share, found, told in rows
     )
-    screen.print(figures_table("a first wave finds, the others confirm", columns, lines))
-    say(
+    waves = [
+        {"first": share, "found": expected_facts(found), "confirmed": asdict(told)}
+        for share, found, told in rows
+    ]
+    tell(
+        json,
+        {"first": best, "waves": waves},
         f"ask {best:.0%} first: the fewest who find nearly what all {users:,} would ({whole:.0%} recovered); "
-        "intervals at 90%, of groups of equal shares"
+        "intervals at 90%, of groups of equal shares",
+        shown=[figures_table("a first wave finds, the others confirm", columns, lines)],
     )
 
 
@@ -180,23 +174,21 @@ def _tell_shifts(plan: Plan, users: int, points: float, *, json: bool) -> None:
     needed = {
         kind: people_needed(partial(at, kind=kind), lambda found: 100 * found.seen <= points) for kind in READ
     }
-    if json:
-        print_json(
-            {
-                "shift": points / 100,
-                "people_needed": needed,
-                "table": [{"kind": kind, **asdict(at(count, kind))} for kind in READ for count in counts],
-            }
-        )
-        return
     title = "a change of a share that is seen in four cases of five, points"
     columns = ["people under each label", *(kind_of(kind).name for kind in READ)]
     lines = ([f"{count:,}", *(f"{100 * at(count, kind).seen:.1f}" for kind in READ)] for count in counts)
-    screen.print(figures_table(title, columns, lines))
-    for kind, people in needed.items():
-        enough = "no number of people is enough" if people is None else f"{people:,} people under each label"
-        say(f"for {points:g} points, {kind_of(kind).name}: {enough}")
-    say("of all shares together, at most 5 comparisons in 100 without a change would say that one moved")
+    table = [{"kind": kind, **asdict(at(count, kind))} for kind in READ for count in counts]
+    enough = {
+        kind: "no number of people is enough" if people is None else f"{people:,} people under each label"
+        for kind, people in needed.items()
+    }
+    tell(
+        json,
+        {"shift": points / 100, "people_needed": needed, "table": table},
+        *(f"for {points:g} points, {kind_of(kind).name}: {words}" for kind, words in enough.items()),
+        "of all shares together, at most 5 comparisons in 100 without a change would say that one moved",
+        shown=[figures_table(title, columns, lines)],
+    )
 
 
 def _cell(found: Expectation) -> str:

@@ -54,11 +54,21 @@ def show(*things: str | Table) -> None:
             out.print(Text(each), soft_wrap=True)
 
 
-def tell(json: bool, facts: Mapping[str, Any], *lines: str, cautions: Iterable[object] = ()) -> None:
-    """Print an outcome: for programs one JSON object on stdout, for people cautions and lines on stderr."""
+def tell(
+    json: bool,
+    facts: Mapping[str, Any],
+    *lines: str,
+    shown: Iterable[str | Table] = (),
+    cautions: Iterable[object] = (),
+) -> None:
+    """Print an outcome: for programs as one JSON object on stdout, for people in words.
+
+    These read on stdout what is shown, and on stderr cautions and lines.
+    """
     if json:
         print_json(facts)
         return
+    show(*shown)
     for each in cautions:
         caution(str(each))
     for line in lines:

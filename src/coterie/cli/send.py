@@ -16,7 +16,7 @@ from coterie.errors import PlanError, ReportError
 from coterie.plain.canonical import canonical_bytes
 from coterie.plain.files import read_bounded, write_whole
 from coterie.plan import Plan
-from coterie.remote.collector import Failure, RemoteCollector, Sent, checked_plan
+from coterie.remote.collector import RemoteCollector, Sent
 from coterie.wire.admission import ADMISSION_BYTES
 from coterie.wire.layout import as_rows
 from coterie.wire.report_file import ReportFile
@@ -68,7 +68,9 @@ def run(
         for path in reports:
             file = ReportFile.open(path)
             digest = file.verify()
-            contract = checked_plan(contract or collector.plan(file.plan_id.hex()), file.plan_id)
+            contract = contract or collector.plan(file.plan_id.hex())
+            if contract.id_bytes != file.plan_id:
+                raise PlanError(f"the reports answer plan {file.plan_id.hex()}, not {contract.id}")
             if contract.ids == "token":
                 raise PlanError("reports of this plan are sent with their tokens, which a report file lacks")
             note = Path(f"{path}.sent")
@@ -107,8 +109,7 @@ def _send(
     admissions: NDArray[np.uint8] | None,
 ) -> Sent:
     """Send a file from a report on, and note how far it got."""
-    taken, place = 0, 0
-    failures: list[Failure] = []
+    sent, place = Sent(0), 0
     with progress(f"sending {file.path.name}", file.count) as advance:
         advance(start)
         for chunk in file.chunks(CHUNK):
@@ -117,13 +118,11 @@ def _send(
             if not len(fresh):
                 continue
             theirs = None if admissions is None else admissions[place - len(fresh) : place]
-            done = collector.send(plan, fresh, admissions=theirs, advance=advance)
-            taken += done.taken
-            failures += done.failures
-            if not failures:  # what was refused is tried again next time
+            sent += collector.send(plan, fresh, admissions=theirs, advance=advance)
+            if not sent.failures:  # what was refused is tried again next time
                 known = {"url": collector.url, "file": digest.hex(), "acknowledged": place}
                 write_whole(note, canonical_bytes(known))
-    return Sent(taken, tuple(failures))
+    return sent
 
 
 def _noted(path: Path, url: str, digest: bytes) -> int:

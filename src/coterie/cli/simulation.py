@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,7 +25,6 @@ from coterie.show.people import HABITS, SCHEMA, draw_people
 from coterie.show.told import Told
 
 if TYPE_CHECKING:
-    from coterie.aggregate import Aggregate
     from coterie.centers import Result
 
 SHOWN_POINTS: Final = 2500
@@ -106,7 +105,7 @@ def simulate(*, users: int, epsilon: float, seed: int | None, stage: Stage) -> S
         people, habits = draw_people(users, np.random.default_rng([chosen, 1]))
         points = SCHEMA.points(people)
     some_reports: list[NDArray[np.uint8]] = []
-    with stage("encoding on every device", users) as advance:
+    with stage("encoding on every device", users) as advance, clock.stage("aggregate"):
 
         def watch(partition: Partition) -> None:
             some_reports.append(partition.reports[: 0 if some_reports else SHOWN_REPORTS])
@@ -147,7 +146,7 @@ def _kmeans(points: NDArray[Any], clusters: int, seed: int) -> NDArray[np.float6
 
 
 class _Timed(Inline):
-    """The inline engine, with a clock on its two halves."""
+    """The inline engine, with a clock on its encoding."""
 
     def __init__(self, clock: _Clock) -> None:
         self._clock = clock
@@ -160,10 +159,6 @@ class _Timed(Inline):
             if partition is None:
                 return
             yield partition
-
-    def aggregate(self, plan: Plan, partitions: Iterable[NDArray[np.uint8]]) -> Aggregate:
-        with self._clock.stage("aggregate"):
-            return super().aggregate(plan, partitions)
 
 
 class _Clock:

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from coterie.cli.operator import TokenFile, operator_token_of
 from coterie.cli.plan import collection_of
-from coterie.cli.screen import Force, Json, check_output, out, print_json, progress, say
+from coterie.cli.screen import Force, Json, check_output, progress, say, tell
 from coterie.errors import SettingError
 from coterie.plain.files import write_whole
 from coterie.plan import Plan
@@ -104,9 +104,6 @@ def run(
                 raise SettingError("give --out: a new folder")
             _save(collector, study_id, out_)
         found = collector.study(study_id)
-    if json:
-        print_json(found)
-        return
     table = Table("plan", "label", "asks to", "state", "people, told coarsely")
     for each in found["plans"]:
         table.add_row(
@@ -116,7 +113,7 @@ def run(
             "decoded" if each["decoded"] else each["state"],
             f"{each['reports']:,}",
         )
-    out.print(table)
+    tell(json, found, shown=[table])
 
 
 def _save(collector: RemoteCollector, study_id: str, folder: Path) -> None:

@@ -24,7 +24,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.errors import CollectorError, ManifestError, PlanError, ReportError
+from coterie.errors import CollectorError, ManifestError, ReportError
 from coterie.plain.canonical import canonical_bytes, shown
 from coterie.plan import Plan
 from coterie.plan.collection import Collection
@@ -60,6 +60,9 @@ class Sent:
 
     taken: int
     failures: tuple[Failure, ...] = field(default=())
+
+    def __add__(self, other: Sent) -> Sent:
+        return Sent(self.taken + other.taken, self.failures + other.failures)
 
     @property
     def reasons(self) -> dict[str, int]:
@@ -192,13 +195,8 @@ class RemoteCollector(contextlib.AbstractContextManager["RemoteCollector"]):
 
     def withdraw_by(self, receipts: Iterable[Receipt]) -> Sent:
         """Withdraw what receipts stand for."""
-        taken = 0
-        failures: list[Failure] = []
-        for receipt in receipts:
-            done = self.withdraw(self.plan(receipt.plan_id), receipt.upload)
-            taken += done.taken
-            failures += done.failures
-        return Sent(taken, tuple(failures))
+        done = (self.withdraw(self.plan(receipt.plan_id), receipt.upload) for receipt in receipts)
+        return sum(done, Sent(0))
 
     def status(self, plan_id: str) -> dict[str, Any]:
         """Return where a study is: state, coarse counts, the error to expect."""
@@ -423,7 +421,7 @@ class RemoteCollector(contextlib.AbstractContextManager["RemoteCollector"]):
                 status, answer, told = self._once(method, path, body, given)
             except (OSError, http.client.HTTPException, ssl.SSLError) as error:
                 self.disconnect()
-                problem = CollectorError(f"{self.url} does not answer: {_words(error)}")
+                problem = CollectorError(f"{self.url} does not answer: {str(error) or type(error).__name__}")
             else:
                 if 200 <= status < 300:
                     return status, answer
@@ -506,14 +504,3 @@ def _problem(status: int, data: bytes) -> CollectorError:
         words = ": ".join(str(document[name])[:500] for name in ("title", "detail") if name in document)
         return CollectorError(f"{words or 'refused'} ({status})", status, kind)
     return CollectorError(f"refused with status {status}", status)
-
-
-def _words(error: BaseException) -> str:
-    return str(error) or type(error).__name__
-
-
-def checked_plan(plan: Plan, plan_id: bytes) -> Plan:
-    """Return the plan if it is the one of this id."""
-    if plan.id_bytes != plan_id:
-        raise PlanError(f"the reports answer plan {plan_id.hex()}, not {plan.id}")
-    return plan

@@ -33,45 +33,32 @@ def create_app(collector: Taking, routes: Sequence[BaseRoute] = ()) -> ASGIApp:
     app = Starlette(
         routes=[*(SHUFFLER_ROUTES if collector.role == "shuffler" else (*ROUTES, *STUDY_ROUTES)), *routes],
         lifespan=collector.running,
-        exception_handlers={
-            Problem: _answer,
-            StoreError: _answer,
-            HTTPException: _answer_http,
-            Exception: _answer,
-        },
+        exception_handlers=dict.fromkeys((Problem, StoreError, HTTPException, Exception), _answer),
     )
     app.router.redirect_slashes = False  # it would name the address that the request came to
     app.state.collector = collector
     uploads, metrics = collector.uploads, collector.metrics
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            if uploads.takes(scope):
-                await uploads(scope, receive, send)
-                return
+        async def counting(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                metrics.answer(message["status"])
+            await send_in_pieces(message, send)
 
-            async def counting(message: Message) -> None:
-                if message["type"] == "http.response.start":
-                    metrics.answer(message["status"])
-                await send_in_pieces(message, send)
-
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+        elif uploads.takes(scope):
+            await uploads(scope, receive, send)
+        else:
             await app(scope, receive, counting)
-            return
-        await app(scope, receive, send)
 
     return serve
 
 
 async def _answer(request: Request, error: Exception) -> Response:
     del request
+    if isinstance(error, HTTPException):  # what the router refuses
+        kind = {404: "not-found", 405: "wrong-method"}.get(error.status_code, "malformed-request")
+        error = Problem(kind, "see /openapi.json for what there is", dict(error.headers or {}))
     problem = problem_of(error)
     return Response(problem.document(), problem.status, {**NO_STORE, **problem.headers}, PROBLEM_TYPE)
-
-
-async def _answer_http(request: Request, error: Exception) -> Response:
-    """Answer what the router refuses."""
-    known = {404: "not-found", 405: "wrong-method"}
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
-    kind = known.get(status, "malformed-request")
-    return await _answer(request, Problem(kind, "see /openapi.json for what there is", headers))

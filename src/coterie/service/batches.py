@@ -89,6 +89,7 @@ class Batches:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.Lock()
+        self._people: dict[str, tuple[int, int]] = {}  # of so many batches of a plan
 
     def take(self, plan: Plan, digest: str, data: bytes) -> bool:
         """Keep a batch, durably; return False if it is there already.
@@ -113,25 +114,20 @@ class Batches:
                 fresh = without(fresh, (piece[:, :ID_BYTES] for piece in in_pieces(rows)))
         return sum(len(rows) for rows in fresh)
 
-
-class Tally:
-    """How many people a plan's batches are of, read again only when there are more batches."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._known: dict[str, tuple[int, int]] = {}
-
     def people(self, study: Study) -> int:
-        """Return it: each id once, and of batches without ids by their length, since each was looked at."""
+        """Return how many people a plan's batches are of, read again only when there are more batches.
+
+        Each id counts once; batches without ids count by their length, since each was looked at.
+        """
         plan, number = study.plan, study.counts.batches
         if not number:
             return 0
-        known, people = self._known.get(plan.id, (0, 0))
+        known, people = self._people.get(plan.id, (0, 0))
         if known != number:
             if have_ids(plan):
                 people = sum(len(rows) for rows in self._store.messages(plan.id))
             else:
                 sizes = (len(each.data) - HEADER.size - DIGEST_BYTES for each in self._store.batches(plan.id))
                 people = sum(size // bytes_per_person(plan) for size in sizes)
-            self._known[plan.id] = (number, people)
+            self._people[plan.id] = (number, people)
         return people

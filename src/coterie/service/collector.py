@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 from coterie.plan import Plan
-from coterie.service.batches import Batches
 from coterie.service.documents import Documents
 from coterie.service.problems import Problem
 from coterie.service.reports import Reports
@@ -50,7 +49,6 @@ class Collector(Taking):
         super().__init__(self.results, limits=limits, **options)
         self.documents = Documents(store, limits.most_readers)
         self.shufflers = tuple(shufflers)
-        self.batches = Batches(store)
         self.reports = Reports(self.results, self.sheet, self.public_key)
 
     def check_plan(self, plan: Plan) -> None:
@@ -74,4 +72,4 @@ class Collector(Taking):
         study = self.store.study(plan_id)
         if study.plan.model == self.model:
             return study
-        return replace(study, counts=replace(study.counts, counted=self.results.tally.people(study)))
+        return replace(study, counts=replace(study.counts, counted=self.results.batches.people(study)))

@@ -7,11 +7,11 @@ whole, and only so many read at a time, so that readers cannot take all connecti
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import tempfile
 import threading
 import weakref
-from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Final
 
@@ -19,7 +19,8 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from coterie.service.connection import PIECE
-from coterie.service.problems import Problem
+from coterie.service.problems import Problem, not_decoded
+from coterie.service.results import MANIFEST
 from coterie.store import Store
 
 MOST_FILES: Final = 64  # that are kept open for the next reader
@@ -60,21 +61,25 @@ class Documents:
         self._store = store
         self._left = most_readers
         self._lock = threading.Lock()  # one document at a time is in memory as a whole
-        self._files: OrderedDict[tuple[str, str], Document] = OrderedDict()
+        self._kept = functools.lru_cache(MOST_FILES)(self._read)
 
-    def find(self, plan_id: str, name: str) -> Document | None:
-        """Return a document of a study; it never changes. Blocks."""
+    def find(self, plan_id: str, name: str) -> Document:
+        """Return a document of a study; it never changes. Blocks.
+
+        Raises
+        ------
+        Problem
+            If the study was not decoded.
+        """
         with self._lock:
-            found = self._files.pop((plan_id, name), None)
-            if found is None:
-                data = self._store.document(plan_id, name)
-                if data is None:
-                    return None
-                found = Document(data)
-            self._files[plan_id, name] = found
-            if len(self._files) > MOST_FILES:
-                self._files.popitem(last=False)
-            return found
+            return self._kept(plan_id, name)
+
+    def _read(self, plan_id: str, name: str) -> Document:
+        decoded = self._store.document(plan_id, MANIFEST) is not None  # it is the last that is kept
+        data = self._store.document(plan_id, name) if decoded else None
+        if data is None:
+            raise not_decoded()
+        return Document(data)
 
     def answer(self, document: Document, media_type: str, headers: dict[str, str]) -> Response:
         """Return the answer that hands a document out."""

@@ -1,6 +1,6 @@
 """Everything but the fast path: plans, status, close, decode, what a study leaves, invitations, metrics.
 
-An endpoint takes a request and returns a response, or raises `Problem`. `operator` makes one the operator's.
+An endpoint takes a request and returns a response, or raises `Problem`; `at` says where it answers.
 """
 
 from __future__ import annotations
@@ -48,15 +48,26 @@ _FOREVER: Final = {"cache-control": "public, max-age=31536000, immutable"}
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def operator(endpoint: Endpoint) -> Endpoint:
-    """Make an endpoint the operator's."""
+INTAKE_ROUTES: Final[list[BaseRoute]] = []  # what both roles answer to, besides reports and withdrawals
+_OWN: Final[list[BaseRoute]] = []  # what a collector alone does
 
-    @wraps(endpoint)
-    async def guarded(request: Request) -> Response:
-        of(request).check_operator(request)
-        return await endpoint(request)
 
-    return guarded
+def at(
+    routes: list[BaseRoute], path: str, method: str = "GET", *, operator: bool = False
+) -> Callable[[Endpoint], Endpoint]:
+    """Let an endpoint answer at a path; `operator`: the operator alone."""
+
+    def placed(endpoint: Endpoint) -> Endpoint:
+        @wraps(endpoint)
+        async def answer(request: Request) -> Response:
+            if operator:
+                of(request).check_operator(request)
+            return await endpoint(request)
+
+        routes.append(Route(path, answer, methods=[method]))
+        return answer
+
+    return placed
 
 
 def of(request: Request) -> Taking:
@@ -78,19 +89,21 @@ def json_response(value: Any, status: int = 200, headers: dict[str, str] | None 
     return Response(body, status, {**NO_STORE, **(headers or {})}, "application/json")
 
 
+@at(INTAKE_ROUTES, "/healthz")
 async def healthz(request: Request) -> Response:
     """Answer that the service runs, whatever its store does."""
     del request
     return json_response({"status": "ok"})
 
 
+@at(INTAKE_ROUTES, "/readyz")
 async def readyz(request: Request) -> Response:
     """Answer whether the service can take reports in: its store answers, and has room."""
     await of(request).check_ready()
     return json_response({"status": "ok"})
 
 
-@operator
+@at(INTAKE_ROUTES, "/metrics", operator=True)
 async def metrics(request: Request) -> Response:
     """Return the figures for Prometheus."""
     collector = of(request)
@@ -101,23 +114,25 @@ async def metrics(request: Request) -> Response:
     return Response(collector.metrics.page(), headers=NO_STORE, media_type=METRICS_TYPE)
 
 
+@at(INTAKE_ROUTES, "/key")
 async def key(request: Request) -> Response:
     """Return the public key of what this service signs: manifests and sheets, or batches."""
     return json_response({"public_key": of(request).public_key})
 
 
+@at(INTAKE_ROUTES, "/openapi.json")
 async def openapi(request: Request) -> Response:
     """Return the description of this interface."""
     return json_response(openapi_document(of(request).role))
 
 
-@operator
+@at(INTAKE_ROUTES, "/plans", operator=True)
 async def list_plans(request: Request) -> Response:
     """List the ids of all plans."""
     return json_response({"plans": await of(request).ask(of(request).store.plan_ids)})
 
 
-@operator
+@at(INTAKE_ROUTES, "/studies", operator=True)
 async def list_studies(request: Request) -> Response:
     """Tell of every study where it is and what to do next; counts as everybody is told them."""
     service = of(request)
@@ -130,6 +145,7 @@ async def list_studies(request: Request) -> Response:
     return json_response({"studies": summaries(found)})
 
 
+@at(INTAKE_ROUTES, "/plans/{plan_id}")
 async def get_plan(request: Request) -> Response:
     """Return a plan, as its id is the hash of."""
     known = await of(request).known(request)
@@ -140,7 +156,7 @@ async def get_plan(request: Request) -> Response:
     return Response(known.document, headers=headers, media_type="application/json")
 
 
-@operator
+@at(INTAKE_ROUTES, "/plans/{plan_id}", "PUT", operator=True)
 async def put_plan(request: Request) -> Response:
     """Take a plan in."""
     collector, plan = of(request), await plan_in(request)
@@ -159,6 +175,7 @@ async def plan_in(request: Request) -> Plan:
         return Plan.from_json(body)
 
 
+@at(INTAKE_ROUTES, "/plans/{plan_id}/status")
 async def status(request: Request) -> Response:
     """Answer where a study is, coarsely."""
     return json_response(await study_status(of(request), await of(request).known(request)))
@@ -182,14 +199,14 @@ def _status(collector: Taking, known: Known) -> dict[str, Any]:
     )
 
 
-@operator
+@at(INTAKE_ROUTES, "/plans/{plan_id}/close", "POST", operator=True)
 async def close(request: Request) -> Response:
     """Close a study for good."""
     collector, known = of(request), await of(request).known(request)
     return json_response({"closed": await collector.ask(collector.ending.close, known)})
 
 
-@operator
+@at(_OWN, "/plans/{plan_id}/decode", "POST", operator=True)
 async def decode(request: Request) -> Response:
     """Decode a closed study, or say that it takes longer than the request waits."""
     collector, known = collector_of(request), await of(request).known(request)
@@ -208,20 +225,22 @@ def waiting(request: Request) -> float:
     return 10.0
 
 
-def handing_out(name: str, media_type: str) -> Endpoint:
-    """Return the endpoint of a document that a decoded study left."""
+def _hand_out(name: str, media_type: str) -> None:
+    """Let a document that a decoded study left be asked for."""
 
+    @at(_OWN, f"/plans/{{plan_id}}/{name}")
     async def endpoint(request: Request) -> Response:
         collector, known = collector_of(request), await of(request).known(request)
-        decoded = await collector.ask(collector.results.is_decoded, known.plan.id)
-        found = await collector.ask(collector.documents.find, known.plan.id, name) if decoded else None
-        if found is None:
-            raise Problem("not-decoded", "the operator closes and decodes a study; ask again later")
+        found = await collector.ask(collector.documents.find, known.plan.id, name)
         return collector.documents.answer(found, media_type, NO_STORE)
 
-    return endpoint
+
+_hand_out(RESULT, "application/json")
+_hand_out(TABLE, "application/octet-stream")
+_hand_out(MANIFEST, "application/json")
 
 
+@at(INTAKE_ROUTES, "/plans/{plan_id}/sheet")
 async def get_sheet(request: Request) -> Response:
     """Return who asks, and why."""
     service, known = of(request), await of(request).known(request)
@@ -231,7 +250,7 @@ async def get_sheet(request: Request) -> Response:
     return Response(found, headers=NO_STORE, media_type="application/json")
 
 
-@operator
+@at(INTAKE_ROUTES, "/plans/{plan_id}/sheet", "PUT", operator=True)
 async def put_sheet(request: Request) -> Response:
     """Publish the sheet of a study, signed, once."""
     service, known = of(request), await of(request).known(request)
@@ -240,7 +259,7 @@ async def put_sheet(request: Request) -> Response:
     return Response(kept, 201 if made else 200, NO_STORE, "application/json")
 
 
-@operator
+@at(INTAKE_ROUTES, "/plans/{plan_id}/reports", "DELETE", operator=True)
 async def delete_reports(request: Request) -> Response:
     """Delete the reports of a closed study before its retention ends."""
     collector, known = of(request), await of(request).known(request)
@@ -251,7 +270,7 @@ async def delete_reports(request: Request) -> Response:
     return Response(status_code=204)
 
 
-@operator
+@at(_OWN, "/plans/{plan_id}/invitations", "POST", operator=True)
 async def invite(request: Request) -> Response:
     """Issue one-time tokens; the service keeps their marks only."""
     collector, known = of(request), await of(request).known(request)
@@ -268,6 +287,7 @@ async def invite(request: Request) -> Response:
     return json_response({"tokens": [token.hex() for token in tokens]}, 201)
 
 
+@at(_OWN, "/plans/{plan_id}/batches/{digest}", "PUT")
 async def put_batch(request: Request) -> Response:
     """Take a batch in from a shuffler that this collector knows: whole, durably, once."""
     collector, known = collector_of(request), await of(request).known(request)
@@ -280,7 +300,7 @@ async def put_batch(request: Request) -> Response:
         raise Problem("wrong-type", f"the body must be {BATCH_TYPE}")
     data = await collector.body(request, MOST_BODY)
     try:
-        made = await collector.ask(collector.batches.take, plan, digest, data)
+        made = await collector.ask(collector.results.batches.take, plan, digest, data)
     except (Problem, StoreError):
         collector.metrics.batch("refused")
         raise
@@ -288,29 +308,4 @@ async def put_batch(request: Request) -> Response:
     return json_response({"batch": digest}, 201 if made else 200)
 
 
-# What both roles answer to, besides reports and withdrawals.
-INTAKE_ROUTES: Final[tuple[BaseRoute, ...]] = (
-    Route("/healthz", healthz),
-    Route("/readyz", readyz),
-    Route("/metrics", metrics),
-    Route("/key", key),
-    Route("/openapi.json", openapi),
-    Route("/plans", list_plans),
-    Route("/plans/{plan_id}", get_plan, methods=["GET"]),
-    Route("/plans/{plan_id}", put_plan, methods=["PUT"]),
-    Route("/plans/{plan_id}/status", status),
-    Route("/plans/{plan_id}/close", close, methods=["POST"]),
-    Route("/plans/{plan_id}/reports", delete_reports, methods=["DELETE"]),
-    Route("/plans/{plan_id}/sheet", get_sheet, methods=["GET"]),
-    Route("/plans/{plan_id}/sheet", put_sheet, methods=["PUT"]),
-    Route("/studies", list_studies),
-)
-ROUTES: Final[tuple[BaseRoute, ...]] = (
-    *INTAKE_ROUTES,
-    Route("/plans/{plan_id}/decode", decode, methods=["POST"]),
-    Route("/plans/{plan_id}/result", handing_out(RESULT, "application/json")),
-    Route("/plans/{plan_id}/table", handing_out(TABLE, "application/octet-stream")),
-    Route("/plans/{plan_id}/manifest", handing_out(MANIFEST, "application/json")),
-    Route("/plans/{plan_id}/batches/{digest}", put_batch, methods=["PUT"]),
-    Route("/plans/{plan_id}/invitations", invite, methods=["POST"]),
-)
+ROUTES: Final = [*INTAKE_ROUTES, *_OWN]

@@ -6,7 +6,7 @@ is, and a service with thousands does not drown its Prometheus.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from prometheus_client import (
     CollectorRegistry,
@@ -25,6 +25,8 @@ PLAN_DIGITS: Final = 12
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 _DECODE_SECONDS: Final = (1, 5, 15, 60, 300, 900, 3600)
 
+T = TypeVar("T", Counter, Gauge, Histogram)
+
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # they would tell when the first report of a kind came
 
@@ -34,37 +36,23 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self._counted = Counter(
-            "coterie_reports",
-            "Reports by plan and by what became of them",
-            ["plan", "outcome"],
-            registry=self.registry,
+
+        def made(kind: type[T], name: str, words: str, *labels: str, **more: Any) -> T:
+            return kind(f"coterie_{name}", words, labels, registry=self.registry, **more)
+
+        self._counted = made(
+            Counter, "reports", "Reports by plan and by what became of them", "plan", "outcome"
         )
         self._reports: dict[str, dict[str, Counter]] = {}
-        self._by_status = Counter("coterie_answers", "Answers by status", ["status"], registry=self.registry)
+        self._by_status = made(Counter, "answers", "Answers by status", "status")
         self._answers: dict[int, Counter] = {}
-        self._batches = Counter(
-            "coterie_batches", "Batches by what became of them", ["outcome"], registry=self.registry
-        )
-        self._commits = Histogram(
-            "coterie_commit_seconds", "Time of a commit", buckets=_SECONDS, registry=self.registry
-        )
-        self.waiting = Gauge(
-            "coterie_waiting_bytes", "Reports that wait for the disk", registry=self.registry
-        )
-        self.oldest = Gauge(
-            "coterie_oldest_waiting_seconds",
-            "For how long the oldest report that is not on the disk has waited",
-            registry=self.registry,
-        )
-        self.disk = Gauge(
-            "coterie_disk_free_bytes",
-            "Room for the store; NaN where a database knows it",
-            registry=self.registry,
-        )
-        self.decoding = Histogram(
-            "coterie_decode_seconds", "Time of a decoding", buckets=_DECODE_SECONDS, registry=self.registry
-        )
+        self._batches = made(Counter, "batches", "Batches by what became of them", "outcome")
+        self._commits = made(Histogram, "commit_seconds", "Time of a commit", buckets=_SECONDS)
+        self.waiting = made(Gauge, "waiting_bytes", "Reports that wait for the disk")
+        oldest = "For how long the oldest report that is not on the disk has waited"
+        self.oldest = made(Gauge, "oldest_waiting_seconds", oldest)
+        self.disk = made(Gauge, "disk_free_bytes", "Room for the store; NaN where a database knows it")
+        self.decoding = made(Histogram, "decode_seconds", "Time of a decoding", buckets=_DECODE_SECONDS)
 
     def reports(self, plan_id: str, outcome: str, number: int) -> None:
         """Count reports."""

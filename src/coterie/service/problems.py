@@ -92,6 +92,11 @@ def refusing(kind: str, errors: tuple[type[CoterieError], ...] = (PlanError,)) -
         raise Problem(kind, str(error)) from None
 
 
+def not_decoded() -> Problem:
+    """Return the problem of who asks too early for what a study leaves."""
+    return Problem("not-decoded", "the operator closes and decodes a study; ask again later")
+
+
 def busy(seconds: int) -> Problem:
     """Return the problem of a server that has enough to do."""
     return Problem(

@@ -6,16 +6,16 @@ what studies left is (`documents`); a sheet that is published later makes it ane
 
 from __future__ import annotations
 
+import functools
 import json
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
 from coterie.aggregate import Aggregate
 from coterie.plan import Plan
 from coterie.service.documents import Document
-from coterie.service.problems import Problem
+from coterie.service.problems import Problem, not_decoded
 from coterie.service.results import Results
 
 MOST_KEPT: Final = 16
@@ -38,32 +38,32 @@ class Reports:
     """
 
     def __init__(self, results: Results, sheet: Callable[[str], bytes | None], public_key: str) -> None:
-        self._results = results
-        self._sheet = sheet
-        self._key = public_key
+        self._results, self._sheet, self._key = results, sheet, public_key
         self._lock = threading.Lock()  # one at a time is made
-        self._kept: OrderedDict[tuple[str, bytes | None], dict[str, Document]] = OrderedDict()
+        self._kept = functools.lru_cache(MOST_KEPT)(self._made)
 
-    def find(self, plan: Plan, media_type: str) -> Document | None:
-        """Return the report of a plan with the waves before it; None where it is not decoded."""
+    def find(self, plan: Plan, media_type: str) -> Document:
+        """Return the report of a plan with the waves before it.
+
+        Raises
+        ------
+        Problem
+            If it is not decoded, or was by an earlier version.
+        """
         with self._lock:
             waves = self._results.waves.waves(plan)
             sheet = next((found for each in reversed(waves) if (found := self._sheet(each.id))), None)
-            made = self._kept.pop((plan.id, sheet), None) or self._made(waves, sheet)
-            if made is None:
-                return None
-            self._kept[plan.id, sheet] = made
-            if len(self._kept) > MOST_KEPT:
-                self._kept.popitem(last=False)
-            return made[media_type]
+            return self._kept(plan.id, sheet)[media_type]
 
-    def _made(self, waves: list[Plan], sheet: bytes | None) -> dict[str, Document] | None:
+    def _made(self, plan_id: str, sheet: bytes | None) -> dict[str, Document]:
         from coterie.show.report import report_document, report_page
 
+        plan = self._results.store.study(plan_id).plan
+        waves = self._results.waves.waves(plan)
         left = [self._results.outcome(each.id) for each in waves]
         if left[-1] is None:
-            return None
-        found, plan = json.loads(left[-1].result), waves[-1]
+            raise not_decoded()
+        found = json.loads(left[-1].result)
         if "version" not in found:
             raise Problem(
                 "not-found", "an earlier version decoded this study: `coterie report` reads its table"

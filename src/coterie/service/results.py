@@ -19,7 +19,7 @@ from typing import Any, Final, TypeVar
 
 from coterie.errors import DecodeError
 from coterie.plan import Plan
-from coterie.service.batches import Tally
+from coterie.service.batches import Batches
 from coterie.service.decoder import Decoder
 from coterie.service.ending import Ending
 from coterie.service.following import checked_asked, is_asked
@@ -64,7 +64,7 @@ class Results(Ending):
         self, store: Store, key: bytes, *, timeout: float, clock: Callable[[], float] = time.time
     ) -> None:
         super().__init__(store, key, clock=clock)
-        self.tally = Tally(store)
+        self.batches = Batches(store)
         self.waves = Waves(store)
         self._timeout = timeout
         self._thread = ThreadPoolExecutor(1, "coterie-decoding")  # one study at a time
@@ -108,7 +108,7 @@ class Results(Ending):
             raise Problem("deleted", "they were deleted, as the plan says, before the study was decoded")
         closed = self.close(known)  # again: where a crash came between closing and noting when
         counts = self.store.compact(plan.id)
-        people = self.tally.people(study) if plan.mixed else counts.counted
+        people = self.batches.people(study) if plan.mixed else counts.counted
         if people < known.collection.minimum:
             raise Problem(
                 "too-few",

@@ -20,11 +20,11 @@ from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from coterie.plan import Plan
 from coterie.remote.collector import RemoteCollector
-from coterie.service.endpoints import INTAKE_ROUTES, NO_STORE, json_response, of, operator
+from coterie.service.endpoints import INTAKE_ROUTES, NO_STORE, at, json_response, of
 from coterie.service.problems import Problem
 from coterie.service.releases import Releases
 from coterie.service.taking import Taking
@@ -33,6 +33,7 @@ from coterie.wire.mixing import mixing_statement
 from coterie.wire.shuffled_file import MOST_BATCH, bytes_per_person
 
 DELIVERY_SECONDS: Final = 120.0  # to wait for the collector's answer
+_OWN: Final[list[BaseRoute]] = []  # what a shuffler alone answers to
 
 
 class Shuffler(Taking):
@@ -95,27 +96,28 @@ def shuffler_of(request: Request) -> Shuffler:
     return found
 
 
+@at(_OWN, "/plans/{plan_id}/shuffler")
 async def mixing(request: Request) -> Response:
     """Answer who mixes a plan here, signed."""
     shuffler, known = shuffler_of(request), await of(request).known(request)
     return Response(shuffler.statement(known.plan), headers=NO_STORE, media_type="application/json")
 
 
-@operator
+@at(_OWN, "/plans/{plan_id}/release", "POST", operator=True)
 async def release(request: Request) -> Response:
     """Make a batch of all that was gathered, and deliver it."""
     shuffler, known = shuffler_of(request), await of(request).known(request)
     return json_response(await shuffler.ask(shuffler.releases.release, known.plan))
 
 
-@operator
+@at(_OWN, "/plans/{plan_id}/release", operator=True)
 async def release_state(request: Request) -> Response:
     """Answer where the release is."""
     shuffler, known = shuffler_of(request), await of(request).known(request)
     return json_response(await shuffler.ask(shuffler.releases.state, known.plan))
 
 
-@operator
+@at(_OWN, "/plans/{plan_id}/release", "DELETE", operator=True)
 async def give_up(request: Request) -> Response:
     """Forget a batch that its collector refuses."""
     shuffler, known = shuffler_of(request), await of(request).known(request)
@@ -123,10 +125,4 @@ async def give_up(request: Request) -> Response:
     return Response(status_code=204)
 
 
-ROUTES: Final[tuple[BaseRoute, ...]] = (
-    *INTAKE_ROUTES,
-    Route("/plans/{plan_id}/shuffler", mixing, methods=["GET"]),
-    Route("/plans/{plan_id}/release", release, methods=["POST"]),
-    Route("/plans/{plan_id}/release", release_state, methods=["GET"]),
-    Route("/plans/{plan_id}/release", give_up, methods=["DELETE"]),
-)
+ROUTES: Final = [*INTAKE_ROUTES, *_OWN]

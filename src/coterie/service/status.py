@@ -99,9 +99,7 @@ def status_document(
     reports = coarse(study.counts.counted) if decoded else told["reports"]
     return {
         "plan_id": plan.id,
-        "study_id": plan.study_id,
-        "model": plan.model,
-        "ids": plan.ids,
+        **{name: getattr(plan, name) for name in ("study_id", "model", "ids")},
         "state": phase(known, study.state, now),
         "decoded": decoded,
         "decoding": decoding,

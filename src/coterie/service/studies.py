@@ -14,7 +14,7 @@ from coterie.plan import Plan
 from coterie.plan.collection import Collection
 from coterie.service.problems import Problem
 from coterie.service.waves import Waves
-from coterie.store import Store, Study
+from coterie.store import Store
 from coterie.wire.admission import ADMISSION_BYTES
 from coterie.wire.shuffled_file import MOST_BATCH, bytes_per_person
 
@@ -99,26 +99,21 @@ class Studies:
 
     def _read(self, plan_id: str) -> Known:
         study = self._store.study(plan_id)
-        return self._known_of(study, tuple(Waves(self._store).waves(study.plan)[:-1]))
-
-    def _known_of(self, study: Study, before: tuple[Plan, ...]) -> Known:
-        plan, waiting = study.plan, study.counts.received - study.counts.released
+        plan, counts = study.plan, study.counts
         collection = plan.collection or Collection(minimum=plan.minimum_batch)
         if plan.model != self._model:  # its window is the shuffler's; batches come when it has closed
             collection = replace(collection, opens=None, closes=None)
-        most = MOST_BATCH // bytes_per_person(plan) if plan.mixed else 1 << 62
-        rejected = dict.fromkeys(REASONS, 0)
         return Known(
             plan=plan,
             collection=collection,
             width=plan.upload_width + (ADMISSION_BYTES if self._issuers else 0),
-            received=waiting,
-            withdrawn=study.counts.withdrawn,
-            rejected=rejected,
+            received=counts.received - counts.released,
+            withdrawn=counts.withdrawn,
+            rejected=dict.fromkeys(REASONS, 0),
             document=plan.to_json().encode(),
-            most=most,
+            most=MOST_BATCH // bytes_per_person(plan) if plan.mixed else 1 << 62,
             issuers=self._issuers,
-            before=before,
+            before=tuple(Waves(self._store).waves(plan)[:-1]),
         )
 
     def forget_missing(self, plan_id: str) -> None:

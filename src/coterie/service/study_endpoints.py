@@ -12,16 +12,15 @@ from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from coterie.plain.canonical import parse_object
 from coterie.service.collector import Collector
 from coterie.service.endpoints import (
     NO_STORE,
-    Endpoint,
+    at,
     collector_of,
     json_response,
-    operator,
     plan_in,
     study_status,
     waiting,
@@ -29,6 +28,8 @@ from coterie.service.endpoints import (
 from coterie.service.problems import Problem, refusing
 from coterie.service.results import MANIFEST, RESULT
 from coterie.service.waves import Part
+
+ROUTES: Final[list[BaseRoute]] = []
 
 
 def study_of(request: Request) -> str:
@@ -56,13 +57,14 @@ async def told_of(collector: Collector, parts: list[Part]) -> list[dict[str, Any
     ]
 
 
+@at(ROUTES, "/studies/{study_id}")
 async def get_study(request: Request) -> Response:
     """Return the plans of a study, in order, and where each of them is."""
     plans = await told_of(collector_of(request), await parts_of(request))
     return json_response({"study_id": study_of(request), "plans": plans})
 
 
-@operator
+@at(ROUTES, "/studies/{study_id}/next", "POST", operator=True)
 async def next_wave(request: Request) -> Response:
     """Open the next wave, or say that it takes longer than the request waits."""
     collector = collector_of(request)
@@ -78,7 +80,7 @@ async def next_wave(request: Request) -> Response:
     return Response(plan.to_json().encode(), 201 if made else 200, headers, "application/json")
 
 
-@operator
+@at(ROUTES, "/studies/{study_id}/plans/{label}", "PUT", operator=True)
 async def put_labelled(request: Request) -> Response:
     """Open a plan of a study under a public label."""
     collector, plan = collector_of(request), await plan_in(request)
@@ -89,9 +91,10 @@ async def put_labelled(request: Request) -> Response:
     return json_response({"plan_id": plan.id, "label": label}, 201 if made else 200)
 
 
-def _of_all(name: str) -> Endpoint:
-    """Return the endpoint of a document of all waves that were decoded: the last one's."""
+def _hand_out(name: str) -> None:
+    """Let a document of all waves that were decoded be asked for: the last one's."""
 
+    @at(ROUTES, f"/studies/{{study_id}}/{name}")
     async def endpoint(request: Request) -> Response:
         collector = collector_of(request)
         for part in reversed(await parts_of(request)):
@@ -99,17 +102,9 @@ def _of_all(name: str) -> Endpoint:
                 raise Problem("not-found", "plans with labels are decoded one by one: each has its own")
             if await collector.ask(collector.results.is_decoded, part.plan.id):
                 found = await collector.ask(collector.documents.find, part.plan.id, name)
-                if found is not None:
-                    return collector.documents.answer(found, "application/json", NO_STORE)
+                return collector.documents.answer(found, "application/json", NO_STORE)
         raise Problem("not-decoded", "the operator closes and decodes a wave; ask again later")
 
-    return endpoint
 
-
-ROUTES: Final[tuple[BaseRoute, ...]] = (
-    Route("/studies/{study_id}", get_study),
-    Route("/studies/{study_id}/next", next_wave, methods=["POST"]),
-    Route("/studies/{study_id}/plans/{label}", put_labelled, methods=["PUT"]),
-    Route("/studies/{study_id}/result", _of_all(RESULT)),
-    Route("/studies/{study_id}/manifest", _of_all(MANIFEST)),
-)
+_hand_out(RESULT)
+_hand_out(MANIFEST)

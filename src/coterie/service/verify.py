@@ -33,7 +33,7 @@ DIGITS: Final = 1e-6  # of a figure
 BEFORE_FRAGILE: Final = 2  # version of results
 BEFORE: Final = 0.5  # radii of the ball: centers of version 1, by the present decoder
 
-_ARRAYS: Final = ("centers", "weights", "errors", "weight_errors", "mean", "profile")
+_ALWAYS: Final = ("centers", "weights", "errors", "weight_errors", "mean")  # figures of every result
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +163,12 @@ def judge(manifest: dict[str, Any], again: Result, radius: float, result: bytes 
 
 def _earlier(manifest: Mapping[str, Any], again: Result, radius: float) -> float:
     """Return by how much centers that an earlier version found lie off those of this one, in radii."""
+    from coterie.show.changes import matched
+
     claimed = _numbers("centers", manifest["centers"], again.centers.shape)
-    order = _matched(claimed, again.centers)
+    if not np.isfinite(claimed).all():
+        raise ManifestError("centers must be finite")
+    order = matched([again.centers, claimed])[0]
     away = float(np.linalg.norm(claimed - again.centers[order], axis=1).max()) / radius
     if not away <= BEFORE:
         raise ManifestError(
@@ -186,15 +190,14 @@ def _claimed(stated: object, again: Result) -> Result:
         raise ManifestError("what is stated must be an object")
     try:
         profile = stated["profile"]
+        figures: dict[str, Any] = {
+            name: _numbers(name, stated[name], getattr(again, name).shape) for name in _ALWAYS
+        }
         claimed = replace(
             again,
-            centers=_numbers("centers", stated["centers"], again.centers.shape),
-            weights=_numbers("weights", stated["weights"], again.weights.shape),
-            errors=_numbers("errors", stated["errors"], again.errors.shape),
-            weight_errors=_numbers("weight_errors", stated["weight_errors"], again.weights.shape),
+            **figures,
             clear=_numbers("clear", stated["clear"], again.clear.shape) != 0,
             explained=interval_of(stated["explained"]),
-            mean=_numbers("mean", stated["mean"], again.mean.shape),
             mean_error=number_of(stated["mean_error"]),
             profile=None if profile is None else _numbers("profile", profile, again.mean.shape),
             notes=tuple(str(note) for note in stated["notes"]),
@@ -268,24 +271,19 @@ def _numbers(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[np.float
 # ---------------------------------------------------------------- compared with what comes out
 
 
-def _matched(claimed: NDArray[np.float64], again: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return which recomputed center each claimed one is: (k, d), (k, d) -> (k,)."""
-    from scipy.optimize import linear_sum_assignment
-
-    from coterie.centers.solution import squared_distances
-
-    if not np.isfinite(claimed).all():
-        raise ManifestError("centers must be finite")
-    return linear_sum_assignment(squared_distances(claimed, again))[1]
-
-
 def _check_digits(claimed: Result, again: Result, where: str) -> None:
     """Require every figure to come out again, and every word."""
-    for name in (*_ARRAYS, "mean_error"):
+    for name in (*_ALWAYS, "profile", "mean_error"):
         one, other = getattr(claimed, name), getattr(again, name)
         if other is not None and not np.allclose(one, other, DIGITS, DIGITS * _scale(other), equal_nan=True):
             _refuse(name, where)
-    for name, said, found in _intervals(claimed, again):
+    if [each.clusters for each in claimed.choices] != [each.clusters for each in again.choices]:
+        _refuse("choices", " in the numbers of groups")
+    pairs = zip(claimed.choices, again.choices, strict=True)
+    for name, said, found in (
+        ("explained", claimed.explained, again.explained),
+        *(("choices", one.explained, other.explained) for one, other in pairs),
+    ):
         if not np.allclose(said, found, 0, DIGITS, equal_nan=True):
             _refuse(name, where)
     apart = [[each.apart for each in one.choices] for one in (claimed, again)]
@@ -304,17 +302,6 @@ def _scale(values: Any) -> float:
     finite = np.abs(np.asarray(values, dtype=np.float64))
     finite = finite[np.isfinite(finite)]
     return float(finite.max()) if finite.size else 0.0
-
-
-def _intervals(claimed: Result, again: Result) -> list[tuple[str, Sequence[float], Sequence[float]]]:
-    """Return the intervals of both, by field."""
-    if [each.clusters for each in claimed.choices] != [each.clusters for each in again.choices]:
-        _refuse("choices", " in the numbers of groups")
-    pairs = zip(claimed.choices, again.choices, strict=True)
-    return [
-        ("explained", claimed.explained, again.explained),
-        *(("choices", one.explained, other.explained) for one, other in pairs),
-    ]
 
 
 def _refuse(name: str, where: str) -> None:

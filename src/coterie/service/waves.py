@@ -64,15 +64,10 @@ class Waves:
             first = None
         if first is None or first.study is not None:
             raise Problem("unknown-plan", "a study has the id of its first plan: ask the operator for it")
-        parts, steps = [Part(first)], self._steps(study_id)
-        for part in steps:
-            if part.plan.id == study_id:
-                parts[0] = part
-            else:
-                parts.append(part)
-        if any(part.label for part in steps):
-            return [part for part in parts if part.label]
-        return parts
+        steps = self._steps(study_id)
+        named = next((part for part in steps if part.plan.id == study_id), Part(first))
+        parts = [named, *(part for part in steps if part.plan.id != study_id)]
+        return [part for part in parts if part.label] or parts
 
     def _steps(self, study_id: str) -> list[Part]:
         found: list[Part] = []
@@ -114,9 +109,7 @@ class Waves:
         made = canonical_bytes({"label": part.label, "plan": part.plan.to_dict()})
         for number in range(1, MOST_STEPS + 1):
             there = self._store.document(study_id, f"step-{number}")
-            kept = made if there is None else there
-            if there is None:
-                kept = self._store.put_document(study_id, f"step-{number}", made)
+            kept = there or self._store.put_document(study_id, f"step-{number}", made)
             if kept == made:
                 self._store.put_plan(part.plan)
                 return there is None

@@ -9,6 +9,8 @@ what waits is bounded in bytes, and whoever comes then is told to come again.
 from __future__ import annotations
 
 import asyncio
+import bisect
+import itertools
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
@@ -150,13 +152,9 @@ class Writer:
 
     def _next(self) -> list[Waiting]:
         """Take what goes into one commit."""
-        size = 0
-        for number, each in enumerate(self._waiting):
-            size += len(each.body)
-            if size > COMMIT_BYTES and number:
-                group, self._waiting = self._waiting[:number], self._waiting[number:]
-                return group
-        group, self._waiting = self._waiting, []
+        sizes = [*itertools.accumulate(len(each.body) for each in self._waiting)]
+        number = max(1, bisect.bisect_right(sizes, COMMIT_BYTES))
+        group, self._waiting = self._waiting[:number], self._waiting[number:]
         return group
 
     # ------------------------------------------------------------ in the thread

@@ -15,9 +15,9 @@ from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
-from coterie.service.endpoints import Endpoint, collector_of, of, study_status
+from coterie.service.endpoints import at, collector_of, of, study_status
 from coterie.service.pages import views
 from coterie.service.pages.assets import assets
 from coterie.service.pages.headers import ASSET, PAGE
@@ -27,16 +27,21 @@ from coterie.service.reports import PAGE as REPORT
 from coterie.service.results import RESULT
 from coterie.service.study_endpoints import parts_of, study_of, told_of
 
+SHUFFLER_PAGES: Final[list[BaseRoute]] = []  # of both roles
+_OWN: Final[list[BaseRoute]] = []  # of a collector alone
+
 
 def _html(text: str) -> Response:
     return Response(text, headers=PAGE, media_type="text/html")
 
 
+@at(SHUFFLER_PAGES, "/")
 async def console_page(request: Request) -> Response:
     """Return the page of the server itself."""
     return _html(views.console_page(of(request).public_key, of(request).role))
 
 
+@at(SHUFFLER_PAGES, "/plans/{plan_id}/participate")
 async def participate_page(request: Request) -> Response:
     """Return the page on which somebody takes part."""
     service, known = of(request), await of(request).known(request)
@@ -47,6 +52,7 @@ async def participate_page(request: Request) -> Response:
     return _html(views.participate_page(known.plan, sheet, wanted, sends_here=here, public_key=key))
 
 
+@at(_OWN, "/plans/{plan_id}/study")
 async def study_page(request: Request) -> Response:
     """Return the page on which a study fills up."""
     collector, known = of(request), await of(request).known(request)
@@ -58,21 +64,23 @@ async def study_page(request: Request) -> Response:
     return _html(await collector.ask(views.study_page, known.plan, known.collection, status, result, key))
 
 
-def _report(media_type: str, ending: str) -> Endpoint:
-    """Return the endpoint of a decoded study's report."""
+def _hand_out(file: str, media_type: str, ending: str) -> None:
+    """Let a decoded study's report be asked for."""
 
+    @at(_OWN, f"/plans/{{plan_id}}/{file}")
     async def endpoint(request: Request) -> Response:
         collector, known = collector_of(request), await of(request).known(request)
         found = await collector.ask(collector.reports.find, known.plan, media_type)
-        if found is None:
-            raise Problem("not-decoded", "the operator closes and decodes a study; ask again later")
         name = f"report-{known.plan.id[:12]}.{ending}"
         kept = {**PAGE, "content-disposition": f'attachment; filename="{name}"'}
         return collector.documents.answer(found, media_type, kept)
 
-    return endpoint
+
+_hand_out("report", REPORT, "html")
+_hand_out("report.json", FOR_PROGRAMS, "json")
 
 
+@at(_OWN, "/studies/{study_id}/participate")
 async def participate_in_study(request: Request) -> Response:
     """Lead to the form of the wave that is open; a browser takes the invitation behind # along."""
     collector = collector_of(request)
@@ -81,6 +89,7 @@ async def participate_in_study(request: Request) -> Response:
     return Response(status_code=303, headers=where)
 
 
+@at(_OWN, "/studies/{study_id}/study")
 async def waves_page(request: Request) -> Response:
     """Return the page of all plans of a study."""
     collector, parts = collector_of(request), await parts_of(request)
@@ -92,6 +101,7 @@ async def waves_page(request: Request) -> Response:
     return _html(await collector.ask(views.waves_page, parts, told, results))
 
 
+@at(SHUFFLER_PAGES, "/static/{name}/{file}")
 async def static_file(request: Request) -> Response:
     """Return a script or a sheet."""
     found = assets()
@@ -101,16 +111,4 @@ async def static_file(request: Request) -> Response:
     return Response(file.data, headers=ASSET, media_type=file.media_type)
 
 
-SHUFFLER_PAGES: Final[tuple[BaseRoute, ...]] = (
-    Route("/", console_page),
-    Route("/plans/{plan_id}/participate", participate_page),
-    Route("/static/{name}/{file}", static_file),
-)
-PAGES: Final[tuple[BaseRoute, ...]] = (
-    *SHUFFLER_PAGES,
-    Route("/plans/{plan_id}/study", study_page),
-    Route("/plans/{plan_id}/report", _report(REPORT, "html")),
-    Route("/plans/{plan_id}/report.json", _report(FOR_PROGRAMS, "json")),
-    Route("/studies/{study_id}/participate", participate_in_study),
-    Route("/studies/{study_id}/study", waves_page),
-)
+PAGES: Final = [*SHUFFLER_PAGES, *_OWN]

@@ -99,10 +99,8 @@ def study_page(
     """
     found, earlier = (None, None) if result is None else _found(plan.to_json(), result)
     if result is not None:
-        status = {
-            **status,
-            "reports": json.loads(result)["count"],
-        }  # published exactly, so not told coarsely beside it
+        # Published exactly, so not told coarsely beside it.
+        status = {**status, "reports": json.loads(result)["count"]}
     now, planned = status["expected"]["now"] or [None, None], status["expected"]["planned"]
     return render(
         "study.html",
