@@ -420,8 +420,8 @@ NAMED = (
     Named(
         "a group keeps its name, whoever else is told",
         "show",
-        "_card(color, group.name, said",
-        "_card(color, chr(65 + place), said",
+        "card(color, group, told.everybody,",
+        'card(color, __import__("dataclasses").replace(group, number=groups.index(group)), told.everybody,',
         ("tests/unit/cli/test_demo.py", "-k", "lost_groups"),
     ),
     Named(

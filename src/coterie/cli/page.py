@@ -9,7 +9,7 @@ from coterie.show.cards import Truth
 from coterie.show.pages import render as fill
 from coterie.show.people import HABITS, SCHEMA
 from coterie.show.picture import Open
-from coterie.show.results import Shown
+from coterie.show.results import shown
 from coterie.wire.layout import ID_BYTES
 
 _WORK = ("encode", "aggregate", "decode")  # the stages that a real study has, too
@@ -25,7 +25,7 @@ def render(study: Study) -> str:
     return fill(
         "demo.html",
         study=study,
-        found=Shown.of(told, SCHEMA, wording=WORDING, truths=truths, people=people),
+        found=shown(told, SCHEMA, wording=WORDING, truths=truths, people=people),
         promise=plan.guarantee,
         plan_id=plan.id,
         headline=headline(study),

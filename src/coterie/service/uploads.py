@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
 from typing import Any, Final
 
 import numpy as np
@@ -43,15 +43,6 @@ _PATH: Final = "/plans/"
 _ID_END: Final = len(_PATH) + 64
 _REPORTS: Final = "/reports"
 _WITHDRAWALS: Final = "/withdrawals"
-
-
-def answer_headers(size: int) -> list[tuple[bytes, bytes]]:
-    """Return the headers of an answer to rows."""
-    return [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(size).encode()),
-        (b"cache-control", b"no-store"),
-    ]
 
 
 class Uploads:
@@ -98,14 +89,17 @@ class Uploads:
                 raise busy(1)
             fates = await self._writer.put(known, body, withdraws=withdraws)
         except Exception as error:  # every failure has its document
-            await self._refuse(problem_of(error), error, send)
+            problem = problem_of(error)
+            unread = (
+                {"connection": "close"} if problem.status == 413 else {}
+            )  # the rest of the body is not read
+            headers = {**problem.headers, **unread}
+            await self._reply(send, problem.status, problem.document(), PROBLEM_TYPE, headers)
+            if problem.kind == "internal":
+                raise
             return
-        self._metrics.answer(200)
         answer = _NOTHING if fates is None else failures(known, body, fates)
-        if count == 1:
-            answer = answer.ljust(ONE_SIZE)
-        await send({"type": "http.response.start", "status": 200, "headers": answer_headers(len(answer))})
-        await send_in_pieces({"type": "http.response.body", "body": answer}, send)
+        await self._reply(send, 200, answer.ljust(ONE_SIZE) if count == 1 else answer, "application/json", {})
 
     async def _body(self, scope: Scope, receive: Receive, grows_to: Grows) -> bytes:
         """Read the body, bounded."""
@@ -137,21 +131,14 @@ class Uploads:
     def _too_large(self) -> Problem:
         return Problem("too-large", f"send at most {self._most_body} bytes at a time; none was taken in")
 
-    async def _refuse(self, problem: Problem, error: Exception, send: Send) -> None:
-        self._metrics.answer(problem.status)
-        body = problem.document()
-        headers = [
-            (b"content-type", PROBLEM_TYPE.encode()),
-            (b"content-length", str(len(body)).encode()),
-            (b"cache-control", b"no-store"),
-            *((name.encode(), value.encode()) for name, value in problem.headers.items()),
-        ]
-        if problem.status == 413:
-            headers.append((b"connection", b"close"))  # the rest of the body is not read
-        await send({"type": "http.response.start", "status": problem.status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
-        if problem.kind == "internal":
-            raise error
+    async def _reply(
+        self, send: Send, status: int, body: bytes, media_type: str, more: Mapping[str, str]
+    ) -> None:
+        self._metrics.answer(status)
+        head = {"content-type": media_type, "content-length": str(len(body)), "cache-control": "no-store"}
+        headers = [(name.encode(), value.encode()) for name, value in {**head, **more}.items()]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send_in_pieces({"type": "http.response.body", "body": body}, send)
 
 
 def failures(known: Known, body: bytes, fates: Fates) -> bytes:

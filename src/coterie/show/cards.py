@@ -44,10 +44,9 @@ class Truth:
 
 
 def card(
-    place: int, group: Group, everybody: Sequence[Estimate], wording: Wording, truth: Truth | None = None
+    color: str, group: Group, everybody: Sequence[Estimate], wording: Wording, truth: Truth | None = None
 ) -> dict[str, Any]:
-    """Return the card of the group that is shown at a place, for its template."""
-    color = f"g{place % COLORS}" if truth is None else truth.color
+    """Return the card of a group, for its template."""
     said = wording.title(group), wording.sentence(group, everybody)
     known = (None, "") if truth is None else (truth.estimates, truth.words)
     return _card(color, group.name, said, group.estimates, everybody, wording, *known)

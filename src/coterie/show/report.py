@@ -16,7 +16,7 @@ from coterie.features import Schema
 from coterie.privacy import Guarantee
 from coterie.show.expected import expectations
 from coterie.show.pages import render
-from coterie.show.results import Shown
+from coterie.show.results import shown
 from coterie.show.told import Told
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def report_page(
     told = Told.of(document["result"], radius)
     return render(
         "report.html",
-        found=Shown.of(told, features),
+        found=shown(told, features),
         promise=promise,
         plan_id=document["result"]["plan_id"],
         report=document,

@@ -18,7 +18,7 @@ from coterie.protocols.base import Leverage
 from coterie.service.decoder import result_document
 from coterie.show.choices import draw_choices
 from coterie.show.pages import render
-from coterie.show.results import Shown, result_page
+from coterie.show.results import result_page, shown
 from coterie.show.told import Told
 from coterie.show.words import Wording, is_clock, names_of, phrase_of, rounded
 
@@ -211,7 +211,7 @@ def test_everybody_is_read_off_the_reports_and_not_off_the_groups():
 
 def page_of(found, features=SCHEMA, **more):
     promise = Guarantee(1.0, 0.0, 1.0, "local")
-    return render("result.html", found=Shown.of(found, features, **more), promise=promise, plan_id="0" * 64)
+    return render("result.html", found=shown(found, features, **more), promise=promise, plan_id="0" * 64)
 
 
 def test_cards_draw_every_kind():

@@ -15,7 +15,7 @@ from coterie.service.waves import Part
 from coterie.sheet import chosen_language
 from coterie.show.changes import changes_of
 from coterie.show.pages import render
-from coterie.show.results import Shown
+from coterie.show.results import shown
 from coterie.show.told import Told
 
 REASONS: Final = {
@@ -176,11 +176,11 @@ def asked_words(plan: Plan) -> str:
 
 
 @lru_cache(maxsize=32)  # a result never changes
-def _found(plan_json: str, result: bytes) -> tuple[Shown | None, dict[str, Any] | None]:
+def _found(plan_json: str, result: bytes) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
     """Return what is shown of a result, or of one whose figures mean something else: as it was written."""
     plan, data = Plan.from_json(plan_json), json.loads(result)
     if "version" in data:
-        return Shown.of(Told.of(data, plan.radius), plan.features), None
+        return shown(Told.of(data, plan.radius), plan.features), None
     before = (
         "An earlier version decoded this study. Its radii are not those of this version, so its words stand "
         "here as they were written; figures are in the result."
