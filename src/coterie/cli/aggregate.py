@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 import typer
 
-from coterie.cli.screen import Force, Json, check_output, counted, progress, skipped_facts, tell
+from coterie.cli.screen import (
+    Caution,
+    Force,
+    Outcome,
+    check_output,
+    counted,
+    progress,
+    skipped_facts,
+    written,
+)
 from coterie.errors import AggregateError, SettingError
 from coterie.plan import Plan
 
@@ -33,8 +42,7 @@ def run(
     master: str | None = None,
     disjoint: bool = False,
     force: Force = False,
-    json: Json = False,
-) -> None:
+) -> Outcome:
     """Add up reports in one table; its size is the plan's, unless the protocol keeps the reports (net-tree).
 
     Every file is verified to its last byte before anything counts. Repeated ids in report files count once;
@@ -71,8 +79,7 @@ def run(
     if into is not None and out is None:
         if from_store is not None or master is not None or engine not in (None, "parallel"):
             raise SettingError("--into takes report files, and adds them on all cores of this machine")
-        _add_into(into, here, None if plan is None else Plan.load(plan), json)
-        return
+        return _add_into(into, here, None if plan is None else Plan.load(plan))
     if out is None or into is not None:
         raise typer.BadParameter("give a file for the table, or --into a folder", param_hint="--out")
     check_output(out, force, (*here, *([] if plan is None or from_store else [plan])))
@@ -99,7 +106,7 @@ def run(
         else:
             added = _of_reports(chosen, files, here, contract)
     added.table.save(out, overwrite=force)
-    tell(json, {"out": str(out), **added.facts}, added.words, f"wrote {out}", cautions=added.cautions)
+    return Outcome({"out": str(out), **added.facts}, [*added.cautions, added.words, *written(out)])
 
 
 class _Added(NamedTuple):
@@ -108,7 +115,7 @@ class _Added(NamedTuple):
     table: Aggregate
     facts: dict[str, Any]
     words: str
-    cautions: list[str]
+    cautions: list[Caution]
 
 
 def _of_reports(engine: Engine, files: list[str], here: list[Path], plan: Plan) -> _Added:
@@ -136,16 +143,16 @@ def _facts(plan: Plan, counts: IntakeCounts) -> dict[str, Any]:
     }
 
 
-def _cautions(counts: IntakeCounts) -> list[str]:
+def _cautions(counts: IntakeCounts) -> list[Caution]:
     """Return what was wrong with reports of files."""
     shared = (
         f"{counted(counts.conflicting, 'report')} shared an id with different contents (a broken or "
         "hostile client); of each such id the smallest report was kept"
     )
-    return [*map(str, counts.skipped), *([shared] if counts.conflicting else [])]
+    return [Caution(each) for each in (*counts.skipped, *([shared] if counts.conflicting else []))]
 
 
-def _add_into(folder: Path, paths: list[Path], contract: Plan | None, json: bool) -> None:
+def _add_into(folder: Path, paths: list[Path], contract: Plan | None) -> Outcome:
     """Add report files to a table that grows."""
     from coterie.engines.growing_table import growing
 
@@ -154,14 +161,15 @@ def _add_into(folder: Path, paths: list[Path], contract: Plan | None, json: bool
             added = table.add(paths, advance)
         facts = _facts(table.plan, added.counts)
     before = added.counted_before
-    tell(
-        json,
+    return Outcome(
         {"into": str(folder), **facts, "counted_before": before, "count": added.count},
-        f"added {counted(added.counts.unique - before, 'report')} from "
-        f"{counted(added.counts.files, 'file')}; {counted(added.counts.duplicates, 'repeat')} left out, "
-        f"{before:,} counted before",
-        f"{folder} holds {counted(added.count, 'report')}",
-        cautions=_cautions(added.counts),
+        [
+            *_cautions(added.counts),
+            f"added {counted(added.counts.unique - before, 'report')} from "
+            f"{counted(added.counts.files, 'file')}; {counted(added.counts.duplicates, 'repeat')} left out, "
+            f"{before:,} counted before",
+            f"{folder} holds {counted(added.count, 'report')}",
+        ],
     )
 
 
@@ -177,7 +185,9 @@ def _of_store(engine: Engine, address: str, plan: Path | None) -> _Added:
     facts = {"plan_id": plan_id, "state": study.state, **asdict(study.counts), "count": table.count}
     words = f"added {table.count:,} reports of the {study.counts.received:,} received"
     is_open = study.state is StudyState.OPEN
-    return _Added(table, facts, words, ["the study is open: this is what had come in by now"] * is_open)
+    return _Added(
+        table, facts, words, [Caution("the study is open: this is what had come in by now")] * is_open
+    )
 
 
 def _plan_in(known: list[str], plan: Path | None) -> str:
@@ -210,7 +220,7 @@ def _of_tables(paths: list[Path], contract: Plan | None, disjoint: bool) -> _Add
     facts = {"plan_id": total.plan.id, "tables": len(paths), "count": total.count}
     words = f"merged {counted(len(paths), 'table')} of {counted(total.count, 'report')} in all"
     trusted = "that no report is in two of the tables was taken on your word: tables hold no ids"
-    return _Added(total, facts, words, [trusted] * several)
+    return _Added(total, facts, words, [Caution(trusted)] * several)
 
 
 def _of_batches(engine: Engine, files: list[str], contract: Plan) -> _Added:
@@ -231,4 +241,4 @@ def _of_batches(engine: Engine, files: list[str], contract: Plan) -> _Added:
         f"{counted(repeats, 'id')} left out that another batch has: somebody released them twice, and "
         "the promise holds only for batches that differ in enough people"
     )
-    return _Added(table, facts, words, [twice] if repeats else [])
+    return _Added(table, facts, words, [Caution(twice)] if repeats else [])

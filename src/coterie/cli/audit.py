@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import typer
 from rich.text import Text
 
-from coterie.cli.screen import Force, Json, check_output, err, out, print_json, say, show
+from coterie.cli.screen import Force, Outcome, Shown, check_output, err, say, written
 from coterie.plain.files import write_whole
 from coterie.plan import Plan
 
@@ -20,8 +19,7 @@ def run(
     quick: bool = False,
     canaries: bool = True,
     force: Force = False,
-    json: Json = False,
-) -> None:
+) -> Outcome:
     """Audit a client: exact laws, samples of its bytes, broken clients that must be caught.
 
     Exit code 1 if anything fails.
@@ -50,16 +48,13 @@ def run(
         from coterie.show.pages import render
 
         write_whole(page, render("audit.html", found=found))
-    if json:
-        print_json(found.to_dict())
-    else:
-        for check in found.checks:
-            mark = ("passed ", "green") if check.passed else ("FAILED ", "bold red")
-            out.print(Text.assemble(mark, f"{check.part}: {check.name}: {check.found}"), soft_wrap=True)
-        show("\nWhat an audit cannot show:", *(f"- {limit}" for limit in found.limits))
-        verdict = "passed" if found.passed else f"FAILED in {len(found.failures)} checks"
-        out.print(Text(f"\n{found.claim}: {verdict} ({len(found.checks)} checks, {found.seconds:.0f} s)"))
-        if page is not None:
-            say(f"wrote {page}")
-    if not found.passed:
-        raise typer.Exit(1)
+    marks = {True: ("passed ", "green"), False: ("FAILED ", "bold red")}
+    checks = (Text.assemble(marks[x.passed], f"{x.part}: {x.name}: {x.found}") for x in found.checks)
+    verdict = "passed" if found.passed else f"FAILED in {len(found.failures)} checks"
+    shown: list[Shown] = [
+        *checks,
+        "\nWhat an audit cannot show:",
+        *(f"- {limit}" for limit in found.limits),
+        f"\n{found.claim}: {verdict} ({len(found.checks)} checks, {found.seconds:.0f} s)",
+    ]
+    return Outcome(found.to_dict(), written(page), shown, failed=not found.passed)

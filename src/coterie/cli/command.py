@@ -1,6 +1,7 @@
 """A command is a function: what is positional is an argument, what is by keyword an option.
 
-Their help stands in the function's docstring, under Parameters, as that of every other function does.
+Their help stands in the function's docstring, under Parameters, as that of every other function does. What it
+returns is told, and where it returns something there is an option --json.
 """
 
 from __future__ import annotations
@@ -13,17 +14,20 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
+from coterie.cli.screen import Json, Outcome, tell
+
+_JSON = inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Json)
 _ENTRY = re.compile(r"^(\w+)$((?:\n    .*)+)", re.MULTILINE)
 
 
-def command(function: Callable[..., None]) -> Callable[..., None]:
+def command(function: Callable[..., Outcome | None]) -> Callable[..., None]:
     """Return the function with the types that typer reads, and the text before its Parameters as its help.
 
     A type may be `Annotated` with a `typer.Option` or `typer.Argument` that has what a signature cannot say:
     bounds, or another name.
     """
-    told, _, parameters = (inspect.getdoc(function) or "").partition("\n\nParameters\n----------\n")
-    helps = {name: " ".join(text.split()) for name, text in _ENTRY.findall(parameters)}
+    told, _, entries = (inspect.getdoc(function) or "").partition("\n\nParameters\n----------\n")
+    helps = {name: " ".join(text.split()) for name, text in _ENTRY.findall(entries)}
     signature, hints = inspect.signature(function), get_type_hints(function, include_extras=True)
 
     def declared(name: str, parameter: inspect.Parameter) -> Any:
@@ -34,14 +38,18 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         info.help = info.help or helps[name]
         return Annotated[kind, info]
 
-    types = {name: declared(name, each) for name, each in signature.parameters.items()}
+    parameters = [
+        each.replace(annotation=declared(name, each)) for name, each in signature.parameters.items()
+    ]
+    if hints["return"] is not type(None) and "json" not in signature.parameters:
+        parameters.append(_JSON)
 
     @wraps(function)
     def called(**given: Any) -> None:
-        function(**given)
+        json = given.pop("json", False) if _JSON in parameters else False
+        if (outcome := function(**given)) is not None:
+            tell(outcome, json=json)
 
-    called.__doc__, called.__annotations__ = told, types
-    called.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[each.replace(annotation=types[name]) for name, each in signature.parameters.items()]
-    )
+    called.__doc__, called.__annotations__ = told, {each.name: each.annotation for each in parameters}
+    called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return called

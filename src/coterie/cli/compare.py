@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from coterie.cli.decode import load, wanted_clusters
-from coterie.cli.screen import Force, Json, caution, check_output, print_json, progress, say, show, written
+from coterie.cli.screen import Caution, Force, Outcome, Shown, check_output, progress, written
 from coterie.plain.files import write_whole
 
 
@@ -21,8 +21,7 @@ def run(
     clusters: str | None = None,
     random_state: Annotated[int | None, typer.Option(min=0)] = None,
     force: Force = False,
-    json: Json = False,
-) -> None:
+) -> Outcome:
     """Compare labels: shares and means of the same groups under each, and what is more than chance.
 
     Parameters
@@ -50,9 +49,6 @@ def run(
         found = compare(read, names, clusters=wanted, random_state=random_state)
     if out is not None:
         write_whole(out, found.page(), overwrite=force)
-    if json:
-        print_json(found.to_dict())
-        return
     table = Table(
         "group", *(f"{name}, {count:,}" for name, count in zip(found.labels, found.counts, strict=True))
     )
@@ -70,10 +66,6 @@ def run(
             if each.group == group
         ]
         table.add_row(letter(group), *shares, *gaps)
-    show(table, *(str(each) for each in found.figures if each.moved))
-    for words in filter(None, (found.words, found.figure_words)):
-        say(words)
-    for note in found.notes:
-        caution(note)
-    for words in written(out):
-        say(words)
+    shown: list[Shown] = [table, *(str(each) for each in found.figures if each.moved)]
+    words = filter(None, (found.words, found.figure_words))
+    return Outcome(found.to_dict(), [*words, *map(Caution, found.notes), *written(out)], shown)

@@ -10,19 +10,7 @@ import typer
 from rich.table import Table
 
 from coterie.cli.options import read_options
-from coterie.cli.screen import (
-    Force,
-    Json,
-    caution,
-    check_output,
-    counted,
-    print_json,
-    progress,
-    say,
-    show,
-    to_json,
-    written,
-)
+from coterie.cli.screen import Caution, Force, Outcome, check_output, counted, progress, to_json, written
 from coterie.errors import DecodeError
 from coterie.plain.files import write_whole
 from coterie.plan import Plan
@@ -47,8 +35,7 @@ def run(
     objective: str = "means",
     random_state: Annotated[int | None, typer.Option(min=0)] = None,
     force: Force = False,
-    json: Json = False,
-) -> None:
+) -> Outcome:
     """Turn a table into groups: their centers, their shares of people, and how sure both are.
 
     Parameters
@@ -97,21 +84,17 @@ def run(
         write_whole(out, to_json(result.to_dict()) + "\n", overwrite=force)
     if population is not None:
         result.population.save(population, overwrite=force)
-    if json:
-        print_json(result.to_dict())
-        return
-    show(*([_result_table(result)] if result.features is None else map(str, _shown(result))))
+    groups = [_result_table(result)] if result.features is None else map(str, _shown(result))
     told = Told.of(result.to_dict(), read[-1].plan.radius)
     near = "" if result.distance is None else distance_words(result.distance)
-    show(*filter(None, (told.confirmed, told.explaining, near, told.otherwise, told.forging)))
-    say(
-        f"{result.supported} of {len(result.centers)} groups stand clear of the noise; "
-        f"{counted(result.count, 'report')}"
-    )
-    for note in result.notes:
-        caution(note)
-    for words in written(out, population):
-        say(words)
+    words = filter(None, (told.confirmed, told.explaining, near, told.otherwise, told.forging))
+    clear = f"{result.supported} of {len(result.centers)} groups stand clear of the noise"
+    lines = [
+        f"{clear}; {counted(result.count, 'report')}",
+        *map(Caution, result.notes),
+        *written(out, population),
+    ]
+    return Outcome(result.to_dict(), lines, [*groups, *words])
 
 
 def load(path: Path, contract: Plan | None) -> Aggregate:

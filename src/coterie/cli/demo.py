@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
-from coterie.cli.screen import Json, caution, check_output, facts_table, print_json, progress, say
-from coterie.cli.screen import out as screen
+from coterie.cli.screen import Caution, Outcome, Shown, check_output, facts_table, progress
 from coterie.plain.files import write_whole
 
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ def run(
     epsilon: float = 1.0,
     out: Path = PAGE,
     seed: Annotated[int | None, typer.Option(min=0, max=2**32 - 1)] = None,
-    json: Json = False,
-) -> None:
+) -> Outcome:
     """Simulate people, collect one private report from each, find the groups, and write a page about it.
 
     The people use an app, in five groups; their features, their habits and how they are drawn stand in
@@ -51,25 +50,18 @@ def run(
         from coterie.cli.words import headline, shortcomings
     study = simulate(users=users, epsilon=epsilon, seed=seed, stage=progress)
     write_whole(out, render(study))
-    if json:
-        print_json(_facts(study, out))
-        return
-    screen.print(headline(study), style="bold")
     told = study.told()
-    if told.told:
-        screen.print(_groups(study))
-    if told.explaining:
-        screen.print(told.explaining)
     cost = {
         "groups found": f"{len(study.found())} of {study.plan.clusters}",
         "recovered": f"{study.recovered:.0%} of what k-means gains with the data in the open",
         "bytes per person": f"{study.plan.report_width}, sent once",
         "seconds": ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in study.seconds.items()),
     }
-    screen.print(facts_table(cost))
-    for words in shortcomings(study):
-        caution(words)
-    say(f"wrote {out}: open it in a browser")
+    groups = [_groups(study)] if told.told else []
+    explained = [told.explaining] if told.explaining else []
+    shown: list[Shown] = [Text(headline(study), style="bold"), *groups, *explained, facts_table(cost)]
+    lines = [*map(Caution, shortcomings(study)), f"wrote {out}: open it in a browser"]
+    return Outcome(_facts(study, out), lines, shown)
 
 
 def _groups(study: Study) -> Table:

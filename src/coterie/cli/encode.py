@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from coterie.cli.people import Header, open_people
-from coterie.cli.screen import Force, Json, caution, check_output, counted, progress, tell
+from coterie.cli.screen import Force, Outcome, caution, check_output, counted, progress
 from coterie.encode import Client
 from coterie.errors import PointError
 from coterie.plan import Plan
@@ -21,8 +21,7 @@ def run(
     out: Path,
     header: Header = None,
     force: Force = False,
-    json: Json = False,
-) -> None:
+) -> Outcome:
     """Encode many people's points or records at once, for simulations and bulk tests.
 
     Coins come from the operating system. There is no ledger here: the plan's epsilon holds for each call, and
@@ -59,8 +58,7 @@ def run(
             advance(done)
         if writer.count == 0:
             raise PointError(f"{points}: expected one row a person, found no rows")
-    tell(
-        json,
+    return Outcome(
         {
             "out": str(out),
             "plan_id": contract.id,
@@ -68,7 +66,9 @@ def run(
             "report_bytes": contract.report_width,
             "clipped_not_private": client.clipped,
         },
-        f"wrote {counted(writer.count, 'report')} of {contract.report_width} bytes to {out}",
-        f"{counted(client.clipped, 'point')} outside the ball, clipped to it "
-        "(a count of the data, not private: keep it on this side)",
+        [
+            f"wrote {counted(writer.count, 'report')} of {contract.report_width} bytes to {out}",
+            f"{counted(client.clipped, 'point')} outside the ball, clipped to it "
+            "(a count of the data, not private: keep it on this side)",
+        ],
     )

@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from coterie.cli.describe import plan_facts, plan_table
-from coterie.cli.screen import Json, counted, out, print_json, progress, show
+from coterie.cli.screen import Outcome, Shown, counted, progress, to_json
 from coterie.cli.sheet import sheet_of
 from coterie.errors import FileError, SettingError
 from coterie.plan import Plan
@@ -27,14 +27,13 @@ def run(
     file: Path,
     *,
     plan: Path | None = None,
-    json: Json = False,
     registry: bool = False,
     sheet: Path | None = None,
     curator: str | None = None,
     region: str = "not stated",
     published: str | None = None,
     tier: Annotated[int, typer.Option(min=1, max=3)] = 3,
-) -> None:
+) -> Outcome:
     """Explain a plan, a report file or a table, the privacy promise included. Damage is found and said.
 
     Parameters
@@ -62,8 +61,9 @@ def run(
     with file.open("rb") as opened:
         start = opened.read(_LOOKED_AT)
     if registry:
-        _record(file, start, sheet, curator, {"region": region, "tier": tier, "published": published})
-        return
+        given = {"region": region, "tier": tier, "published": published}
+        record = _record(file, start, sheet, curator, given)
+        return Outcome(record, shown=[to_json(record)])
     asked = None
     if start.startswith((REPORTS_MAGIC, SHUFFLED_MAGIC)):
         kind = ReportFile if start.startswith(REPORTS_MAGIC) else ShuffledFile
@@ -75,17 +75,16 @@ def run(
         words = "a plan, the public contract that clients and server share.\n"
     else:
         raise FileError(file, 0, "the start of a plan, a report file, a shuffled file or a table")
-    if json:
-        print_json({**facts, **({} if contract is None else plan_facts(contract))})
-        return
-    out.print(Text.assemble((str(file), "bold"), ": ", words), soft_wrap=True)
+    named = Text.assemble((str(file), "bold"), ": ", words)
     if contract is None:
-        show(f"They answer the plan {facts['plan_id']}{asked}")
-    else:
-        show(plan_table(contract), "", str(contract.guarantee))
+        return Outcome(facts, shown=[named, f"They answer the plan {facts['plan_id']}{asked}"])
+    shown: list[Shown] = [named, plan_table(contract), "", str(contract.guarantee)]
+    return Outcome({**facts, **plan_facts(contract)}, shown=shown)
 
 
-def _record(file: Path, start: bytes, sheet: Path | None, curator: str | None, given: dict[str, Any]) -> None:
+def _record(
+    file: Path, start: bytes, sheet: Path | None, curator: str | None, given: dict[str, Any]
+) -> dict[str, Any]:
     from coterie.show.registry import registry_entry
 
     if start.startswith((REPORTS_MAGIC, SHUFFLED_MAGIC)):
@@ -102,7 +101,7 @@ def _record(file: Path, start: bytes, sheet: Path | None, curator: str | None, g
         words = read["languages"][read["language"]]
     about = {"name": words["title"], "purpose": words["purpose"], "curator": curator or words["who"]}
     when = given["published"] or date.today().isoformat()
-    print_json(registry_entry(contract, **{**given, **about, "published": when}))
+    return registry_entry(contract, **{**given, **about, "published": when})
 
 
 def _reports(file: Path, contract: Plan | None, kind: type[ReportFile]) -> tuple[dict[str, Any], str, str]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from coterie.cli.operator import TokenFile, operator_token_of
-from coterie.cli.screen import Force, Json, check_output, tell
+from coterie.cli.screen import Force, Outcome, check_output
 from coterie.errors import SettingError, bringing
 from coterie.plain.files import replacing, write_whole
 from coterie.remote.collector import RemoteCollector
@@ -29,8 +29,7 @@ def run(
     bare: bool = False,
     token_file: TokenFile = None,
     force: Force = False,
-    json: Json = False,
-) -> None:
+) -> Outcome:
     """Invite people: a link is one report, and nobody can choose its id.
 
     The token in a link stands behind #, which browsers send to no server. The collector keeps marks of the
@@ -77,7 +76,7 @@ def run(
                 segno.make(link, error="m", micro=False).save(file, kind="svg", scale=4, light="white")
     facts = {"out": str(out), "plan_id": plan_id, "tokens": count, **({} if qr is None else {"qr": str(qr)})}
     codes = "" if qr is None else f" and {count:,} codes in {qr}"
-    tell(json, facts, f"issued {count:,} invitations\nwrote {out}{codes}")
+    return Outcome(facts, [f"issued {count:,} invitations\nwrote {out}{codes}"])
 
 
 def invitation_link(url: str, plan_id: str, token: bytes, of: str = "plans") -> str:

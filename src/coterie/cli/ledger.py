@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from coterie.cli.screen import Json, counted, print_json, show
+from coterie.cli.screen import Outcome, counted
 from coterie.encode.ledger import Answer, Ledger
 from coterie.privacy.policy import Policy, Spending, shown
 
@@ -20,8 +20,7 @@ def run(
     file: Path,
     *,
     days: Annotated[int | None, typer.Option(min=1)] = None,
-    json: Json = False,
-) -> None:
+) -> Outcome:
     """Show which plans a device answered, and what they may have spent of its owner's privacy.
 
     For the owner's eyes: the ledger says in which studies somebody took part. Sums are exact, and shown
@@ -37,10 +36,7 @@ def run(
     with file.open("rb"):  # a ledger that is not there is no empty one
         pass
     spent = Ledger(file).spent(days=days)
-    if json:
-        answers = [{**_answer_facts(one), **_facts(one.spending)} for one in spent.answers]
-        print_json({"answers": answers, "days": days, "total": _facts(spent.total)})
-        return
+    answers = [{**_answer_facts(one), **_facts(one.spending)} for one in spent.answers]
     table = Table("day", "plan", "study", "epsilon", "local epsilon", "delta")
     for one in spent.answers:
         facts = _answer_facts(one)
@@ -48,17 +44,18 @@ def run(
         table.add_row(facts["day"], *names, *_figures(one.spending))
     total, policy = spent.total, Policy()
     period = "in all" if days is None else f"in the last {counted(days, 'day')}"
-    show(table, f"{counted(len(spent.answers), 'plan')} answered {period}: {total}")
+    said = [f"{counted(len(spent.answers), 'plan')} answered {period}: {total}"]
     if (unmixed := total.local_epsilon) != total.epsilon:
         loss = "everything" if unmixed is None else f"epsilon {shown(unmixed)}"
-        show(
+        said.append(
             f"Where nobody mixed the reports, that is {loss} in all, not epsilon {shown(total.epsilon)}: "
             "what they promise by themselves."
         )
-    show(
+    said.append(
         f"The default policy allows epsilon {policy.total_epsilon:g}, delta {policy.total_delta:g} and "
         f"local epsilon {policy.total_local_epsilon:g} in all."
     )
+    return Outcome({"answers": answers, "days": days, "total": _facts(total)}, shown=[table, *said])
 
 
 def _answer_facts(one: Answer) -> dict[str, str]:

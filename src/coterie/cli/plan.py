@@ -9,7 +9,7 @@ import typer
 
 from coterie.cli.describe import plan_facts, plan_table
 from coterie.cli.options import read_options
-from coterie.cli.screen import Force, Json, caution, check_output, progress, tell
+from coterie.cli.screen import Force, Outcome, caution, check_output, progress
 from coterie.errors import PlanError
 from coterie.features import Schema
 from coterie.plan import Plan
@@ -66,8 +66,7 @@ def run(
     time_precision: str | None = None,
     random_state: Annotated[int | None, typer.Option(min=0)] = None,
     force: Force = False,
-    json: Json = False,
-) -> None:
+) -> Outcome:
     """Design a plan, the public contract that clients and server share.
 
     Choose ball, epsilon and clusters without looking at the data: a plan is public. A follow-up plan is for
@@ -182,7 +181,7 @@ def run(
             "groups; `coterie power` says how many people or which epsilon it takes"
         )
     facts = {"out": str(out), **plan_facts(plan)}
-    tell(json, facts, f"\nwrote {out}", shown=[plan_table(plan), f"\n{plan.guarantee}"])
+    return Outcome(facts, [f"\nwrote {out}"], [plan_table(plan), f"\n{plan.guarantee}"])
 
 
 def _found(paths: Sequence[Path]) -> tuple[list[Aggregate], Population | None]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from coterie.cli.screen import Json, figures_table, tell
+from coterie.cli.screen import Outcome, figures_table
 from coterie.errors import SettingError
 from coterie.plain.checks import checked_real
 from coterie.plan import Plan
@@ -39,8 +39,7 @@ def run(
     waves: bool = False,
     compare: bool = False,
     shift: float | None = None,
-    json: Json = False,
-) -> None:
+) -> Outcome:
     """Forecast a study: the objective, the recovered share, how many people and which epsilon it takes.
 
     Nothing is asked of anybody: the forecast follows from the noise of the reports, measured on kinds of data
@@ -97,11 +96,9 @@ def run(
                 "one group has everybody: there is no share that could change; ask for two or more"
             )
         points = checked_real("shift", 5.0 if shift is None else shift, _LEAST_SHIFT, 100.0)
-        _tell_shifts(designed(epsilon, users), users, points, json=json)
-        return
+        return _shifts(designed(epsilon, users), users, points)
     if waves:
-        _tell_waves(designed(epsilon, users), users, at, json=json)
-        return
+        return _waves(designed(epsilon, users), users, at)
     here = at(epsilon, users)
     people = people_needed(lambda count: at(epsilon, count), wanted)
     least = epsilon_needed(lambda spent: at(spent, users), wanted)
@@ -121,17 +118,15 @@ def run(
         "epsilon_needed": least,
         "table": [{"epsilon": spent, **expected_facts(found)} for (_, spent), found in grid.items()],
     }
-    tell(
-        json,
-        facts,
+    said = [
         f"{users:,} people, ε = {epsilon:g}, {here.words}",
         f"for {words} at ε = {epsilon:g}: {enough}",
         f"for {words} from {users:,} people: {spend}",
-        shown=[figures_table(title, ["people", *heads], lines)],
-    )
+    ]
+    return Outcome(facts, said, [figures_table(title, ["people", *heads], lines)])
 
 
-def _tell_waves(plan: Plan, users: int, at: Callable[[float, int], Expectation], *, json: bool) -> None:
+def _waves(plan: Plan, users: int, at: Callable[[float, int], Expectation]) -> Outcome:
     """Say what first waves of several sizes would find and the others confirm, and which to take."""
     asking = plan.parameters.asking_about([[0] * plan.dimension] * plan.clusters)
     confirming = replace(plan, parameters=asking)
@@ -155,16 +150,15 @@ def _tell_waves(plan: Plan, users: int, at: Callable[[float, int], Expectation],
         {"first": share, "found": expected_facts(found), "confirmed": asdict(told)}
         for share, found, told in rows
     ]
-    tell(
-        json,
-        {"first": best, "waves": waves},
+    advice = (
         f"ask {best:.0%} first: the fewest who find nearly what all {users:,} would ({whole:.0%} recovered); "
-        "intervals at 90%, of groups of equal shares",
-        shown=[figures_table("a first wave finds, the others confirm", columns, lines)],
+        "intervals at 90%, of groups of equal shares"
     )
+    table = figures_table("a first wave finds, the others confirm", columns, lines)
+    return Outcome({"first": best, "waves": waves}, [advice], [table])
 
 
-def _tell_shifts(plan: Plan, users: int, points: float, *, json: bool) -> None:
+def _shifts(plan: Plan, users: int, points: float) -> Outcome:
     """Say which change of a share two labels would show, and how many people under each it takes."""
 
     def at(people: int, kind: str) -> Shift:
@@ -182,13 +176,12 @@ def _tell_shifts(plan: Plan, users: int, points: float, *, json: bool) -> None:
         kind: "no number of people is enough" if people is None else f"{people:,} people under each label"
         for kind, people in needed.items()
     }
-    tell(
-        json,
-        {"shift": points / 100, "people_needed": needed, "table": table},
+    said = [
         *(f"for {points:g} points, {kind_of(kind).name}: {words}" for kind, words in enough.items()),
         "of all shares together, at most 5 comparisons in 100 without a change would say that one moved",
-        shown=[figures_table(title, columns, lines)],
-    )
+    ]
+    facts = {"shift": points / 100, "people_needed": needed, "table": table}
+    return Outcome(facts, said, [figures_table(title, columns, lines)])
 
 
 def _cell(found: Expectation) -> str:

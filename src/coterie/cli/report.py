@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from coterie.cli.decode import load
-from coterie.cli.screen import Force, Json, check_output, progress, tell, to_json, written
+from coterie.cli.screen import Force, Outcome, check_output, progress, to_json, written
 from coterie.cli.sheet import sheet_of
 from coterie.errors import FileError, SettingError
 from coterie.plain.files import read_bounded, write_whole
@@ -28,8 +28,7 @@ def run(
     audit: Path | None = None,
     random_state: Annotated[int, typer.Option(min=0)] = 0,
     force: Force = False,
-    json: Json = False,
-) -> None:
+) -> Outcome:
     """Write a study's report: what was asked, promised, expected, found and not found, in plain words.
 
     Parameters
@@ -77,7 +76,7 @@ def run(
     write_whole(out, page, overwrite=force)
     if document is not None:
         write_whole(document, to_json(made) + "\n", overwrite=force)
-    tell(json, made, *written(out, document))
+    return Outcome(made, written(out, document))
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRe
 from rich.table import Table
 from rich.text import Text
 
+from coterie.cli import ERROR
 from coterie.plain.canonical import finite
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
 Json = Annotated[bool, typer.Option("--json", help="Print the outcome as one JSON object on stdout.")]
+Shown = str | Text | Table
 Force = Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")]
 
 
@@ -45,34 +48,38 @@ def say(message: str) -> None:
     err.print(Text(message), soft_wrap=True)
 
 
-def show(*things: str | Table) -> None:
+def show(*things: Shown) -> None:
     """Print on stdout what people read: tables, and words as they are."""
     for each in things:
-        if isinstance(each, Table):
-            out.print(each)
-        else:
-            out.print(Text(each), soft_wrap=True)
+        out.print(Text(each) if isinstance(each, str) else each, soft_wrap=not isinstance(each, Table))
 
 
-def tell(
-    json: bool,
-    facts: Mapping[str, Any],
-    *lines: str,
-    shown: Iterable[str | Table] = (),
-    cautions: Iterable[object] = (),
-) -> None:
-    """Print an outcome: for programs as one JSON object on stdout, for people in words.
+class Caution(str):
+    """A line that warns."""
 
-    These read on stdout what is shown, and on stderr cautions and lines.
-    """
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a command has to say: facts for programs, or in words what is shown, and lines about it."""
+
+    facts: Mapping[str, Any]
+    lines: Iterable[str] = ()
+    shown: Iterable[Shown] = ()
+    failed: bool = False  # then the exit code is 1
+
+
+def tell(outcome: Outcome, *, json: bool) -> None:
+    """Print an outcome: as one JSON object on stdout, or what is shown there and lines on stderr."""
     if json:
-        print_json(facts)
-        return
-    show(*shown)
-    for each in cautions:
-        caution(str(each))
-    for line in lines:
-        say(line)
+        print_json(outcome.facts)
+    else:
+        show(*outcome.shown)
+        for line in outcome.lines:
+            (caution if isinstance(line, Caution) else say)(line)
+    if outcome.failed:
+        raise typer.Exit(ERROR)
 
 
 def written(*paths: Path | None) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from coterie.cli.screen import Json, progress, tell
+from coterie.cli.screen import Caution, Outcome, progress
 from coterie.errors import PlanError, ReportError
 from coterie.plain.canonical import canonical_bytes
 from coterie.plain.files import read_bounded, write_whole
@@ -34,8 +34,7 @@ def run(
     admissions: Path | None = None,
     again: bool = False,
     attempts: Annotated[int, typer.Option(min=1)] = 8,
-    json: Json = False,
-) -> None:
+) -> Outcome:
     """Send report files to a collector; each report is acknowledged once it is on the collector's disk.
 
     How far it got is noted beside each file (FILE.sent): interrupted and run again, it goes on from there.
@@ -80,14 +79,12 @@ def run(
             totals.update(sent=file.count - start, before=start, taken=done.taken)
             reasons.update(done.reasons)
     before = f"; {totals['before']:,} were sent before" if totals["before"] else ""
-    tell(
-        json,
+    failed = [Caution(f"{n:,} reports were not taken in: {why}") for why, n in sorted(reasons.items())]
+    return Outcome(
         {"url": url, "files": len(reports), **totals, "failures": reasons},
-        f"{totals['taken']:,} of {totals['sent']:,} reports are safe at {url}{before}",
-        cautions=[f"{count:,} reports were not taken in: {why}" for why, count in sorted(reasons.items())],
+        [*failed, f"{totals['taken']:,} of {totals['sent']:,} reports are safe at {url}{before}"],
+        failed=bool(failed),
     )
-    if reasons:
-        raise typer.Exit(1)
 
 
 def _admissions(path: Path, count: int) -> NDArray[np.uint8]:

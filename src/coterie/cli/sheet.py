@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from coterie.cli.operator import TokenFile, operator_token_of
-from coterie.cli.screen import Force, Json, check_output, counted, tell, written
+from coterie.cli.screen import Force, Outcome, check_output, counted, written
 from coterie.errors import SettingError
 from coterie.plain.files import read_bounded, write_whole
 from coterie.plan import Plan
@@ -31,8 +31,7 @@ def run(
     key: str | None = None,
     token_file: TokenFile = None,
     force: Force = False,
-    json: Json = False,
-) -> None:
+) -> Outcome:
     """Check a study's sheet; with --url publish it, once: people agree to what they read.
 
     The sheet has title, purpose, who runs the study, contact, consent text, and how questions and answers are
@@ -69,12 +68,13 @@ def run(
     signer = sheet.get("public_key")
     languages = sorted(sheet["languages"])
     pages, questions = len(sheet["pages"]), sum(map(len, sheet["pages"]))
-    tell(
-        json,
+    return Outcome(
         {"plan_id": contract.id, "languages": languages, "public_key": signer, "out": out and str(out)},
-        sheet["languages"][sheet["language"]]["title"],
-        f"{counted(questions, 'question')} on {counted(pages, 'page')}; {', '.join(languages)}",
-        *([] if signer is None else [f"signed by {signer}"]),
-        "this is a sheet of the plan" if url is None else f"published at {url}/plans/{contract.id}/sheet",
-        *written(out),
+        [
+            sheet["languages"][sheet["language"]]["title"],
+            f"{counted(questions, 'question')} on {counted(pages, 'page')}; {', '.join(languages)}",
+            *([] if signer is None else [f"signed by {signer}"]),
+            "this is a sheet of the plan" if url is None else f"published at {url}/plans/{contract.id}/sheet",
+            *written(out),
+        ],
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from coterie.cli.screen import Force, Json, caution, check_output, counted, print_json, say, skipped_facts
+from coterie.cli.screen import Caution, Force, Outcome, check_output, counted, skipped_facts
 from coterie.plan import Plan
 
 
@@ -15,8 +15,7 @@ def run(
     out: Path,
     released: Path | None = None,
     force: Force = False,
-    json: Json = False,
-) -> None:
+) -> Outcome:
     """Mix reports so that nobody can tell who sent which, and release them once.
 
     Refuses a batch under the plan's minimum; leaves out, and counts, reports that were released before and
@@ -39,34 +38,25 @@ def run(
     check_output(out, force, (*reports, plan))
     contract = Plan.load(plan)
     done = shuffle_files(reports, contract, out, released or default_folder(), overwrite=force)
-    if json:
-        print_json(
-            {
-                "out": str(out),
-                "plan_id": contract.id,
-                "batch": done.batch,
-                "people": done.people,
-                "messages": done.messages,
-                "duplicates": done.counts.duplicates,
-                "conflicting": done.counts.conflicting,
-                "epsilon": done.guarantee.epsilon,
-                "delta": done.guarantee.delta,
-                "local_epsilon": done.guarantee.local_epsilon,
-                "fresh": done.fresh,
-                "skipped": skipped_facts(done.skipped),
-            }
-        )
-        return
-    say(
-        f"mixed {counted(done.messages, 'message')} of {counted(done.people, 'person', 'people')}; "
-        f"{counted(done.counts.duplicates + done.counts.conflicting, 'repeat')} left out"
+    counts, promise = done.counts, done.guarantee
+    same = "this very batch was released before; the file is the same, byte for byte"
+    return Outcome(
+        {
+            "out": str(out),
+            "plan_id": contract.id,
+            **{name: getattr(done, name) for name in ("batch", "people", "messages")},
+            **{name: getattr(counts, name) for name in ("duplicates", "conflicting")},
+            **{name: getattr(promise, name) for name in ("epsilon", "delta", "local_epsilon")},
+            "fresh": done.fresh,
+            "skipped": skipped_facts(done.skipped),
+        },
+        [
+            f"mixed {counted(done.messages, 'message')} of {counted(done.people, 'person', 'people')}; "
+            f"{counted(counts.duplicates + counts.conflicting, 'repeat')} left out",
+            *map(Caution, done.skipped),
+            *([] if done.fresh else [same]),
+            f"for this many people the promise is epsilon {promise.epsilon:.6g} at delta "
+            f"{promise.delta:g} (planned: {contract.epsilon:g})",
+            f"wrote {out}",
+        ],
     )
-    for each in done.skipped:
-        caution(str(each))
-    if not done.fresh:
-        say("this very batch was released before; the file is the same, byte for byte")
-    say(
-        f"for this many people the promise is epsilon {done.guarantee.epsilon:.6g} at delta "
-        f"{done.guarantee.delta:g} (planned: {contract.epsilon:g})"
-    )
-    say(f"wrote {out}")

@@ -10,7 +10,7 @@ import typer
 from numpy.typing import NDArray
 
 from coterie.cli.people import Header, open_people
-from coterie.cli.screen import Force, Json, check_output, progress, tell
+from coterie.cli.screen import Caution, Force, Outcome, check_output, progress
 from coterie.errors import PointError
 from coterie.plan import Plan
 
@@ -26,8 +26,7 @@ def run(
     device: str | None = None,
     header: Header = None,
     force: Force = False,
-    json: Json = False,
-) -> None:
+) -> Outcome:
     """Make the table that any number of people would make, to plan a study. It is not private.
 
     By law this takes no longer for a hundred million people than for a thousand. Decode the table as any
@@ -63,11 +62,12 @@ def run(
         table = simulate(contract, like, int(people), random_state=seed, by=by, device=device, tell=advance)
     table.save(out, overwrite=force)
     facts = {"out": str(out), "plan_id": contract.id, "points": len(like), "count": table.count}
-    tell(
-        json,
+    return Outcome(
         {**facts, "by": by, "private": False},
-        f"wrote {out}, the table of {table.count:,} people like {len(like):,} points",
-        cautions=["a simulated table is not private: whoever knows the seed can undo it"],
+        [
+            Caution("a simulated table is not private: whoever knows the seed can undo it"),
+            f"wrote {out}, the table of {table.count:,} people like {len(like):,} points",
+        ],
     )
 
 

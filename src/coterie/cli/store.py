@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Literal
 
-import typer
-
-from coterie.cli import ERROR
-from coterie.cli.screen import Json, caution, counted, print_json, say
+from coterie.cli.screen import Caution, Outcome, counted
 
 
 def run(
@@ -17,8 +14,7 @@ def run(
     *,
     mend: bool = False,
     accept: list[str] | None = None,
-    json: Json = False,
-) -> None:
+) -> Outcome:
     """Look for damage in a store, and say what was lost; bring an older one forward.
 
     Ends with code 1 if anything is wrong. The server must be stopped where the store is a folder, and all
@@ -49,32 +45,30 @@ def run(
                 for plan_id in accept:
                     store.accept_loss(plan_id)
         found = check_store(address)
-    if json:
-        print_json(
-            {
-                "store": address,
-                **({} if versions is None else {"version": versions[1], "before": versions[0]}),
-                "whole": not found.findings,
-                "plans": found.plans,
-                "files": found.files,
-                "cut_bytes": found.cut,
-                "findings": [asdict(each) for each in found.findings],
-            }
+    lines, migrated = [], {}
+    if versions is not None:
+        before, now = versions
+        lines.append(
+            f"brought from version {before} to {now}" if before < now else f"has version {now} already"
         )
-    else:
-        if versions is not None:
-            before, now = versions
-            say(f"brought from version {before} to {now}" if before < now else f"has version {now} already")
-        for each in found.findings:
-            whose = "" if each.plan_id is None else f" (plan {each.plan_id})"
-            lost = "" if each.reports is None else f"; {counted(each.reports, 'report')} lost"
-            caution(f"{each.place}{whose}: {each.words}{lost}")
-        if found.cut:
-            say(f"{found.cut:,} bytes were cut off so far that were being written when the store stopped")
-        where, wrong = (
-            f"{counted(found.files, 'file')} of {counted(found.plans, 'plan')}",
-            len(found.findings),
+        migrated = {"version": now, "before": before}
+    for each in found.findings:
+        whose = "" if each.plan_id is None else f" (plan {each.plan_id})"
+        lost = "" if each.reports is None else f"; {counted(each.reports, 'report')} lost"
+        lines.append(Caution(f"{each.place}{whose}: {each.words}{lost}"))
+    if found.cut:
+        lines.append(
+            f"{found.cut:,} bytes were cut off so far that were being written when the store stopped"
         )
-        say(f"{counted(wrong, 'thing')} wrong in {where}" if wrong else f"everything is whole: {where}")
-    if found.findings:
-        raise typer.Exit(ERROR)
+    where, wrong = f"{counted(found.files, 'file')} of {counted(found.plans, 'plan')}", len(found.findings)
+    lines.append(f"{counted(wrong, 'thing')} wrong in {where}" if wrong else f"everything is whole: {where}")
+    facts = {
+        "store": address,
+        **migrated,
+        "whole": not wrong,
+        "plans": found.plans,
+        "files": found.files,
+        "cut_bytes": found.cut,
+        "findings": [asdict(each) for each in found.findings],
+    }
+    return Outcome(facts, lines, failed=bool(wrong))

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from coterie.cli.operator import TokenFile, operator_token_of
-from coterie.cli.screen import Json, progress, tell
+from coterie.cli.screen import Outcome, progress
 from coterie.plan import Plan
 from coterie.remote.collector import RemoteCollector
 
@@ -19,8 +19,7 @@ def run(
     url: str,
     token_file: TokenFile = None,
     yes: bool = False,
-    json: Json = False,
-) -> None:
+) -> Outcome:
     """Look after the studies of a collector, as its console in the browser does (the collector's address).
 
     Counts are told coarsely. Invitations are `coterie invite`, withdrawals `coterie withdraw`.
@@ -41,8 +40,7 @@ def run(
     with RemoteCollector(url, token=operator_token_of(token_file)) as collector:
         if which is None:
             studies = collector.studies()
-            tell(json, {"studies": studies}, *map(_words, studies))
-            return
+            return Outcome({"studies": studies}, map(_words, studies))
         plan = Plan.load(which) if action == "open" else None
         plan_id = which if plan is None else plan.id
         if action in ("close", "delete") and not yes:
@@ -60,7 +58,7 @@ def run(
         else:
             collector.delete_reports(plan_id)
             done = "rid of its reports"
-        tell(json, {"plan_id": plan_id, "done": done}, f"study {plan_id} is {done}")
+        return Outcome({"plan_id": plan_id, "done": done}, [f"study {plan_id} is {done}"])
 
 
 def _words(study: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from coterie.cli.screen import Json, progress, tell
+from coterie.cli.screen import Caution, Outcome, progress
 from coterie.plain.canonical import MAX_BYTES
 from coterie.plain.files import read_bounded
 from coterie.service.verify import DIGITS, verify
@@ -19,8 +19,7 @@ def run(
     table: list[Path],
     result: Path | None = None,
     key: str | None = None,
-    json: Json = False,
-) -> None:
+) -> Outcome:
     """Check a manifest: its signature, the digests, the counts, and the whole result, computed again.
 
     Of a study of several waves the plan of each is made again, too, from the tables before it.
@@ -53,17 +52,22 @@ def run(
         "public_key": public,
         "key_given": key is not None,
     }
-    unsure = f"signed by {public}: that this is the collector's key, only --key checks"
-    cautions = [unsure] if key is None else []
+    lines: list[str] = []
+    if key is None:
+        lines.append(Caution(f"signed by {public}: that this is the collector's key, only --key checks"))
     if found.earlier:
-        cautions.append("decoded by an earlier version: of its result the centers alone were judged")
-        words = f"centers of {count:,} reports lie within {found.away:.2g} radii of the ball; plan {plan_id}"
-        tell(json, facts, words, cautions=cautions)
-        return
+        return Outcome(
+            facts,
+            [
+                *lines,
+                Caution("decoded by an earlier version: of its result the centers alone were judged"),
+                f"centers of {count:,} reports lie within {found.away:.2g} radii of the ball; plan {plan_id}",
+            ],
+        )
     if not found.words:
-        cautions.append("figures were checked, words were not: --result checks what was published, too")
-    lines = [f"{count:,} reports decoded again, every figure agrees to {DIGITS:g}; plan {plan_id}"]
+        lines.append(Caution("figures were checked, words were not: --result checks what was published, too"))
+    lines.append(f"{count:,} reports decoded again, every figure agrees to {DIGITS:g}; plan {plan_id}")
     if (waves := len(found.plan_ids)) > 1:
-        follow = f"{waves} waves, and each plan follows from those before it; study {found.plan_ids[0]}"
-        lines.append(follow)
-    tell(json, facts, *lines, cautions=cautions)
+        study = found.plan_ids[0]
+        lines.append(f"{waves} waves, and each plan follows from those before it; study {study}")
+    return Outcome(facts, lines)

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from coterie.cli.operator import TokenFile, operator_token_of
 from coterie.cli.plan import collection_of
-from coterie.cli.screen import Force, Json, check_output, progress, say, tell
+from coterie.cli.screen import Force, Outcome, check_output, progress, say
 from coterie.errors import SettingError
 from coterie.plain.files import write_whole
 from coterie.plan import Plan
@@ -36,8 +36,7 @@ def run(
     out_: Annotated[Path | None, typer.Option("--out")] = None,
     token_file: TokenFile = None,
     force: Force = False,
-    json: Json = False,
-) -> None:
+) -> Outcome:
     """Run a study of several plans, of which everyone answers one.
 
     `next` closes the wave that is open, has all waves decoded together, and opens a plan made from the
@@ -113,7 +112,7 @@ def run(
             "decoded" if each["decoded"] else each["state"],
             f"{each['reports']:,}",
         )
-    tell(json, found, shown=[table])
+    return Outcome(found, shown=[table])
 
 
 def _save(collector: RemoteCollector, study_id: str, folder: Path) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import typer
-
-from coterie.cli.screen import Json, tell
+from coterie.cli.screen import Caution, Outcome
 from coterie.remote.collector import RemoteCollector
 from coterie.remote.receipt import Receipt
 
@@ -13,8 +11,7 @@ def run(
     receipts: list[str],
     *,
     url: str,
-    json: Json = False,
-) -> None:
+) -> Outcome:
     """Withdraw reports by their receipts: they do not count, whatever is sent later.
 
     Parameters
@@ -26,8 +23,7 @@ def run(
     """
     with RemoteCollector(url) as collector:
         done = collector.withdraw_by([Receipt.read(text) for text in receipts])
-    failed = [f"{number:,} could not be withdrawn: {why}" for why, number in sorted(done.reasons.items())]
+    reasons = sorted(done.reasons.items())
+    failed = [Caution(f"{number:,} could not be withdrawn: {why}") for why, number in reasons]
     facts = {"withdrawn": done.taken, "failures": done.reasons}
-    tell(json, facts, f"{done.taken:,} withdrawn", cautions=failed)
-    if done.failures:
-        raise typer.Exit(1)
+    return Outcome(facts, [*failed, f"{done.taken:,} withdrawn"], failed=bool(failed))
