@@ -6,7 +6,7 @@ import hashlib
 import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -18,7 +18,6 @@ from coterie.cli.screen import (
     counted,
     progress,
     skipped_facts,
-    written,
 )
 from coterie.errors import AggregateError, SettingError
 from coterie.plan import Plan
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
     from coterie.aggregate import Aggregate
     from coterie.collect import IntakeCounts
     from coterie.engines import Engine
+
+    Added = tuple[Aggregate, dict[str, Any], list[str]]  # facts for programs, and lines for people
 
 _ID: Final = re.compile(r"[0-9a-f]{64}")
 
@@ -105,20 +106,12 @@ def run(
             added = _of_batches(chosen, files, contract)
         else:
             added = _of_reports(chosen, files, here, contract)
-    added.table.save(out, overwrite=force)
-    return Outcome({"out": str(out), **added.facts}, [*added.cautions, added.words, *written(out)])
+    table, facts, lines = added
+    table.save(out, overwrite=force)
+    return Outcome({"out": str(out), **facts}, [*lines, f"wrote {out}"])
 
 
-class _Added(NamedTuple):
-    """A table of what was added up, and what is said of it: to programs, and to people."""
-
-    table: Aggregate
-    facts: dict[str, Any]
-    words: str
-    cautions: list[Caution]
-
-
-def _of_reports(engine: Engine, files: list[str], here: list[Path], plan: Plan) -> _Added:
+def _of_reports(engine: Engine, files: list[str], here: list[Path], plan: Plan) -> Added:
     """Add up report files."""
     with progress("adding", _about(here, plan.report_width)) as advance:
         table, counts = engine.count(plan, files, advance)
@@ -126,7 +119,7 @@ def _of_reports(engine: Engine, files: list[str], here: list[Path], plan: Plan) 
         f"added {counted(table.count, 'report')} from {counted(counts.files, 'file')}; "
         f"{counted(counts.duplicates, 'repeat')} left out"
     )
-    return _Added(table, {**_facts(plan, counts), "count": table.count}, words, _cautions(counts))
+    return table, {**_facts(plan, counts), "count": table.count}, [*_cautions(counts), words]
 
 
 def _about(paths: list[Path], width: int) -> int:
@@ -173,7 +166,7 @@ def _add_into(folder: Path, paths: list[Path], contract: Plan | None) -> Outcome
     )
 
 
-def _of_store(engine: Engine, address: str, plan: Path | None) -> _Added:
+def _of_store(engine: Engine, address: str, plan: Path | None) -> Added:
     """Add up what counts in a collector's store: its reports, or in the shuffle model its batches."""
     from coterie.store import StudyState, open_store
 
@@ -183,11 +176,10 @@ def _of_store(engine: Engine, address: str, plan: Path | None) -> _Added:
     with progress("adding", received) as advance:
         table, study = engine.count_store(address, plan_id, advance)
     facts = {"plan_id": plan_id, "state": study.state, **asdict(study.counts), "count": table.count}
-    words = f"added {table.count:,} reports of the {study.counts.received:,} received"
-    is_open = study.state is StudyState.OPEN
-    return _Added(
-        table, facts, words, [Caution("the study is open: this is what had come in by now")] * is_open
-    )
+    lines = [f"added {table.count:,} reports of the {study.counts.received:,} received"]
+    if study.state is StudyState.OPEN:
+        lines.insert(0, Caution("the study is open: this is what had come in by now"))
+    return table, facts, lines
 
 
 def _plan_in(known: list[str], plan: Path | None) -> str:
@@ -199,7 +191,7 @@ def _plan_in(known: list[str], plan: Path | None) -> str:
     return str(plan) if _ID.fullmatch(str(plan)) else Plan.load(plan).id
 
 
-def _of_tables(paths: list[Path], contract: Plan | None, disjoint: bool) -> _Added:
+def _of_tables(paths: list[Path], contract: Plan | None, disjoint: bool) -> Added:
     """Merge tables of one plan; that no report is in two of them, only the caller can know."""
     from coterie.aggregate import Aggregate
 
@@ -220,10 +212,10 @@ def _of_tables(paths: list[Path], contract: Plan | None, disjoint: bool) -> _Add
     facts = {"plan_id": total.plan.id, "tables": len(paths), "count": total.count}
     words = f"merged {counted(len(paths), 'table')} of {counted(total.count, 'report')} in all"
     trusted = "that no report is in two of the tables was taken on your word: tables hold no ids"
-    return _Added(total, facts, words, [Caution(trusted)] * several)
+    return total, facts, [*[Caution(trusted)] * several, words]
 
 
-def _of_batches(engine: Engine, files: list[str], contract: Plan) -> _Added:
+def _of_batches(engine: Engine, files: list[str], contract: Plan) -> Added:
     """Add up what a shuffler released; unmixed report files are refused."""
     from coterie.collect.batches import have_ids
     from coterie.wire.shuffled_file import ShuffledFile
@@ -241,4 +233,4 @@ def _of_batches(engine: Engine, files: list[str], contract: Plan) -> _Added:
         f"{counted(repeats, 'id')} left out that another batch has: somebody released them twice, and "
         "the promise holds only for batches that differ in enough people"
     )
-    return _Added(table, facts, words, [Caution(twice)] if repeats else [])
+    return table, facts, [*([Caution(twice)] if repeats else []), words]

@@ -41,12 +41,13 @@ def command(function: Callable[..., Outcome | None]) -> Callable[..., None]:
     parameters = [
         each.replace(annotation=declared(name, each)) for name, each in signature.parameters.items()
     ]
-    if hints["return"] is not type(None) and "json" not in signature.parameters:
+    tells = hints["return"] is not type(None)
+    if tells:
         parameters.append(_JSON)
 
     @wraps(function)
     def called(**given: Any) -> None:
-        json = given.pop("json", False) if _JSON in parameters else False
+        json = tells and given.pop("json")
         if (outcome := function(**given)) is not None:
             tell(outcome, json=json)
 

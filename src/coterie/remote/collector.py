@@ -123,7 +123,6 @@ class RemoteCollector(contextlib.AbstractContextManager["RemoteCollector"]):
         self._mixed_here: set[str] = set()  # ids of plans
         self._sleep = sleep
         self._connection: http.client.HTTPConnection | None = None
-        self._reused = False
 
     def __exit__(self, *_: object) -> None:
         self.disconnect()
@@ -418,7 +417,7 @@ class RemoteCollector(contextlib.AbstractContextManager["RemoteCollector"]):
         for attempt in range(1, self._attempts + 1):
             told: float | None = None
             try:
-                status, answer, told = self._once(method, path, body, given)
+                status, answer, told = self._exchange(method, path, body, given)
             except (OSError, http.client.HTTPException, ssl.SSLError) as error:
                 self.disconnect()
                 problem = CollectorError(f"{self.url} does not answer: {str(error) or type(error).__name__}")
@@ -433,30 +432,24 @@ class RemoteCollector(contextlib.AbstractContextManager["RemoteCollector"]):
             self._sleep(next(pauses) if told is None else min(told, _LONGEST_PAUSE))
         raise CollectorError("attempts must be at least 1")
 
-    def _once(
-        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
-    ) -> tuple[int, bytes, float | None]:
-        try:
-            return self._exchange(method, path, body, headers)
-        except (http.client.RemoteDisconnected, ConnectionError):
-            if not self._reused:
-                raise
-        self.disconnect()  # the collector hung up while nothing was said: connect anew
-        return self._exchange(method, path, body, headers)
-
     def _exchange(
         self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
     ) -> tuple[int, bytes, float | None]:
-        connection = self._connection
-        self._reused = connection is not None
+        connection, reused = self._connection, self._connection is not None
         if connection is None:
             secure = self._parts.scheme == "https"
             kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
             connection = kind(self._parts.hostname or "", self._parts.port, timeout=self._timeout)
             self._connection = connection
-        connection.request(method, self._parts.path.rstrip("/") + path, body, dict(headers))
-        answer = connection.getresponse()
-        data = answer.read(MOST_ANSWER + 1)
+        try:
+            connection.request(method, self._parts.path.rstrip("/") + path, body, dict(headers))
+            answer = connection.getresponse()
+            data = answer.read(MOST_ANSWER + 1)
+        except (http.client.RemoteDisconnected, ConnectionError):
+            if not reused:
+                raise
+            self.disconnect()  # the collector hung up while nothing was said: connect anew
+            return self._exchange(method, path, body, headers)
         if len(data) > MOST_ANSWER:
             raise http.client.HTTPException("the answer is too large")
         told = answer.headers.get("Content-Length", "")

@@ -3,7 +3,7 @@
     collector = Collector(store, token=…, key=…)
     app = create_app(collector, routes=[…])       # more routes, such as pages
 
-A route finds its collector as `request.app.state.collector` (`endpoints.of`).
+A route finds its collector as `request.app.state.collector` (`endpoints.at`).
 """
 
 from __future__ import annotations

@@ -79,13 +79,16 @@ def next_step(seen: Seen) -> tuple[str, list[str]]:
     """Return what an operator does next with a study, in words, and what can be done with it at all."""
     known, status = seen.known, seen.status
     how, few = known.collection, status["reports"] < known.collection.minimum
-    if known.plan.mixed and seen.sends_here:
-        return _next_mixing(seen)
+    mixes = known.plan.mixed and seen.sends_here  # as a shuffler
     need = f"{how.minimum:,} {'person' if how.minimum == 1 else 'people'}"
     invited = ["invite"] if known.plan.ids == "token" else []
     match seen.state:
         case "early":
             return f"It opens by itself at {written_time(how.opens or 0)}. Hand out its link.", invited
+        case "open" if mixes:
+            until = "when you close it" if how.closes is None else f"at {written_time(how.closes)}"
+            fewest = f"{known.plan.minimum_batch:,} people"
+            return f"Hand out its link. From {fewest} on it is mixed and handed over, {until}.", ["close"]
         case "open" if known.plan.mixed:
             return "Its shuffler hands a batch over once it closes there. Close it here then.", ["close"]
         case "open":
@@ -93,6 +96,8 @@ def next_step(seen: Seen) -> tuple[str, list[str]]:
             enough = f"It is decoded from {need} on." if few else "Enough answered: close it when you like."
             until = "" if how.closes is None else f" It closes by itself at {written_time(how.closes)}."
             return f"{ask}. {enough}{until}", [*invited, "close"]
+        case "closed" if mixes:
+            return "It is mixed and handed over by itself. What was found, its collector tells.", ["delete"]
         case "closed" if status["decoding"]:
             return "It is being decoded.", []
         case "closed":
@@ -103,19 +108,4 @@ def next_step(seen: Seen) -> tuple[str, list[str]]:
             more = " Or ask other people in a next wave." if seen.last else ""
             actions = [*(["next"] if seen.last else []), "delete"]
             return f"Publish its page.{more} Delete the reports once nobody needs them.{kept}", actions
-    return "Nothing: its reports are deleted, and what it found stays.", []
-
-
-def _next_mixing(seen: Seen) -> tuple[str, list[str]]:
-    """Return what a shuffler's operator does next with a study."""
-    how = seen.known.collection
-    match seen.state:
-        case "early":
-            return f"It opens by itself at {written_time(how.opens or 0)}. Hand out its link.", []
-        case "open":
-            until = "when you close it" if how.closes is None else f"at {written_time(how.closes)}"
-            fewest = f"{seen.known.plan.minimum_batch:,} people"
-            return f"Hand out its link. From {fewest} on it is mixed and handed over, {until}.", ["close"]
-        case "closed":
-            return "It is mixed and handed over by itself. What was found, its collector tells.", ["delete"]
-    return "Nothing: its reports are deleted.", []
+    return f"Nothing: its reports are deleted{'' if mixes else ', and what it found stays'}.", []

@@ -1,6 +1,6 @@
 """Everything but the fast path: plans, status, close, decode, what a study leaves, invitations, metrics.
 
-An endpoint takes a request and returns a response, or raises `Problem`; `at` says where it answers.
+An endpoint returns a response, or raises `Problem`; `at` says where it answers, and what it is given.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ import math
 import secrets
 import time
 from collections.abc import Awaitable, Callable
-from functools import wraps
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 from starlette.requests import Request
@@ -45,7 +44,7 @@ LONGEST_WAIT: Final = 300.0  # seconds that a request for decoding may wait
 NO_STORE: Final = {"cache-control": "no-store"}
 _FOREVER: Final = {"cache-control": "public, max-age=31536000, immutable"}
 
-Endpoint = Callable[[Request], Awaitable[Response]]
+Endpoint = Callable[..., Awaitable[Response]]
 
 
 INTAKE_ROUTES: Final[list[BaseRoute]] = []  # what both roles answer to, besides reports and withdrawals
@@ -53,34 +52,29 @@ _OWN: Final[list[BaseRoute]] = []  # what a collector alone does
 
 
 def at(
-    routes: list[BaseRoute], path: str, method: str = "GET", *, operator: bool = False
+    routes: list[BaseRoute], path: str, method: str = "GET", *, operator: bool = False, new: bool = False
 ) -> Callable[[Endpoint], Endpoint]:
-    """Let an endpoint answer at a path; `operator`: the operator alone."""
+    """Let an endpoint answer at a path; `operator`: the operator alone.
+
+    It is given the request, the service that this came to, and the plan that the path names, unless it is new
+    here, or the id of the study.
+    """
 
     def placed(endpoint: Endpoint) -> Endpoint:
-        @wraps(endpoint)
         async def answer(request: Request) -> Response:
+            service: Taking = request.app.state.collector
             if operator:
-                of(request).check_operator(request)
-            return await endpoint(request)
+                service.check_operator(request)
+            if "{study_id}" in path:
+                return await endpoint(request, service, request.path_params["study_id"])
+            if "{plan_id}" in path and not new:
+                return await endpoint(request, service, await service.known(request))
+            return await endpoint(request, service)
 
         routes.append(Route(path, answer, methods=[method]))
-        return answer
+        return endpoint
 
     return placed
-
-
-def of(request: Request) -> Taking:
-    """Return the collector or shuffler that a request came to."""
-    return cast("Taking", request.app.state.collector)
-
-
-def collector_of(request: Request) -> Collector:
-    """Return the collector that a request came to."""
-    found = of(request)
-    if not isinstance(found, Collector):
-        raise Problem("not-found", "this is no collector")
-    return found
 
 
 def json_response(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -90,23 +84,21 @@ def json_response(value: Any, status: int = 200, headers: dict[str, str] | None 
 
 
 @at(INTAKE_ROUTES, "/healthz")
-async def healthz(request: Request) -> Response:
+async def healthz(request: Request, service: Taking) -> Response:
     """Answer that the service runs, whatever its store does."""
-    del request
     return json_response({"status": "ok"})
 
 
 @at(INTAKE_ROUTES, "/readyz")
-async def readyz(request: Request) -> Response:
+async def readyz(request: Request, service: Taking) -> Response:
     """Answer whether the service can take reports in: its store answers, and has room."""
-    await of(request).check_ready()
+    await service.check_ready()
     return json_response({"status": "ok"})
 
 
 @at(INTAKE_ROUTES, "/metrics", operator=True)
-async def metrics(request: Request) -> Response:
+async def metrics(request: Request, collector: Taking) -> Response:
     """Return the figures for Prometheus."""
-    collector = of(request)
     collector.metrics.waiting.set(collector.writer.waiting_bytes)
     collector.metrics.oldest.set(collector.writer.oldest_seconds)
     room = collector.store.room()
@@ -115,27 +107,26 @@ async def metrics(request: Request) -> Response:
 
 
 @at(INTAKE_ROUTES, "/key")
-async def key(request: Request) -> Response:
+async def key(request: Request, service: Taking) -> Response:
     """Return the public key of what this service signs: manifests and sheets, or batches."""
-    return json_response({"public_key": of(request).public_key})
+    return json_response({"public_key": service.public_key})
 
 
 @at(INTAKE_ROUTES, "/openapi.json")
-async def openapi(request: Request) -> Response:
+async def openapi(request: Request, service: Taking) -> Response:
     """Return the description of this interface."""
-    return json_response(openapi_document(of(request).role))
+    return json_response(openapi_document(service.role))
 
 
 @at(INTAKE_ROUTES, "/plans", operator=True)
-async def list_plans(request: Request) -> Response:
+async def list_plans(request: Request, service: Taking) -> Response:
     """List the ids of all plans."""
-    return json_response({"plans": await of(request).ask(of(request).store.plan_ids)})
+    return json_response({"plans": await service.ask(service.store.plan_ids)})
 
 
 @at(INTAKE_ROUTES, "/studies", operator=True)
-async def list_studies(request: Request) -> Response:
+async def list_studies(request: Request, service: Taking) -> Response:
     """Tell of every study where it is and what to do next; counts as everybody is told them."""
-    service = of(request)
     found = []
     for plan_id in await service.ask(service.store.plan_ids):
         known = await service.studies.find(plan_id)
@@ -146,9 +137,8 @@ async def list_studies(request: Request) -> Response:
 
 
 @at(INTAKE_ROUTES, "/plans/{plan_id}")
-async def get_plan(request: Request) -> Response:
+async def get_plan(request: Request, service: Taking, known: Known) -> Response:
     """Return a plan, as its id is the hash of."""
-    known = await of(request).known(request)
     plan = known.plan
     headers = {"etag": f'"{plan.id}"', **_FOREVER}
     if plan.id in request.headers.get("if-none-match", ""):
@@ -156,10 +146,10 @@ async def get_plan(request: Request) -> Response:
     return Response(known.document, headers=headers, media_type="application/json")
 
 
-@at(INTAKE_ROUTES, "/plans/{plan_id}", "PUT", operator=True)
-async def put_plan(request: Request) -> Response:
+@at(INTAKE_ROUTES, "/plans/{plan_id}", "PUT", operator=True, new=True)
+async def put_plan(request: Request, collector: Taking) -> Response:
     """Take a plan in."""
-    collector, plan = of(request), await plan_in(request)
+    plan = await plan_in(collector, request)
     if plan.id != request.path_params["plan_id"]:
         raise Problem("another-plan", f"its id is {plan.id}: put it under that one")
     collector.check_plan(plan)
@@ -168,17 +158,17 @@ async def put_plan(request: Request) -> Response:
     return json_response({"plan_id": plan.id}, 201 if made else 200, {"location": f"/plans/{plan.id}"})
 
 
-async def plan_in(request: Request) -> Plan:
+async def plan_in(service: Taking, request: Request) -> Plan:
     """Return the plan that the body of a request is."""
-    body = await of(request).body(request, MAX_BYTES)
+    body = await service.body(request, MAX_BYTES)
     with refusing("malformed-plan"):
         return Plan.from_json(body)
 
 
 @at(INTAKE_ROUTES, "/plans/{plan_id}/status")
-async def status(request: Request) -> Response:
+async def status(request: Request, service: Taking, known: Known) -> Response:
     """Answer where a study is, coarsely."""
-    return json_response(await study_status(of(request), await of(request).known(request)))
+    return json_response(await study_status(service, known))
 
 
 async def study_status(collector: Taking, known: Known) -> dict[str, Any]:
@@ -200,16 +190,14 @@ def _status(collector: Taking, known: Known) -> dict[str, Any]:
 
 
 @at(INTAKE_ROUTES, "/plans/{plan_id}/close", "POST", operator=True)
-async def close(request: Request) -> Response:
+async def close(request: Request, collector: Taking, known: Known) -> Response:
     """Close a study for good."""
-    collector, known = of(request), await of(request).known(request)
     return json_response({"closed": await collector.ask(collector.ending.close, known)})
 
 
 @at(_OWN, "/plans/{plan_id}/decode", "POST", operator=True)
-async def decode(request: Request) -> Response:
+async def decode(request: Request, collector: Collector, known: Known) -> Response:
     """Decode a closed study, or say that it takes longer than the request waits."""
-    collector, known = collector_of(request), await of(request).known(request)
     found = await collector.results.decoded(known, waiting(request))
     if found is None:
         return json_response({"state": "decoding"}, 202, {"location": f"/plans/{known.plan.id}/result"})
@@ -229,8 +217,7 @@ def _hand_out(name: str, media_type: str) -> None:
     """Let a document that a decoded study left be asked for."""
 
     @at(_OWN, f"/plans/{{plan_id}}/{name}")
-    async def endpoint(request: Request) -> Response:
-        collector, known = collector_of(request), await of(request).known(request)
+    async def endpoint(request: Request, collector: Collector, known: Known) -> Response:
         found = await collector.ask(collector.documents.find, known.plan.id, name)
         return collector.documents.answer(found, media_type, NO_STORE)
 
@@ -241,9 +228,8 @@ _hand_out(MANIFEST, "application/json")
 
 
 @at(INTAKE_ROUTES, "/plans/{plan_id}/sheet")
-async def get_sheet(request: Request) -> Response:
+async def get_sheet(request: Request, service: Taking, known: Known) -> Response:
     """Return who asks, and why."""
-    service, known = of(request), await of(request).known(request)
     found = await service.ask(service.sheet, known.plan.id)
     if found is None:
         raise Problem("not-found", "this study has no sheet")
@@ -251,18 +237,16 @@ async def get_sheet(request: Request) -> Response:
 
 
 @at(INTAKE_ROUTES, "/plans/{plan_id}/sheet", "PUT", operator=True)
-async def put_sheet(request: Request) -> Response:
+async def put_sheet(request: Request, service: Taking, known: Known) -> Response:
     """Publish the sheet of a study, signed, once."""
-    service, known = of(request), await of(request).known(request)
     data = await service.body(request, MOST_SHEET)
     kept, made = await service.ask(service.publish_sheet, known.plan, data)
     return Response(kept, 201 if made else 200, NO_STORE, "application/json")
 
 
 @at(INTAKE_ROUTES, "/plans/{plan_id}/reports", "DELETE", operator=True)
-async def delete_reports(request: Request) -> Response:
+async def delete_reports(request: Request, collector: Taking, known: Known) -> Response:
     """Delete the reports of a closed study before its retention ends."""
-    collector, known = of(request), await of(request).known(request)
     study = await collector.ask(collector.store.study, known.plan.id)
     if study.state == "open":
         raise Problem("open", "close the study first")
@@ -271,9 +255,8 @@ async def delete_reports(request: Request) -> Response:
 
 
 @at(_OWN, "/plans/{plan_id}/invitations", "POST", operator=True)
-async def invite(request: Request) -> Response:
+async def invite(request: Request, collector: Taking, known: Known) -> Response:
     """Issue one-time tokens; the service keeps their marks only."""
-    collector, known = of(request), await of(request).known(request)
     if known.plan.ids != "token":
         raise Problem("unfit-plan", "the ids of this plan are drawn on the device: it takes no invitations")
     body = await collector.body(request)
@@ -288,9 +271,8 @@ async def invite(request: Request) -> Response:
 
 
 @at(_OWN, "/plans/{plan_id}/batches/{digest}", "PUT")
-async def put_batch(request: Request) -> Response:
+async def put_batch(request: Request, collector: Collector, known: Known) -> Response:
     """Take a batch in from a shuffler that this collector knows: whole, durably, once."""
-    collector, known = collector_of(request), await of(request).known(request)
     plan, digest = known.plan, request.path_params["digest"]
     if not is_put_by(collector.shufflers, request.headers.get("authorization"), plan.id, digest):
         raise Problem("not-a-shuffler", "sign it with the key of a shuffler that this collector knows")

@@ -205,23 +205,21 @@ class Releases(Ending):
     def deliver_all(self) -> float:
         """Deliver what waits; return after how many seconds to look again."""
         pause = IDLE_SECONDS
-        try:
-            for plan_id in self.store.plan_ids():
-                if self._stopping:
-                    break
-                if not self.deliver(plan_id):
-                    pause = min(pause, max(0.0, self._attempts[plan_id].due - self._ticks()))
-        except StoreError as error:
-            log.warning("batches are not delivered: %s", error)
-            pause = 5.0
+        for plan_id in self.store.plan_ids():
+            if self._stopping:
+                break
+            if not self.deliver(plan_id):
+                pause = min(pause, max(0.0, self._attempts[plan_id].due - self._ticks()))
         return pause
 
     def _run(self) -> None:
         while not self._stopping:
+            pause = 5.0
             try:
                 pause = self.deliver_all()
+            except StoreError as error:
+                log.warning("batches are not delivered: %s", error)
             except Exception:  # deliver again, whatever it was
                 log.exception("delivery failed")
-                pause = 5.0
             self._wake.wait(pause)
             self._wake.clear()

@@ -174,14 +174,14 @@ def plain_log() -> Iterator[None]:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
     handler.addFilter(Throttle())
-    loggers = [logging.getLogger(name) for name in ("coterie", "uvicorn", "uvicorn.error")]
+    loggers = [logging.getLogger(name) for name in ("coterie", "uvicorn")]
     access = logging.getLogger("uvicorn.access")
-    for each in loggers[:2]:
+    for each in loggers:
         each.addHandler(handler)
         each.setLevel(logging.WARNING)
     access.handlers, access.propagate = [], False
     try:
         yield
     finally:
-        for each in loggers[:2]:
+        for each in loggers:
             each.removeHandler(handler)

@@ -24,9 +24,10 @@ from starlette.routing import BaseRoute
 
 from coterie.plan import Plan
 from coterie.remote.collector import RemoteCollector
-from coterie.service.endpoints import INTAKE_ROUTES, NO_STORE, at, json_response, of
+from coterie.service.endpoints import INTAKE_ROUTES, NO_STORE, at, json_response
 from coterie.service.problems import Problem
 from coterie.service.releases import Releases
+from coterie.service.studies import Known
 from coterie.service.taking import Taking
 from coterie.store import Store
 from coterie.wire.mixing import mixing_statement
@@ -88,39 +89,27 @@ class Shuffler(Taking):
             raise Problem("unfit-plan", f"its smallest batch has more than {MOST_BATCH} bytes")
 
 
-def shuffler_of(request: Request) -> Shuffler:
-    """Return the shuffler that a request came to."""
-    found = of(request)
-    if not isinstance(found, Shuffler):
-        raise Problem("not-found", "this is no shuffler")
-    return found
-
-
 @at(_OWN, "/plans/{plan_id}/shuffler")
-async def mixing(request: Request) -> Response:
+async def mixing(request: Request, shuffler: Shuffler, known: Known) -> Response:
     """Answer who mixes a plan here, signed."""
-    shuffler, known = shuffler_of(request), await of(request).known(request)
     return Response(shuffler.statement(known.plan), headers=NO_STORE, media_type="application/json")
 
 
 @at(_OWN, "/plans/{plan_id}/release", "POST", operator=True)
-async def release(request: Request) -> Response:
+async def release(request: Request, shuffler: Shuffler, known: Known) -> Response:
     """Make a batch of all that was gathered, and deliver it."""
-    shuffler, known = shuffler_of(request), await of(request).known(request)
     return json_response(await shuffler.ask(shuffler.releases.release, known.plan))
 
 
 @at(_OWN, "/plans/{plan_id}/release", operator=True)
-async def release_state(request: Request) -> Response:
+async def release_state(request: Request, shuffler: Shuffler, known: Known) -> Response:
     """Answer where the release is."""
-    shuffler, known = shuffler_of(request), await of(request).known(request)
     return json_response(await shuffler.ask(shuffler.releases.state, known.plan))
 
 
 @at(_OWN, "/plans/{plan_id}/release", "DELETE", operator=True)
-async def give_up(request: Request) -> Response:
+async def give_up(request: Request, shuffler: Shuffler, known: Known) -> Response:
     """Forget a batch that its collector refuses."""
-    shuffler, known = shuffler_of(request), await of(request).known(request)
     await shuffler.ask(shuffler.releases.give_up, known.plan)
     return Response(status_code=204)
 

@@ -19,7 +19,6 @@ from coterie.service.collector import Collector
 from coterie.service.endpoints import (
     NO_STORE,
     at,
-    collector_of,
     json_response,
     plan_in,
     study_status,
@@ -32,15 +31,9 @@ from coterie.service.waves import Part
 ROUTES: Final[list[BaseRoute]] = []
 
 
-def study_of(request: Request) -> str:
-    """Return the id of the study that a request's path names."""
-    return str(request.path_params["study_id"])
-
-
-async def parts_of(request: Request) -> list[Part]:
-    """Return the plans of the study that a request's path names."""
-    collector = collector_of(request)
-    return await collector.ask(collector.results.waves.parts, study_of(request))
+async def parts_of(collector: Collector, study_id: str) -> list[Part]:
+    """Return the plans of a study."""
+    return await collector.ask(collector.results.waves.parts, study_id)
 
 
 async def told_of(collector: Collector, parts: list[Part]) -> list[dict[str, Any]]:
@@ -58,20 +51,19 @@ async def told_of(collector: Collector, parts: list[Part]) -> list[dict[str, Any
 
 
 @at(ROUTES, "/studies/{study_id}")
-async def get_study(request: Request) -> Response:
+async def get_study(request: Request, collector: Collector, study_id: str) -> Response:
     """Return the plans of a study, in order, and where each of them is."""
-    plans = await told_of(collector_of(request), await parts_of(request))
-    return json_response({"study_id": study_of(request), "plans": plans})
+    plans = await told_of(collector, await parts_of(collector, study_id))
+    return json_response({"study_id": study_id, "plans": plans})
 
 
 @at(ROUTES, "/studies/{study_id}/next", "POST", operator=True)
-async def next_wave(request: Request) -> Response:
+async def next_wave(request: Request, collector: Collector, study_id: str) -> Response:
     """Open the next wave, or say that it takes longer than the request waits."""
-    collector = collector_of(request)
     body = await collector.body(request)
     with refusing("malformed-request"):
         asked = parse_object(body, "what is asked of the next wave")
-    found = await collector.results.opened(study_of(request), asked, waiting(request))
+    found = await collector.results.opened(study_id, asked, waiting(request))
     if found is None:
         return json_response({"state": "decoding"}, 202)
     plan, made = found
@@ -81,12 +73,12 @@ async def next_wave(request: Request) -> Response:
 
 
 @at(ROUTES, "/studies/{study_id}/plans/{label}", "PUT", operator=True)
-async def put_labelled(request: Request) -> Response:
+async def put_labelled(request: Request, collector: Collector, study_id: str) -> Response:
     """Open a plan of a study under a public label."""
-    collector, plan = collector_of(request), await plan_in(request)
+    plan = await plan_in(collector, request)
     collector.check_plan(plan)
     label = str(request.path_params["label"])
-    made = await collector.ask(collector.results.waves.add_labelled, study_of(request), label, plan)
+    made = await collector.ask(collector.results.waves.add_labelled, study_id, label, plan)
     collector.studies.forget_missing(plan.id)
     return json_response({"plan_id": plan.id, "label": label}, 201 if made else 200)
 
@@ -95,9 +87,8 @@ def _hand_out(name: str) -> None:
     """Let a document of all waves that were decoded be asked for: the last one's."""
 
     @at(ROUTES, f"/studies/{{study_id}}/{name}")
-    async def endpoint(request: Request) -> Response:
-        collector = collector_of(request)
-        for part in reversed(await parts_of(request)):
+    async def endpoint(request: Request, collector: Collector, study_id: str) -> Response:
+        for part in reversed(await parts_of(collector, study_id)):
             if part.label is not None:
                 raise Problem("not-found", "plans with labels are decoded one by one: each has its own")
             if await collector.ask(collector.results.is_decoded, part.plan.id):

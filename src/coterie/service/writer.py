@@ -82,7 +82,7 @@ class Writer:
         self._invited = Invited(store)
         self._waiting: list[Waiting] = []
         self._written: list[Waiting] = []  # that are on their way to the disk
-        self._bytes = 0  # that wait or are being written
+        self.waiting_bytes = 0  # that wait or are being written
         self._wake = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, "coterie-writer")
         self._task: asyncio.Task[None] | None = None
@@ -101,11 +101,6 @@ class Writer:
         self._thread.shutdown()
 
     @property
-    def waiting_bytes(self) -> int:
-        """Bytes that wait or are being written."""
-        return self._bytes
-
-    @property
     def oldest_seconds(self) -> float:
         """For how long the oldest request has waited that is not on the disk; 0 where there is none."""
         first = [*self._written[:1], *self._waiting[:1]]
@@ -119,11 +114,11 @@ class Writer:
         Problem
             If too much waits already.
         """
-        if self._bytes + len(body) > self._limits.most_waiting or self._stopping:
+        if self.waiting_bytes + len(body) > self._limits.most_waiting or self._stopping:
             raise busy(1)
         future: asyncio.Future[Fates | None] = asyncio.get_running_loop().create_future()
         self._waiting.append(Waiting(known, body, future, withdraws))
-        self._bytes += len(body)
+        self.waiting_bytes += len(body)
         self._wake.set()
         return future
 
@@ -145,7 +140,7 @@ class Writer:
                         each.future.set_exception(fate)
                     else:
                         each.future.set_result(fate)
-                self._bytes -= sum(len(each.body) for each in group)
+                self.waiting_bytes -= sum(len(each.body) for each in group)
                 self._written = []
             if self._stopping:
                 return

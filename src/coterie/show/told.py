@@ -111,13 +111,9 @@ class Told:
             return ""
         cut = sorted({group for each in self.alternatives for group in each})
         several = number > 1
+        names = f"group{'s' * (len(cut) > 1)} {listed([letter(each) for each in cut])}" if cut else "no group"
         words = f"k-means finds {number_word(number)} other answer{'s' * several} as good"
-        if not cut:
-            return f"{words}; {'they cut' if several else 'it cuts'} no group otherwise."
-        names = listed([letter(group) for group in cut])
-        return (
-            f"{words}; {'they cut' if several else 'it cuts'} group{'s' * (len(cut) > 1)} {names} otherwise."
-        )
+        return f"{words}; {'they cut' if several else 'it cuts'} {names} otherwise."
 
 
 def _fragile(document: Mapping[str, Any]) -> NDArray[np.float64]:

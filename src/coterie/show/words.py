@@ -70,14 +70,10 @@ def names_of(feature: Feature) -> tuple[str, ...] | None:
     >>> names_of(Cycle("day", 7, description="the day of most use; 0 is Sunday"))[:2]
     ('Sunday', 'Monday')
     """
-    found = _FIRST.search(feature.description) if isinstance(feature, Cycle) else None
-    if found is None or not isinstance(feature, Cycle):
+    if not isinstance(feature, Cycle) or (found := _FIRST.search(feature.description)) is None:
         return None
-    names = {
-        "monday": WEEKDAYS,
-        "sunday": (WEEKDAYS[6], *WEEKDAYS[:6]),
-        "january": MONTHS,
-    }[found[1].lower()]
+    known = {"monday": WEEKDAYS, "sunday": (WEEKDAYS[6], *WEEKDAYS[:6]), "january": MONTHS}
+    names = known[found[1].lower()]
     return names if feature.period == len(names) else None
 
 

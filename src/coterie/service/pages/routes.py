@@ -17,7 +17,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from coterie.service.endpoints import at, collector_of, of, study_status
+from coterie.service.collector import Collector
+from coterie.service.endpoints import at, study_status
 from coterie.service.pages import views
 from coterie.service.pages.assets import assets
 from coterie.service.pages.headers import ASSET, PAGE
@@ -25,7 +26,9 @@ from coterie.service.problems import Problem
 from coterie.service.reports import FOR_PROGRAMS
 from coterie.service.reports import PAGE as REPORT
 from coterie.service.results import RESULT
-from coterie.service.study_endpoints import parts_of, study_of, told_of
+from coterie.service.studies import Known
+from coterie.service.study_endpoints import parts_of, told_of
+from coterie.service.taking import Taking
 
 SHUFFLER_PAGES: Final[list[BaseRoute]] = []  # of both roles
 _OWN: Final[list[BaseRoute]] = []  # of a collector alone
@@ -36,15 +39,14 @@ def _html(text: str) -> Response:
 
 
 @at(SHUFFLER_PAGES, "/")
-async def console_page(request: Request) -> Response:
+async def console_page(request: Request, service: Taking) -> Response:
     """Return the page of the server itself."""
-    return _html(views.console_page(of(request).public_key, of(request).role))
+    return _html(views.console_page(service.public_key, service.role))
 
 
 @at(SHUFFLER_PAGES, "/plans/{plan_id}/participate")
-async def participate_page(request: Request) -> Response:
+async def participate_page(request: Request, service: Taking, known: Known) -> Response:
     """Return the page on which somebody takes part."""
-    service, known = of(request), await of(request).known(request)
     sheet = await service.ask(service.sheet, known.plan.id)
     chosen = request.query_params.get("language", "")[:35]  # by a link on the page
     wanted = f"{chosen}, {request.headers.get('accept-language', '')}"
@@ -53,9 +55,8 @@ async def participate_page(request: Request) -> Response:
 
 
 @at(_OWN, "/plans/{plan_id}/study")
-async def study_page(request: Request) -> Response:
+async def study_page(request: Request, collector: Taking, known: Known) -> Response:
     """Return the page on which a study fills up."""
-    collector, known = of(request), await of(request).known(request)
     status = await study_status(collector, known)
     result = (
         await collector.ask(collector.store.document, known.plan.id, RESULT) if status["decoded"] else None
@@ -68,8 +69,7 @@ def _hand_out(file: str, media_type: str, ending: str) -> None:
     """Let a decoded study's report be asked for."""
 
     @at(_OWN, f"/plans/{{plan_id}}/{file}")
-    async def endpoint(request: Request) -> Response:
-        collector, known = collector_of(request), await of(request).known(request)
+    async def endpoint(request: Request, collector: Collector, known: Known) -> Response:
         found = await collector.ask(collector.reports.find, known.plan, media_type)
         name = f"report-{known.plan.id[:12]}.{ending}"
         kept = {**PAGE, "content-disposition": f'attachment; filename="{name}"'}
@@ -81,18 +81,17 @@ _hand_out("report.json", FOR_PROGRAMS, "json")
 
 
 @at(_OWN, "/studies/{study_id}/participate")
-async def participate_in_study(request: Request) -> Response:
+async def participate_in_study(request: Request, collector: Collector, study_id: str) -> Response:
     """Lead to the form of the wave that is open; a browser takes the invitation behind # along."""
-    collector = collector_of(request)
-    plan = await collector.ask(collector.results.waves.open_one, study_of(request))
+    plan = await collector.ask(collector.results.waves.open_one, study_id)
     where = {**PAGE, "location": f"../../plans/{plan.id}/participate"}  # relative: no address is echoed
     return Response(status_code=303, headers=where)
 
 
 @at(_OWN, "/studies/{study_id}/study")
-async def waves_page(request: Request) -> Response:
+async def waves_page(request: Request, collector: Collector, study_id: str) -> Response:
     """Return the page of all plans of a study."""
-    collector, parts = collector_of(request), await parts_of(request)
+    parts = await parts_of(collector, study_id)
     told = await told_of(collector, parts)
     results = [
         await collector.ask(collector.store.document, each["plan_id"], RESULT) if each["decoded"] else None
@@ -102,7 +101,7 @@ async def waves_page(request: Request) -> Response:
 
 
 @at(SHUFFLER_PAGES, "/static/{name}/{file}")
-async def static_file(request: Request) -> Response:
+async def static_file(request: Request, service: Taking) -> Response:
     """Return a script or a sheet."""
     found = assets()
     file = found.files.get(request.path_params["file"])
