@@ -82,6 +82,7 @@ _PLANNED: Final = 8  # clusters of a plan whose number is to be chosen
 _SAID_TO_A_PLAN: Final = frozenset(signature(Plan.design).parameters)
 
 
+Collect = Callable[..., Aggregate]  # rows and, unless it is designed for them, their plan -> their table
 Features = Schema | Sequence[Feature] | Mapping[str, Any] | str | os.PathLike[str] | None
 
 
@@ -123,10 +124,6 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         for name, value in settings.items():  # of a child, as it was given them
             setattr(self, name, value)
 
-    @abstractmethod
-    def _design(self, points: NDArray[Any], ball: dict[str, Any], seed: int) -> Plan:
-        """Return the plan that these rows answer; `ball` is what `Plan.design` is told of it."""
-
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: object = None) -> Self:
         """Play the protocol: every row of X is one person's point or, with `features`, record.
@@ -160,7 +157,11 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             **self._read_options(),
         }
         self.n_clipped_ = 0
-        tables = self._tables(points, lambda rows: self._design(rows, ball, plan_seed), coins, asked)
+
+        def collect(rows: NDArray[Any], plan: Plan | None = None) -> Aggregate:
+            return self._collect(plan or self._design(rows, ball, plan_seed), rows, coins)
+
+        tables = self._tables(points, collect, asked)
         self.tables_ = tuple(tables)
         self.table_ = self.tables_[-1]
         self.plans_ = tuple(table.plan for table in tables)
@@ -179,6 +180,19 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     @abstractmethod
     def _construction(self) -> tuple[str, str]:
         """The protocol and the model that are played."""
+
+    def _design(self, points: NDArray[Any], ball: dict[str, Any], seed: int) -> Plan:
+        """Return the plan that these rows answer; `ball` is what `Plan.design` is told of it."""
+        (people, dimension), (protocol, model) = points.shape, self._construction
+        clusters, epsilon = self._planned(people), float(self.epsilon)
+        options = {**self._own_options(people), **self._plan_options()}
+        said = {"protocol": protocol, "model": model, "seed": seed, **ball, **options}
+        return Plan.design(dimension, clusters, epsilon, people, **said)
+
+    def _own_options(self, people: int) -> dict[str, Any]:
+        """Return what the estimator's own parameters say to the design."""
+        del people
+        return {}
 
     def _plan_options(self) -> dict[str, Any]:
         """Return the options of the design. What the estimator itself says, as a seed, is none of them."""
@@ -203,16 +217,10 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         """Return the number of clusters that a plan is designed for; one to be chosen is unknown to it."""
         return min(_PLANNED, people) if isinstance(self.n_clusters, str) else int(self.n_clusters)
 
-    def _tables(
-        self,
-        points: NDArray[Any],
-        design: Callable[[NDArray[Any]], Plan],
-        coins: Coins,
-        asked: dict[str, Any],
-    ) -> list[Aggregate]:
+    def _tables(self, points: NDArray[Any], collect: Collect, asked: dict[str, Any]) -> list[Aggregate]:
         """Return the tables of all plans that are played: here one, which everybody answers."""
         del asked  # what decoding between two plans would be told
-        return [self._collect(design(points), points, coins)]
+        return [collect(points)]
 
     def _warn_if_unusable(self, people: int) -> None:
         clusters = len(self.cluster_centers_)
@@ -319,24 +327,20 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         refuse_masked(X)
         try:
             checked: NDArray[Any] = validate_data(self, X, reset=reset, dtype=_FLOATS)
-        except TypeError as error:
-            if "complex" in str(error):
-                raise PointError("Complex data not supported: X must hold real numbers") from None
-            raise
-        except ValueError as error:
-            if "could not convert" in str(error):  # numpy's message quotes the value
+        except (TypeError, ValueError) as error:
+            said = str(error)
+            if "could not convert" in said:  # numpy's message quotes the value
                 raise PointError(
                     "X must hold numbers, got a value that is none: declare columns, features=Schema([…])"
                 ) from None
-            shape, quoted, _ = str(error).partition(
-                " array instead:\narray="
-            )  # scikit-learn's quotes them all
-            if quoted:
+            shape, quoted, _ = said.partition(" array instead:\narray=")
+            if quoted:  # scikit-learn's quotes them all
                 raise PointError(
                     f"{shape} array instead. Reshape your data: X.reshape(1, -1) if it is one person, "
                     "X.reshape(-1, 1) if it is one number of each"
                 ) from None
-            if "Complex data" in str(error):  # scikit-learn's quotes the rows here, too
+            # scikit-learn's quotes the rows here, too.
+            if "Complex data" in said or (isinstance(error, TypeError) and "complex" in said):
                 raise PointError("Complex data not supported: X must hold real numbers") from None
             raise
         return checked
@@ -347,10 +351,7 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             return {"features": self._schema}
         center = None if self.center is None else _as_center(self.center, points.shape[1])
         if self.radius is not None:
-            return {
-                "center": None if center is None else center.tolist(),
-                "radius": float(self.radius),
-            }
+            return {"center": None if center is None else center.tolist(), "radius": float(self.radius)}
         warnings.warn(
             "radius=None takes the ball from the data: the farthest row decides it, so it says something "
             "about that person, and the privacy guarantee does not cover it. For a private result give a "
@@ -364,10 +365,7 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             radius = float(np.sqrt(nearest(points, center[None])[1].max()))
         if not np.isfinite(radius):
             raise PointError("X is too large to measure distances in float64; scale it down first")
-        return {
-            "center": center.tolist(),
-            "radius": radius or 1.0,
-        }  # any ball does where all rows are the same
+        return {"center": center.tolist(), "radius": radius or 1.0}  # any ball does where all rows are alike
 
 
 def _numbers(X: Any, schema: Schema) -> NDArray[np.float64]:
@@ -410,9 +408,5 @@ def _sources(
     if random_state is None:
         return SystemCoins(), secrets.randbelow(SAFE_INTEGER + 1), None
     seed = seed_of(random_state)
-    public = np.random.default_rng([seed, 1])
-    return (
-        SimulationCoins([seed, 0]),
-        int(public.integers(SAFE_INTEGER + 1)),
-        np.random.default_rng([seed, 2]),
-    )
+    public = int(np.random.default_rng([seed, 1]).integers(SAFE_INTEGER + 1))
+    return SimulationCoins([seed, 0]), public, np.random.default_rng([seed, 2])

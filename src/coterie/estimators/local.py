@@ -5,7 +5,7 @@ What is private of a fit and what is not is said in `coterie.estimators.base`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar, Final
 
@@ -16,9 +16,8 @@ from coterie.aggregate import Aggregate
 from coterie.centers import decode
 from coterie.centers.decode import AUTO
 from coterie.centers.solution import MEDIANS
-from coterie.coins import Coins
 from coterie.errors import PlanError
-from coterie.estimators.base import Features, PlayedKMeans, seed_of
+from coterie.estimators.base import Collect, Features, PlayedKMeans, seed_of
 from coterie.plan import Plan
 from coterie.protocols import PROTOCOLS
 
@@ -165,44 +164,24 @@ class LocalKMeans(PlayedKMeans):
             random_state=random_state,
         )  # fmt: skip
 
-    def _design(self, points: NDArray[Any], ball: dict[str, Any], seed: int) -> Plan:
-        return Plan.design(
-            points.shape[1],
-            self._planned(len(points)),
-            float(self.epsilon),
-            len(points),
-            protocol=self.protocol,
-            **ball,
-            seed=seed,
-            **self._plan_options(),
-        )
-
     @property
     def _construction(self) -> tuple[str, str]:
         return self.protocol, "local"
 
-    def _tables(
-        self,
-        points: NDArray[Any],
-        design: Callable[[NDArray[Any]], Plan],
-        coins: Coins,
-        asked: dict[str, Any],
-    ) -> list[Aggregate]:
+    def _tables(self, points: NDArray[Any], collect: Collect, asked: dict[str, Any]) -> list[Aggregate]:
         """Return the table of each wave; its plan follows from what the earlier ones said."""
         if self.confirm and len(self.waves or ()) < 2:
             raise PlanError("confirm asks the last of several waves: give waves, such as (0.5, 0.5)")
         if self.confirm and self.objective == MEDIANS:
             raise PlanError("the last wave confirms means: leave confirm out, or take objective means")
         if self.waves is None:
-            return super()._tables(points, design, coins, asked)
+            return super()._tables(points, collect, asked)
         tables: list[Aggregate] = []
         parts = self._parts(self.waves, len(points))
         for number, part in enumerate(parts, start=1):
-            rows, plan = points[part], None
-            if tables:
-                last = self.confirm and number == len(parts)
-                plan = self._follow_up(tables, asked, len(rows), confirm=last)
-            tables.append(self._collect(plan or design(rows), rows, coins))
+            last = self.confirm and number == len(parts)
+            plan = self._follow_up(tables, asked, len(part), confirm=last) if tables else None
+            tables.append(collect(points[part], plan))
         return tables
 
     def _parts(self, waves: Sequence[float], people: int) -> list[NDArray[np.int64]]:
@@ -226,14 +205,14 @@ class LocalKMeans(PlayedKMeans):
     ) -> Plan:
         """Follow up; with the same ball where the earlier people's reports tell nobody apart."""
         plan, options = tables[-1].plan, self._plan_options()
-        if confirm:
-            found = decode(tables, clusters=AUTO if self.n_clusters == AUTO else None, **asked)
-            return plan.follow_up(found, people, confirm=True, **options)
-        found = decode(tables, **asked)
+        number = AUTO if confirm and self.n_clusters == AUTO else None
+        found = decode(tables, clusters=number, **asked)
         seen = found.population
-        if len(seen.points) > 1 or seen.scatter > 0:
-            return plan.follow_up(found, people, **options)
-        return plan.follow_up(found, people, center=plan.center, radius=plan.radius, **options)
+        if confirm:
+            options = {"confirm": True, **options}
+        elif len(seen.points) <= 1 and seen.scatter <= 0:
+            options = {"center": plan.center, "radius": plan.radius, **options}
+        return plan.follow_up(found, people, **options)
 
 
 def _checked_waves(waves: Sequence[object]) -> list[float]:

@@ -22,14 +22,14 @@ from coterie.privacy import MAX_EPSILON
 from coterie.protocols import PROTOCOLS
 from coterie.protocols.codeword.amplified_design import LOCAL_CAP
 
-_ALL_VARIANTS: Final[dict[str, dict[str, Any]]] = {
-    "amplified": {"protocol": "codeword", "model": "shuffle"},
-    "split-and-mix": {"protocol": "vector-sums", "model": "shuffle"},
-    "net-tree": {"protocol": "net-tree-sums", "model": "shuffle"},
-    "central": {"protocol": "vector-sums", "model": "central"},
-    "central-net-tree": {"protocol": "net-tree-sums", "model": "central"},
+_ALL_VARIANTS: Final = {  # protocol and model
+    "amplified": ("codeword", "shuffle"),
+    "split-and-mix": ("vector-sums", "shuffle"),
+    "net-tree": ("net-tree-sums", "shuffle"),
+    "central": ("vector-sums", "central"),
+    "central-net-tree": ("net-tree-sums", "central"),
 }
-_VARIANTS: Final = {name: played for name, played in _ALL_VARIANTS.items() if played["protocol"] in PROTOCOLS}
+_VARIANTS: Final = {name: played for name, played in _ALL_VARIANTS.items() if played[0] in PROTOCOLS}
 
 
 class ShuffleKMeans(PlayedKMeans):
@@ -116,29 +116,15 @@ class ShuffleKMeans(PlayedKMeans):
             center=center, engine=engine, random_state=random_state,
         )  # fmt: skip
 
-    def _design(self, points: NDArray[Any], ball: dict[str, Any], seed: int) -> Plan:
-        options: dict[str, Any] = {"minimum_batch": len(points)}  # nobody drops out of a fit
+    def _own_options(self, people: int) -> dict[str, Any]:
+        options = {"delta": float(self.delta), "minimum_batch": people}  # nobody drops out of a fit
         if self.variant == "amplified":
-            options["local_cap"] = float(self.local_cap)
-        elif self.variant == "split-and-mix":
-            options["layout"] = self.layout
-        options |= self._plan_options()
-        return Plan.design(
-            points.shape[1],
-            self._planned(len(points)),
-            float(self.epsilon),
-            len(points),
-            **_VARIANTS[self.variant],
-            **ball,
-            seed=seed,
-            delta=float(self.delta),
-            **options,
-        )
+            return {**options, "local_cap": float(self.local_cap)}
+        return {**options, "layout": self.layout} if self.variant == "split-and-mix" else options
 
     @property
     def _construction(self) -> tuple[str, str]:
-        played = _VARIANTS[self.variant]
-        return played["protocol"], played["model"]
+        return _VARIANTS[self.variant]
 
     def _collect(self, plan: Plan, points: NDArray[Any], coins: Coins) -> Aggregate:
         sent = plan.parameters.is_played(len(points))
