@@ -101,11 +101,8 @@ def _meets(aims: str, points: NDArray[Any], slack: float) -> bool:
     if not varied.any() or not np.isfinite(high - low).all():
         return False
     chosen = points if varied.all() else points[:, varied]
-    first, second = _AIMS[aims](chosen)
-    wanted = (1.0, 1.0) if aims == _LARGEST else (0.0, 1.0)
-    near = all(
-        bool((np.abs(found - aim) <= slack).all()) for found, aim in zip((first, second), wanted, strict=True)
-    )
+    zeros, ones = _AIMS[aims](chosen)
+    near = bool((np.abs(zeros) <= slack).all() and (np.abs(ones - 1) <= slack).all())
     # Indicators have bounds of 0 and 1 by themselves.
     return near and not (aims in _BOUNDS and bool((chosen == np.rint(chosen)).all()))
 
@@ -120,7 +117,7 @@ def _ends(points: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 def _sizes(points: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     largest = np.maximum(-points.min(axis=0), points.max(axis=0))
-    return largest, largest
+    return largest - 1, largest
 
 
 def _quartiles(points: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -128,11 +125,11 @@ def _quartiles(points: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     return middle, three - quarter
 
 
-_LARGEST: Final = "largest size 1"
-_BOUNDS: Final = ("smallest 0 and largest 1", _LARGEST)
+_BOUNDS: Final = ("smallest 0 and largest 1", "largest size 1")
+# What should be 0, and what should be 1.
 _AIMS: Final[dict[str, Callable[[NDArray[Any]], tuple[NDArray[Any], NDArray[Any]]]]] = {
     "mean 0 and deviation 1": _moments,
     "smallest 0 and largest 1": _ends,
-    _LARGEST: _sizes,
+    "largest size 1": _sizes,
     "median 0 and quartiles 1 apart": _quartiles,
 }

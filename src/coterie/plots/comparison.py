@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from coterie.centers.comparison import Comparison
-from coterie.centers.groups import letter
-from coterie.plots.style import INK, SOFT, Display, color_of
-from coterie.show.words import Wording
+from coterie.plots.style import INK, SOFT, Display, color_of, titled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,17 +63,11 @@ class ComparisonDisplay(Display):
     def _draw(self, ax: Axes) -> None:
         found = self.comparison
         ax.set_title(found.words.partition(" moved")[0] + " moved" * (" moved" in found.words))
-        others, groups = found.labels[1:], found.result.groups
-        wording = None if found.result.features is None else Wording(found.result.features)
+        others = found.labels[1:]
         names, places = [], []
         for each in found.differences:
             place = each.group * (len(others) + 0.5) + others.index(each.label)
-            title = (
-                ""
-                if wording is None
-                else textwrap.shorten(wording.title(groups[each.group]), 36, placeholder=" …")
-            )
-            names.append(f"{letter(each.group)} {title}".strip() + f", {each.label}" * (len(others) > 1))
+            names.append(titled(found.result, each.group, 36) + f", {each.label}" * (len(others) > 1))
             places.append(place)
             color = color_of(each.group)
             line: dict[str, Any] = {"color": color, "linewidth": 3, "alpha": 0.4, "solid_capstyle": "round"}
@@ -86,22 +78,12 @@ class ComparisonDisplay(Display):
         ax.set_yticks(places, names)
         ax.invert_yaxis()
         ax.grid(axis="x")
-        against = (
-            f" from {found.labels[0]} to {others[0]}" if len(others) == 1 else f" from {found.labels[0]}"
-        )
-        ax.set_xlabel(f"change of the share{against}, points")
+        to = f" to {others[0]}" if len(others) == 1 else ""
+        ax.set_xlabel(f"change of the share from {found.labels[0]}{to}, points")
         words = (
             f"Filled: moved, with an error of {found.level:.0%} for all together. Lines hold a change in "
             f"{found.coverage:.0%} of comparisons, each by itself."
         )
-        ax.annotate(
-            textwrap.fill(words, 90),
-            (0, 0),
-            (0, -34),
-            xycoords="axes fraction",
-            textcoords="offset points",
-            va="top",
-            fontsize=8.5,
-            color=SOFT,
-            annotation_clip=False,
-        )
+        below: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "top"}
+        look: dict[str, Any] = {"fontsize": 8.5, "color": SOFT, "annotation_clip": False}
+        ax.annotate(textwrap.fill(words, 90), (0, 0), (0, -34), **below, **look)

@@ -81,10 +81,7 @@ class GroupsDisplay(Display):
         """
         told = Told.of(result.to_dict(), result.radius)
         wording = None if result.features is None else Wording(result.features)
-        points = None
-        if people is not None:
-            points = _points(result, people)
-        return cls(told, wording, points).plot(ax)
+        return cls(told, wording, None if people is None else _points(result, people)).plot(ax)
 
     def _size(self) -> tuple[float, float]:
         return 8.6, 4.6

@@ -144,15 +144,8 @@ class ProfileDisplay(Display):
     def _row(self, ax: Axes, y: float, row: Row) -> None:
         ax.plot([0, 1], [y, y], color=LINE, linewidth=3.5, solid_capstyle="round", zorder=1)
         for low, high in row.ranges:
-            ax.plot(
-                [low, high],
-                [y, y],
-                color=self.color,
-                alpha=0.45,
-                linewidth=5,
-                solid_capstyle="butt",
-                zorder=2,
-            )
+            thick: dict[str, Any] = {"linewidth": 5, "solid_capstyle": "butt"}
+            ax.plot([low, high], [y, y], color=self.color, alpha=0.45, zorder=2, **thick)
         if not math.isnan(row.everybody):
             ax.plot([row.everybody] * 2, [y - 0.27, y + 0.27], color=PEOPLE, linewidth=2.6, zorder=2)
         ax.scatter([row.here], [y], s=42, color=self.color, zorder=4, clip_on=False)
@@ -194,9 +187,8 @@ def _round(feature: Cycle, estimate: Estimate, label: str, said: str) -> Row:
         parts = ((low, high),) if low <= high else ((low, period), (0.0, high))
         ranges = tuple((start / period, end / period) for start, end in parts)
     names = names_of(feature)
-    ends = (
-        ("0:00", "24:00") if is_clock(feature) else (names[0], names[-1]) if names else ("0", f"{period:g}")
-    )
+    ends = (names[0], names[-1]) if names else ("0", f"{period:g}")
+    ends = ("0:00", "24:00") if is_clock(feature) else ends
     return Row(label, estimate.value % period / period, ranges, math.nan, said, ends)
 
 

@@ -6,6 +6,7 @@ apart (a test simulates it); and every group is named by its letter besides.
 
 from __future__ import annotations
 
+import textwrap
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
+from coterie.centers.groups import letter
+from coterie.centers.result import Result
 from coterie.errors import bringing
+from coterie.show.words import Wording
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,6 +75,14 @@ class Display:
     @abstractmethod
     def _draw(self, ax: Axes) -> None:
         """Draw, with the style set."""
+
+
+def titled(result: Result, group: int, width: int) -> str:
+    """Return a group's letter and, where its figures have names, what it is like in so many letters."""
+    if result.features is None:
+        return letter(group)
+    title = Wording(result.features).title(result.groups[group])
+    return f"{letter(group)} {textwrap.shorten(title, width, placeholder=' …')}".strip()
 
 
 def color_of(place: int) -> str:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from coterie.centers.groups import letter
 from coterie.centers.result import Result
 from coterie.errors import SettingError
-from coterie.plots.style import INK, Display, color_of
+from coterie.plots.style import INK, Display, color_of, titled
 from coterie.show.changes import matched
-from coterie.show.words import Wording, percent
+from coterie.show.words import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,18 +79,12 @@ class WavesDisplay(Display):
 
     def _draw(self, ax: Axes) -> None:
         last, waves = self.results[-1], len(self.results)
-        wording = None if last.features is None else Wording(last.features)
         names, rows = [], []
         for group, places in enumerate(np.transpose(matched([each.centers for each in self.results]))):
-            title = (
-                ""
-                if wording is None
-                else textwrap.shorten(wording.title(last.groups[group]), 56, placeholder=" …")
-            )
             top = group * (waves + _GAP)
             beside: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "va": "center"}
             bold: dict[str, Any] = {"color": color_of(group), "fontweight": "bold", "fontsize": 9}
-            ax.text(0, top - 0.75, f"{letter(group)} {title}".strip(), **bold, **beside)
+            ax.text(0, top - 0.75, titled(last, group, 56), **bold, **beside)
             for wave, (result, place) in enumerate(zip(self.results, places, strict=True)):
                 share, error = float(result.weights[place]), float(result.weight_errors[place])
                 low, high = max(share - error, 0.0), min(share + error, 1.0)
