@@ -154,22 +154,11 @@ class Deduplicator(AbstractContextManager["Deduplicator"]):
                 self._held = []
         return range(1 << self._bits)
 
-    def reports_of(self, part: int) -> Chunks:
-        """Yield the reports of a part, each id once, sorted; threads may ask for parts side by side."""
-        return self._part(part, exactly=False)
+    def reports_of(self, part: int, *, exactly: bool = False) -> Chunks:
+        """Yield the reports of a part, each id once, sorted; threads may ask for parts side by side.
 
-    def chunks(self) -> Chunks:
-        """Yield the reports, each id once, (m, width) at a time, sorted by id. To be called once."""
-        # Beside what was kept, reports that only share an id stay until the smallest of all is known.
-        exactly = bool(self._kept)
-        chunks: Chunks = (rows for part in self.parts for rows in self._part(part, exactly=exactly))
-        if self._kept:
-            chunks = self._merged([*self._kept, chunks])
-        for ids in self._without:
-            chunks = without(chunks, ids)
-        return chunks
-
-    def _part(self, part: int, *, exactly: bool) -> Chunks:
+        With `exactly`, reports that only share an id stay.
+        """
         pieces = [(run, int(run.starts[part]), int(run.starts[part + 1])) for run in self._runs]
         total = sum(stop - start for _, start, stop in pieces)
         if total > self._memory_reports:
@@ -179,6 +168,17 @@ class Deduplicator(AbstractContextManager["Deduplicator"]):
             for run, start, stop in pieces:
                 self._fetch(rows[place : (place := place + stop - start)], run, start)
             yield self._first_of_each(self._kernels.sort(rows), exactly=exactly)
+
+    def chunks(self) -> Chunks:
+        """Yield the reports, each id once, (m, width) at a time, sorted by id. To be called once."""
+        # Beside what was kept, reports that only share an id stay until the smallest of all is known.
+        exactly = bool(self._kept)
+        chunks: Chunks = (rows for part in self.parts for rows in self.reports_of(part, exactly=exactly))
+        if self._kept:
+            chunks = self._merged([*self._kept, chunks])
+        for ids in self._without:
+            chunks = without(chunks, ids)
+        return chunks
 
     # ------------------------------------------------------------ runs
 

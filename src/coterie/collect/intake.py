@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from coterie.collect.deduplicate import Deduplicator, Rows
 from coterie.collect.skips import Skipped, Skips
-from coterie.collect.uploads import Issued, Marks, admitted, let_in
+from coterie.collect.uploads import Issued, Marks, Note, admitted, let_in
 from coterie.errors import PlanError, ReportError
 from coterie.plan import Plan
 from coterie.wire.admission import ADMISSION_BYTES
@@ -149,14 +149,14 @@ class Intake(contextlib.AbstractContextManager["Intake"]):
         rows = np.empty((min(self._stretch, file.count), file.width), dtype=np.uint8)
         for _ in stretches:
             start, count = reading.next_into(rows)
-            self._take(rows[:count], start, place_in(file))
+            self._take(rows[:count], self._noting(start, place_in(file)))
 
     def add_stream(self, pieces: Iterable[bytes], *, name: str = "report") -> None:
         """Take a stream of reports in, back to back, in pieces of any length; `name` opens their places."""
         if self._plan.ids == "token":
             raise PlanError("this plan's ids follow from tokens: its reports come as uploads (add_uploads)")
-        for start, rows in self._rows(pieces, self._plan.report_width, name):
-            self._take(rows, start, _place_after(name))
+        for rows, note in self._rows(pieces, self._plan.report_width, name):
+            self._take(rows, note)
 
     def add_uploads(
         self, pieces: Iterable[bytes], *, issued: Issued, spent: Marks | None = None, name: str = "upload"
@@ -178,21 +178,17 @@ class Intake(contextlib.AbstractContextManager["Intake"]):
         """
         if self._plan.ids != "token":
             raise PlanError("this plan's ids are drawn on the device: its reports come without tokens")
-        for start, rows in self._rows(pieces, self._plan.upload_width, name):
+        for rows, note in self._rows(pieces, self._plan.upload_width, name):
             self._count(len(rows))
-            self._reports.add(
-                admitted(self._plan, self._form, rows, issued, spent, self._skips, start, _place_after(name))
-            )
+            self._reports.add(admitted(self._plan, self._form, rows, issued, spent, note))
 
     def add_admitted(
         self, pieces: Iterable[bytes], issuers: Collection[bytes], *, name: str = "upload"
     ) -> None:
         """Take a stream of uploads in, admission ‖ report each, of those whom these public keys admit."""
-        for start, rows in self._rows(pieces, ADMISSION_BYTES + self._plan.report_width, name):
+        for rows, note in self._rows(pieces, ADMISSION_BYTES + self._plan.report_width, name):
             self._count(len(rows))
-            self._reports.add(
-                let_in(self._plan, self._form, rows, issuers, self._skips, start, _place_after(name))
-            )
+            self._reports.add(let_in(self._plan, self._form, rows, issuers, note))
 
     def chunks(self) -> Iterator[NDArray[np.uint8]]:
         """Yield the reports, each id once, (m, width) at a time, sorted by id. To be called once."""
@@ -221,11 +217,15 @@ class Intake(contextlib.AbstractContextManager["Intake"]):
                 start += len(chunk)
         return skips.all
 
-    def _take(self, rows: NDArray[np.uint8], start: int, place: Callable[[int], str]) -> None:
+    def _noting(self, start: int, place: Callable[[int], str]) -> Note:
+        """Return who is told of reports that are left out, by their numbers after `start`."""
+        return lambda reason, numbers: self._skips.note(reason, start + numbers, place)
+
+    def _take(self, rows: Rows, note: Note) -> None:
         wrong = self._form.foreign(rows)
         with self._lock:
             self._count(len(rows))
-            self._skips.note(self._form.reason, start + np.flatnonzero(wrong), place)
+            note(self._form.reason, np.flatnonzero(wrong))
         self._reports.add(rows[~wrong] if wrong.any() else rows)
 
     def _count(self, more: int) -> None:
@@ -234,16 +234,19 @@ class Intake(contextlib.AbstractContextManager["Intake"]):
             self._whole = False
             raise ReportError(f"more than {self._most} reports came in; none of them counts")
 
-    def _rows(self, pieces: Iterable[bytes], width: int, name: str) -> Iterator[tuple[int, Rows]]:
-        """Yield whole rows and the number of the first; what is left at the end was cut short."""
+    def _rows(self, pieces: Iterable[bytes], width: int, name: str) -> Iterator[tuple[Rows, Note]]:
+        """Yield whole rows and who is told of them; what is left at the end was cut short."""
         start = 0
 
         def cut_short() -> None:
             self._read += 1
-            self._skips.note("it was cut short", np.array([start]), _place_after(name))
+            self._skips.note("it was cut short", np.array([start]), place)
+
+        def place(number: int) -> str:
+            return f"{name} {number}"
 
         for rows in whole_rows(pieces, width, cut_short):
-            yield start, rows
+            yield rows, self._noting(start, place)
             start += len(rows)
 
 
@@ -290,7 +293,3 @@ def take_in(
 def place_in(file: ReportFile) -> Callable[[int], str]:
     """Return a function that says where in a file a report stands, by its number from 0."""
     return lambda number: f"{file.path}, report {number} (byte {HEADER.size + number * file.width})"
-
-
-def _place_after(name: str) -> Callable[[int], str]:
-    return lambda number: f"{name} {number}"

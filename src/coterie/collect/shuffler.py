@@ -1,7 +1,7 @@
 """The shuffler: reports in, one batch of messages out that says nothing about who sent them.
 
-`released_messages` is what every release goes through, from files (`coterie.store.shuffle_files`) and in the
-service (`batch_bytes`):
+`batch_bytes` is what every release goes through, from files (`coterie.store.shuffle_files`) and in the
+service:
 
 1. A batch under the plan's minimum is refused; by column also one with a row of too few people.
 2. Everything but the messages is dropped: for shares the ids too, which only served to tell reports apart.
@@ -47,19 +47,7 @@ def gathered(plan: Plan, chunks: Iterable[NDArray[np.uint8]]) -> NDArray[np.uint
 
 
 def batch_bytes(plan: Plan, rows: NDArray[np.uint8], skipped: tuple[Skipped, ...] = ()) -> bytes:
-    """Return a batch as the bytes of a shuffled file; parameters and errors as for `released_messages`."""
-    file = io.BytesIO()
-    writer = ReportWriter(file, plan, ShuffledFile)
-    for messages in released_messages(plan, rows, skipped):
-        writer.append(messages)
-    writer.finish()
-    return file.getvalue()
-
-
-def released_messages(
-    plan: Plan, rows: NDArray[np.uint8], skipped: tuple[Skipped, ...] = ()
-) -> Iterator[NDArray[np.uint8]]:
-    """Yield the messages of a batch, mixed, if it may be released.
+    """Return the messages of a batch, mixed, as the bytes of a shuffled file, if it may be released.
 
     Parameters
     ----------
@@ -78,7 +66,7 @@ def released_messages(
     Examples
     --------
     >>> plan = Plan.design(2, 2, 2.0, 60, model="shuffle", delta=1e-4)
-    >>> list(released_messages(plan, np.zeros((0, 13), dtype=np.uint8)))
+    >>> batch_bytes(plan, np.zeros((0, 13), dtype=np.uint8))
     Traceback (most recent call last):
     coterie.errors.ReportError: the batch has 0 people and the plan's minimum is 54: ...
     """
@@ -86,7 +74,12 @@ def released_messages(
     _check_order(rows)
     if len(rows) < plan.minimum_batch:
         raise ReportError(_too_few(plan, len(rows), skipped))
-    yield from mixed(plan, [rows])
+    file = io.BytesIO()
+    writer = ReportWriter(file, plan, ShuffledFile)
+    for messages in mixed(plan, [rows]):
+        writer.append(messages)
+    writer.finish()
+    return file.getvalue()
 
 
 def check_shuffled(plan: Plan) -> None:

@@ -16,7 +16,7 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.collect.skips import Skips
+from coterie.collect.deduplicate import Rows
 from coterie.plan import Plan
 from coterie.wire.admission import ADMISSION_BYTES, admitted_by
 from coterie.wire.forms import Form
@@ -36,6 +36,8 @@ class Marks(Protocol):
 # The tokens that were issued, or who knows them by their marks: (n, 32) -> (n,).
 Issued = Container[bytes] | Callable[[NDArray[np.uint8]], NDArray[np.bool_]]
 
+Note = Callable[[str, NDArray[np.integer]], None]  # why some are left out, and their numbers
+
 TOKEN_REASONS: Final = (  # why an upload is left out, besides its form
     "nobody admitted it",
     "the token was not issued",
@@ -46,19 +48,9 @@ _UNADMITTED, _UNKNOWN, _FOREIGN_ID, _SPENT = TOKEN_REASONS
 
 
 def admitted(
-    plan: Plan,
-    form: Form,
-    uploads: NDArray[np.uint8],
-    issued: Issued,
-    spent: Marks | None,
-    skips: Skips,
-    start: int,
-    place: Callable[[int], str],
-) -> NDArray[np.uint8]:
-    """Return the reports that count, and spend their tokens: (n, upload width) -> (m, report width).
-
-    The others are noted in `skips`; `start` is the number of the first upload.
-    """
+    plan: Plan, form: Form, uploads: Rows, issued: Issued, spent: Marks | None, note: Note
+) -> Rows:  # (n, upload width) -> (m, report width)
+    """Return the reports that count, and spend their tokens; `note` is told of the others."""
     reports = uploads[:, TOKEN_BYTES:]
     tokens = [row.tobytes() for row in uploads[:, :TOKEN_BYTES]]
     marks = [token_mark(plan, token) for token in tokens]
@@ -74,34 +66,26 @@ def admitted(
     }
     good = np.ones(len(uploads), dtype=bool)
     for reason, places in wrong.items():
-        skips.note(reason, start + np.flatnonzero(good & places), place)
+        note(reason, np.flatnonzero(good & places))
         good &= ~places
     if spent is not None:
         again = [number for number in np.flatnonzero(good) if not _spend(marks[number], spent)]
-        skips.note(_SPENT, start + np.array(again, dtype=np.int64), place)
+        note(_SPENT, np.array(again, dtype=np.int64))
         good[again] = False
     return np.ascontiguousarray(reports[good])
 
 
-def let_in(
-    plan: Plan,
-    form: Form,
-    uploads: NDArray[np.uint8],
-    issuers: Collection[bytes],
-    skips: Skips,
-    start: int,
-    place: Callable[[int], str],
-) -> NDArray[np.uint8]:
+def let_in(plan: Plan, form: Form, uploads: Rows, issuers: Collection[bytes], note: Note) -> Rows:
     """Return the reports that an issuer admitted: (n, 80 + report width) -> (m, report width).
 
-    The others are noted in `skips`; `start` is the number of the first upload.
+    `note` is told of the others.
     """
     reports = uploads[:, ADMISSION_BYTES:]
     wrong = form.foreign(reports)
-    skips.note(form.reason, start + np.flatnonzero(wrong), place)
+    note(form.reason, np.flatnonzero(wrong))
     known = np.zeros(len(uploads), dtype=bool)
     known[~wrong] = admitted_by(issuers, plan, uploads[~wrong])
-    skips.note(_UNADMITTED, start + np.flatnonzero(~known & ~wrong), place)
+    note(_UNADMITTED, np.flatnonzero(~known & ~wrong))
     return np.ascontiguousarray(reports[known])
 
 
