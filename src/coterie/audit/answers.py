@@ -23,19 +23,15 @@ class Audited(Protocol):
 
     def exact(self) -> Iterator[Check]:
         """Check what can be enumerated."""
-        ...
 
     def reader(self) -> Reader:
         """Return what reads a client's draws from its reports."""
-        ...
 
     def check_sample(self, reader: Any, label: str) -> Check:
         """Check what was read, besides what is checked of every reader."""
-        ...
 
     def bits(self, laws: tuple[Law, ...]) -> float:
         """Return how many bits of coins a report's answers hold, at least."""
-        ...
 
 
 def audited(plan: Plan) -> Audited:

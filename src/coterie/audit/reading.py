@@ -66,15 +66,12 @@ class Reader(Protocol):
 
     def read(self, points: NDArray[np.float64], rows: NDArray[np.uint8]) -> list[NDArray[np.int64]]:
         """Return the cells of each law's observations: (n, d), (n, width) -> (n, size) each."""
-        ...
 
     def features(self, points: NDArray[np.float64], ids: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Return public numbers of point and id that a client could choose its ids by: (n, d) -> (n, k)."""
-        ...
 
     def leftover(self, rows: NDArray[np.uint8]) -> int:
         """Return how many reports no client can have sent."""
-        ...
 
 
 class Reading:

@@ -24,6 +24,10 @@ from coterie.collect import IntakeCounts
 from coterie.plan import Plan
 from coterie.store import Study
 
+Address = str | os.PathLike[str]
+Paths = Sequence[str | os.PathLike[str]]
+Tell = Callable[[int], None] | None  # called with how many more reports are through
+
 
 class Partition(NamedTuple):
     """The reports of some of the people."""
@@ -54,11 +58,8 @@ class Engine(Protocol):
         coins : Coins
             Source of ids and secret coins.
         """
-        ...
 
-    def count(
-        self, plan: Plan, files: Sequence[str | os.PathLike[str]], tell: Callable[[int], None] | None = None
-    ) -> Counted:
+    def count(self, plan: Plan, files: Paths, tell: Tell = None) -> Counted:
         """Return the table of report files, each id once, and what became of the reports.
 
         Parameters
@@ -75,11 +76,8 @@ class Engine(Protocol):
         FileError
             If a file is truncated, foreign, of another version or corrupt.
         """
-        ...
 
-    def count_batches(
-        self, plan: Plan, files: Sequence[str | os.PathLike[str]], tell: Callable[[int], None] | None = None
-    ) -> Aggregate:
+    def count_batches(self, plan: Plan, files: Paths, tell: Tell = None) -> Aggregate:
         """Return the table of shuffled files, each batch once and each id once; `tell` counts messages.
 
         Raises
@@ -89,20 +87,15 @@ class Engine(Protocol):
         ReportError
             If the same batch is given twice.
         """
-        ...
 
-    def count_store(
-        self, address: str | os.PathLike[str], plan_id: str, tell: Callable[[int], None] | None = None
-    ) -> tuple[Aggregate, Study]:
+    def count_store(self, address: Address, plan_id: str, tell: Tell = None) -> tuple[Aggregate, Study]:
         """Return the table of what counts in a collector's store, and the study as it was then.
 
         Of a shuffle plan, its batches are added up.
         """
-        ...
 
     def aggregate(self, plan: Plan, partitions: Iterable[NDArray[np.uint8]]) -> Aggregate:
         """Return the table of all reports, each partition (m, width).
 
         Reports made of shares are mixed first: what is added up is what a shuffler would release.
         """
-        ...

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from coterie.aggregate import Aggregate
 from coterie.collect import IntakeCounts, take_in
+from coterie.engines.base import Paths, Tell
 from coterie.engines.inline import add_up
 from coterie.errors import AggregateError, StoreError
 from coterie.plan import Plan
@@ -66,13 +67,7 @@ class GrowingTable:
             raise StoreError(f"the store knows the ids of {self.count} reports, and its table has others")
         return table
 
-    def add(
-        self,
-        files: Sequence[str | os.PathLike[str]],
-        tell: Callable[[int], None] | None = None,
-        *,
-        workers: int | None = None,
-    ) -> Added:
+    def add(self, files: Paths, tell: Tell = None, *, workers: int | None = None) -> Added:
         """Add report files: all of them or, if one is not whole, nothing.
 
         Parameters
@@ -91,16 +86,11 @@ class GrowingTable:
         before = total.count
 
         def grown(chunks: Chunks) -> bytes:
-            add_up(total, chunks, tell)
-            return total.to_bytes()
+            return add_up(total, chunks, tell).to_bytes()
 
         with take_in(files, self.plan, workers=default_workers() if workers is None else workers) as intake:
-            self._store.stage_batch(
-                self.plan.id,
-                grown,
-                reports=intake.chunks(),
-                instead_of=None if held is None else held.digest,
-            )
+            before_it = None if held is None else held.digest
+            self._store.stage_batch(self.plan.id, grown, reports=intake.chunks(), instead_of=before_it)
         return Added(intake.counts, intake.counts.unique - (total.count - before), total.count)
 
 

@@ -14,8 +14,7 @@ undoes the privacy: that is for simulations.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,7 +25,7 @@ from coterie.aggregate import Aggregate
 from coterie.coins import Coins
 from coterie.collect import Batches, take_in
 from coterie.collect.shuffler import mixed
-from coterie.engines.base import Counted, Partition
+from coterie.engines.base import Address, Counted, Partition, Paths, Tell
 from coterie.errors import PointError
 from coterie.plan import Plan
 from coterie.protocols import encoder_of
@@ -68,33 +67,28 @@ class Inline:
             table.add(messages)
         return table
 
-    def count(
-        self, plan: Plan, files: Sequence[str | os.PathLike[str]], tell: Callable[[int], None] | None = None
-    ) -> Counted:
+    def count(self, plan: Plan, files: Paths, tell: Tell = None) -> Counted:
         """Return the table of report files, each id once, and what became of the reports."""
         with take_in(files, plan, workers=self._workers, folder=self._folder) as intake:
             reports = intake.once()
 
             def table_of(parts: Iterable[int]) -> Aggregate:
-                return _sum(plan, (rows for part in parts for rows in reports.reports_of(part)), tell)
+                chunks = (rows for part in parts for rows in reports.reports_of(part))
+                return add_up(Aggregate(plan), chunks, tell)
 
             total, *others = in_shares(table_of, reports.parts, self._workers)
             for table in others:
                 total.merge(table)
         return Counted(total, intake.counts)
 
-    def count_batches(
-        self, plan: Plan, files: Sequence[str | os.PathLike[str]], tell: Callable[[int], None] | None = None
-    ) -> Aggregate:
+    def count_batches(self, plan: Plan, files: Paths, tell: Tell = None) -> Aggregate:
         """Return the table of shuffled files, each batch once and each id once."""
-        return _sum(plan, Batches(files, plan).chunks(), tell)
+        return add_up(Aggregate(plan), Batches(files, plan).chunks(), tell)
 
-    def count_store(
-        self, address: str | os.PathLike[str], plan_id: str, tell: Callable[[int], None] | None = None
-    ) -> tuple[Aggregate, Study]:
+    def count_store(self, address: Address, plan_id: str, tell: Tell = None) -> tuple[Aggregate, Study]:
         """Return the table of what counts in a collector's store, and the study as it was then."""
         with open_store(address, make=False) as store:
-            table = _sum(store.study(plan_id).plan, store.messages(plan_id), tell)
+            table = add_up(Aggregate(store.study(plan_id).plan), store.messages(plan_id), tell)
             return table, store.study(plan_id)
 
 
@@ -123,18 +117,10 @@ class Parallel(Inline):
         self._folder = folder
 
 
-def _sum(plan: Plan, chunks: Iterable[NDArray[np.uint8]], tell: Callable[[int], None] | None) -> Aggregate:
-    """Return the table of reports, or messages, all of which count."""
-    table = Aggregate(plan)
-    add_up(table, chunks, tell)
-    return table
-
-
-def add_up(
-    table: Aggregate, chunks: Iterable[NDArray[np.uint8]], tell: Callable[[int], None] | None = None
-) -> None:
-    """Add reports, or messages, to a table, many at a time, and tell when so many more are through."""
+def add_up(table: Aggregate, chunks: Iterable[NDArray[np.uint8]], tell: Tell = None) -> Aggregate:
+    """Add reports, or messages, to a table, many at a time; tell when so many more are through. Return it."""
     for rows in regrouped(chunks, ADDED):
         table.add(rows)
         if tell is not None:
             tell(len(rows))
+    return table

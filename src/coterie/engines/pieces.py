@@ -40,20 +40,16 @@ class Piece(Protocol):
     @property
     def count(self) -> int:
         """How many there are."""
-        ...
 
     @property
     def digest(self) -> str | None:
         """Of a shuffled batch: what tells it from another, known when it was read."""
-        ...
 
     def chunks(self, plan: Plan) -> Iterator[NDArray[np.uint8]]:
         """Yield them, (m, width) at a time; nothing counts before the last."""
-        ...
 
     def place(self, number: int) -> str:
         """Return where a report stands, by its number in the piece."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

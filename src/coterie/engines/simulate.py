@@ -10,7 +10,7 @@ Whoever knows the seed can undo the privacy of such a table. It is for planning 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from coterie.aggregate import Aggregate
 from coterie.coins import SimulationCoins
+from coterie.engines.base import Tell
 from coterie.engines.play import engine
 from coterie.errors import PlanError, PointError, SettingError
 from coterie.geometry.ball import as_points
@@ -36,7 +37,7 @@ def simulate(
     random_state: int = 0,
     by: str = "law",
     device: str | None = None,
-    tell: Callable[[int], None] | None = None,
+    tell: Tell = None,
 ) -> Aggregate:
     """Return the table that `people` reports would make, of people who are like the points.
 
@@ -84,9 +85,7 @@ def simulate(
     return drawn
 
 
-def _by_reports(
-    plan: Plan, points: NDArray[Any], people: int, seed: int, tell: Callable[[int], None] | None
-) -> Aggregate:
+def _by_reports(plan: Plan, points: NDArray[Any], people: int, seed: int, tell: Tell) -> Aggregate:
     chosen = engine("inline")
 
     def partitions() -> Iterator[NDArray[np.uint8]]:

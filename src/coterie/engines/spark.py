@@ -24,7 +24,7 @@ import shutil
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -34,7 +34,7 @@ from coterie.aggregate import Aggregate
 from coterie.collect import IntakeCounts, Skipped
 from coterie.collect.batches import have_ids
 from coterie.collect.shuffler import mixed
-from coterie.engines.base import Counted
+from coterie.engines.base import Address, Counted, Paths, Tell
 from coterie.engines.inline import Inline
 from coterie.engines.pieces import Piece, batches_of, pieces_of
 from coterie.errors import (
@@ -101,9 +101,7 @@ class Spark(Inline):
 
     # ------------------------------------------------------------ what an engine does
 
-    def count(
-        self, plan: Plan, files: Sequence[str | os.PathLike[str]], tell: Callable[[int], None] | None = None
-    ) -> Counted:
+    def count(self, plan: Plan, files: Paths, tell: Tell = None) -> Counted:
         """Return the table of report files or Parquet files, each id once, and what became of the reports.
 
         Executors open the files by the same names: they lie on a file system that all machines share, or,
@@ -121,9 +119,7 @@ class Spark(Inline):
             table, IntakeCounts(len(files), facts.read, facts.duplicates, facts.conflicting, skipped)
         )
 
-    def count_batches(
-        self, plan: Plan, files: Sequence[str | os.PathLike[str]], tell: Callable[[int], None] | None = None
-    ) -> Aggregate:
+    def count_batches(self, plan: Plan, files: Paths, tell: Tell = None) -> Aggregate:
         """Return the table of shuffled files, each batch once and each id once."""
         pieces = batches_of(plan, files)
         if not have_ids(plan):
@@ -134,9 +130,7 @@ class Spark(Inline):
             raise ReportError(f"{pieces[piece].place(number)}: {report_form(plan).reason}; nothing was added")
         return table
 
-    def count_store(
-        self, address: str | os.PathLike[str], plan_id: str, tell: Callable[[int], None] | None = None
-    ) -> tuple[Aggregate, Study]:
+    def count_store(self, address: Address, plan_id: str, tell: Tell = None) -> tuple[Aggregate, Study]:
         """Return the table of what counts in a collector's store, read by the executors, and the study.
 
         A store in PostgreSQL is read by ranges of ids, all as one snapshot sees it; a folder must lie where
@@ -159,9 +153,7 @@ class Spark(Inline):
 
     # ------------------------------------------------------------ steps
 
-    def _once(
-        self, plan: Plan, pieces: Sequence[Piece], tell: Callable[[int], None] | None
-    ) -> tuple[Aggregate, Any]:
+    def _once(self, plan: Plan, pieces: Sequence[Piece], tell: Tell) -> tuple[Aggregate, Any]:
         """Return the table of pieces, each id once, and what became of their reports."""
         from coterie.engines import spark_tasks as tasks
 
@@ -184,7 +176,7 @@ class Spark(Inline):
             placed = packets.repartitionById(slots, col("slot")).sortWithinPartitions("part")
             return _reduced(plan, placed.mapInArrow(counted, tasks.RESULTS), slots)
 
-    def _summed(self, plan: Plan, pieces: Sequence[Piece], tell: Callable[[int], None] | None) -> Aggregate:
+    def _summed(self, plan: Plan, pieces: Sequence[Piece], tell: Tell) -> Aggregate:
         """Return the table of pieces all of whose reports, or messages, count."""
         from coterie.engines import spark_tasks as tasks
 
@@ -317,7 +309,7 @@ def _reduced(plan: Plan, tables: DataFrame, slots: int) -> tuple[Aggregate, Any]
 
 
 @contextlib.contextmanager
-def _watched(spark: SparkSession, total: int, tell: Callable[[int], None] | None) -> Iterator[None]:
+def _watched(spark: SparkSession, total: int, tell: Tell) -> Iterator[None]:
     """Report about how many reports are through, by the tasks that have ended."""
     if tell is None:
         yield

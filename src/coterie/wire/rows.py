@@ -25,7 +25,6 @@ class HasViews(Protocol):
     @property
     def views(self) -> tuple[View, ...]:
         """The public views."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
