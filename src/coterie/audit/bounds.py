@@ -26,6 +26,8 @@ FALSE_ALARM: Final = 1e-6  # of a whole audit
 CHECKS_PER_AUDIT: Final = 40  # that share it
 ALPHA: Final = FALSE_ALARM / CHECKS_PER_AUDIT
 
+Words = Callable[[tuple[int, ...]], str]  # of the test at this place
+
 
 def log_tail(hits: ArrayLike, trials: ArrayLike, chance: ArrayLike) -> NDArray[np.float64]:
     """Return the logarithm of a bound on how likely so unusual a count is, from above or below.
@@ -90,12 +92,7 @@ class Battery:
 
     families: list[Family] = field(default_factory=list)
 
-    def take(
-        self,
-        logs: NDArray[np.float64],
-        words: Callable[[tuple[int, ...]], str],
-        tests: int | None = None,
-    ) -> None:
+    def take(self, logs: NDArray[np.float64], words: Words, tests: int | None = None) -> None:
         """Add a family: logarithms of bounds, and what to say of the one at an index.
 
         `tests` is how many there were, where only the worst of some are given.
@@ -108,13 +105,7 @@ class Battery:
         found = float(logs[worst]) + math.log(size)
         self.families.append(Family(found, size, words(worst) if found < math.log(ALPHA) else ""))
 
-    def counts(
-        self,
-        hits: NDArray[np.int64],
-        trials: ArrayLike,
-        chances: ArrayLike,
-        words: Callable[[tuple[int, ...]], str],
-    ) -> None:
+    def counts(self, hits: NDArray[np.int64], trials: ArrayLike, chances: ArrayLike, words: Words) -> None:
         """Add a family of counts; the words get the figures behind them."""
         trials, chances = np.broadcast_to(trials, hits.shape), np.broadcast_to(chances, hits.shape)
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -60,8 +60,6 @@ class Context:
 
 def contexts(sample: Sample) -> Iterator[Context]:
     """Yield all that a law might hang on."""
-    n = len(sample)
-    yield Context("everybody", np.zeros(n, np.uint8), 1, ("everybody",))
     yield from people(sample)
     yield from moments(sample)
     parity = _parity(sample.ids)
@@ -73,7 +71,7 @@ def contexts(sample: Sample) -> Iterator[Context]:
             yield Context(f"bytes {number - 1} and {number} of the id", words, 1 << 16)
     for number in range(sample.heads.shape[1]):
         yield Context(f"byte {number} of the id's stream", sample.heads[:, number], 256)
-    if sample.rows is not None and n:
+    if sample.rows is not None and len(sample):
         yield Context("row", sample.rows, int(sample.rows.max()) + 1)
     # The point and the public sign together: what only one of both sides of a cell would show.
     for name, bit in (("parity", parity), ("flip", sample.heads[:, 4] & 1)):
@@ -83,6 +81,7 @@ def contexts(sample: Sample) -> Iterator[Context]:
 
 def people(sample: Sample) -> Iterator[Context]:
     """Yield what there is to say of people."""
+    yield Context("everybody", np.zeros(len(sample), np.uint8), 1, ("everybody",))
     yield Context("person", sample.probes, len(sample.names), sample.names)
     for name, labels in sample.labels.items():
         yield Context(name, labels, int(labels.max(initial=0)) + 1)
@@ -111,39 +110,30 @@ def check_law(sample: Sample, number: int, claim: str, label: str = "") -> Check
     law, battery = sample.laws[number], Battery()
     cells = sample.cells[number]
     size, flat = cells.shape[1], cells.ravel()
-    groups = law.coarse[flat]
-    chances = np.bincount(law.coarse, law.chances).astype(np.float64)
+    groups, kinds = law.coarse[flat], int(law.coarse.max()) + 1
     if law.cap:
         hits = np.array([(flat < law.cap).sum()])
         battery.counts(hits, len(flat), law.chances[: law.cap].sum(), lambda _: f"{law.name}s in the cap")
-    for context in contexts(sample):
-        labels = np.repeat(context.labels, size)
-        _groups(battery, law, context, labels, groups, chances)
+    for of_reports in contexts(sample):
+        context = replace(of_reports, labels=np.repeat(of_reports.labels, size))
+        _groups(battery, law, context, groups)
         if context.name in ("everybody", "person") and len(law.chances) <= _FINE:
-            _cells(battery, law, context, labels, flat)
+            _cells(battery, law, context, flat)
     if size > 1:
-        answers = Context("answer", np.tile(np.arange(size), len(cells)), size)
-        _groups(battery, law, answers, answers.labels, groups, chances)
+        _groups(battery, law, Context("answer", np.tile(np.arange(size), len(cells)), size), groups)
     # Pairs that do not overlap, so that what follows is independent of what it follows on: two sets of them.
-    before = groups[:-1] + len(chances) * (np.arange(len(groups) - 1) % 2)
-    pairs = Context("after one in group", before, 2 * len(chances))
-    _groups(battery, law, pairs, before, groups[1:], chances)
+    before = groups[:-1] + kinds * (np.arange(len(groups) - 1) % 2)
+    _groups(battery, law, Context("after one in group", before, 2 * kinds), groups[1:])
     words = f"{len(flat):,} {law.name}s of {len(sample):,} reports: {claim}{battery.told}"
     figures = {"observations": len(flat), "reports": len(sample), "log_p": battery.log_p}
     return Check("empirical", f"law of {law.name}s{label}", battery.passed, words, figures)
 
 
-def _groups(
-    battery: Battery,
-    law: Law,
-    context: Context,
-    labels: NDArray[Any],
-    groups: NDArray[np.int64],
-    chances: NDArray[np.float64],
-) -> None:
+def _groups(battery: Battery, law: Law, context: Context, groups: NDArray[np.int64]) -> None:
     """Test every group of cells, and everything up to it, given a context."""
+    chances = np.bincount(law.coarse, law.chances).astype(np.float64)
     kinds = len(chances)
-    table = _table(labels, groups, context.count, kinds)
+    table = _table(context, groups, kinds)
     kept = np.flatnonzero(table.sum(axis=1) >= _FEWEST)
     table = table[kept]
     trials = table.sum(axis=1, keepdims=True)
@@ -158,15 +148,11 @@ def _groups(
     battery.counts(events, trials, np.minimum(chance, 1.0), words)
 
 
-def _cells(
-    battery: Battery, law: Law, context: Context, labels: NDArray[Any], flat: NDArray[np.int64]
-) -> None:
+def _cells(battery: Battery, law: Law, context: Context, flat: NDArray[np.int64]) -> None:
     """Test every cell, and the histogram as a whole, given a context."""
-    table = _table(labels, flat, context.count, len(law.chances))
+    table = _table(context, flat, len(law.chances))
     trials = table.sum(axis=1, keepdims=True)
-    battery.counts(
-        table, trials, law.chances, lambda at: f"{context.told(at[0])}: {_span(law, at[1], at[1])}"
-    )
+    battery.counts(table, trials, law.chances, lambda at: f"{context.told(at[0])}: {law.cell(at[1])}")
     battery.take(log_fit(table, law.chances), lambda at: f"{context.told(at[0])}: histogram of {law.name}s")
 
 
@@ -174,10 +160,10 @@ def _span(law: Law, first: int, last: int) -> str:
     return law.cell(first) if first == last else f"{law.cell(first)} to {law.cell(last)}"
 
 
-def _table(labels: NDArray[Any], cells: NDArray[Any], count: int, kinds: int) -> NDArray[np.int64]:
+def _table(context: Context, cells: NDArray[Any], kinds: int) -> NDArray[np.int64]:
     """Count pairs: (n,), (n,) -> (count, kinds)."""
-    pairs = labels.astype(np.int64) * kinds + cells
-    return np.bincount(pairs, minlength=count * kinds).reshape(count, kinds)
+    pairs = context.labels.astype(np.int64) * kinds + cells
+    return np.bincount(pairs, minlength=context.count * kinds).reshape(context.count, kinds)
 
 
 def check_values(reading: Reading, label: str = "") -> Check:
@@ -212,63 +198,48 @@ def check_ids(sample: Sample, label: str = "") -> Check:
     battery.take(np.array([chance if repeats else 0.0]), lambda _: f"{repeats:,} ids have repeated ten bytes")
     for context in contexts_of_ids(sample):
         for what, data in (("id", sample.ids), ("id's stream", sample.heads)):
-            tables = [_table(context.labels, data[:, i], context.count, 256) for i in range(data.shape[1])]
-            _bytes(battery, context, np.stack(tables), what)
+            _bytes(battery, context, data, what)
         _parities(battery, context, sample.ids)
     _pairs(battery, sample)
     _linear(battery, sample)
     for lag in _LAGS:
-        turned = sample.ids[lag:] ^ sample.ids[:-lag]
-        bits = np.stack([np.bincount(turned[:, i], minlength=256) for i in range(turned.shape[1])])
-        nobody = Context(f"ids {lag} apart", np.zeros(len(turned), np.uint8), 1, (f"ids {lag} apart",))
-        _bytes(battery, nobody, bits[:, None], "xor")
-        steps = sample.ids[lag:] - sample.ids[:-lag]
-        counts = np.stack([np.bincount(steps[:, i], minlength=256) for i in range(steps.shape[1])])
-        _bytes(battery, nobody, counts[:, None], "difference")
+        later, earlier, name = sample.ids[lag:], sample.ids[:-lag], f"ids {lag} apart"
+        nobody = Context(name, np.zeros(len(later), np.uint8), 1, (name,))
+        _bytes(battery, nobody, later ^ earlier, "xor")
+        _bytes(battery, nobody, later - earlier, "difference")
     words = np.ascontiguousarray(sample.ids).view(">u4").astype(np.float64) / 2**32 - 0.5
     for number in range(words.shape[1]):
         _products(battery, words[:, number], f"word {number} of ids")
-    trials = sample.wins + sample.losses
-    for who in (slice(None), None):
-        hits, all_ = (a if who else a.sum(axis=0, keepdims=True) for a in (sample.wins, trials))
+    compared = np.stack([sample.wins, sample.wins + sample.losses])  # (2, people, numbers)
+    everybody = compared.sum(axis=1, keepdims=True)
+    for names, (hits, trials) in ((sample.names, compared), (("everybody",), everybody)):
 
-        def paired(at: tuple[int, ...], everybody: bool = who is None) -> str:
-            person = "everybody" if everybody else sample.names[at[0]]
-            return f"{person}: public number {at[1]} larger than with ids of ours"
+        def paired(at: tuple[int, ...], names: tuple[str, ...] = names) -> str:
+            return f"{names[at[0]]}: public number {at[1]} larger than with ids of ours"
 
-        battery.counts(np.asarray(hits), np.asarray(all_), 0.5, paired)
+        battery.counts(hits, trials, 0.5, paired)
     told = f"{n:,} ids, {repeats:,} repeated: {battery.told}"
     return Check("empirical", f"ids{label}", battery.passed, told, {"log_p": battery.log_p})
 
 
 def contexts_of_ids(sample: Sample) -> Iterator[Context]:
     """Yield all that ids must not know: people and time, and what was drawn with them."""
-    yield Context("everybody", np.zeros(len(sample), np.uint8), 1, ("everybody",))
     yield from people(sample)
-    for context in moments(sample):
-        if context.count <= 4096:
-            yield context
+    yield from (context for context in moments(sample) if context.count <= 4096)
 
 
-def _bytes(battery: Battery, context: Context, tables: NDArray[np.int64], what: str) -> None:
-    """Test bytes, (bytes, labels, 256), and their bits, for uniformity."""
-    trials = tables.sum(axis=2, keepdims=True)
+def _bytes(battery: Battery, context: Context, data: NDArray[np.uint8], what: str) -> None:
+    """Test bytes, (n, bytes), and their bits, for uniformity."""
+    tables = np.stack([_table(context, column, 256) for column in data.T])  # (bytes, labels, 256)
+    trials, who = tables.sum(axis=2, keepdims=True), context.told
     ones = tables @ _BITS_OF_BYTE  # (bytes, labels, 8)
-    battery.counts(
-        ones, trials, 0.5, lambda at: f"{context.told(at[1])}: bit {8 * at[0] + at[2]} of the {what}"
-    )
+    battery.counts(ones, trials, 0.5, lambda at: f"{who(at[1])}: bit {8 * at[0] + at[2]} of the {what}")
     if context.count <= 64:
+        fits = log_fit(tables, np.full(256, 1 / 256))
         battery.counts(
-            tables,
-            trials,
-            1 / 256,
-            lambda at: f"{context.told(at[1])}: byte {at[0]} of the {what} is {at[2]}",
+            tables, trials, 1 / 256, lambda at: f"{who(at[1])}: byte {at[0]} of the {what} is {at[2]}"
         )
-        uniform = np.full(256, 1 / 256)
-        battery.take(
-            log_fit(tables, uniform),
-            lambda at: f"{context.told(at[1])}: histogram of byte {at[0]} of the {what}",
-        )
+        battery.take(fits, lambda at: f"{who(at[1])}: histogram of byte {at[0]} of the {what}")
 
 
 def _parity(ids: NDArray[np.uint8]) -> NDArray[np.int64]:
@@ -277,7 +248,7 @@ def _parity(ids: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 def _parities(battery: Battery, context: Context, ids: NDArray[np.uint8]) -> None:
     """Test whether an id's ones are even or odd in number."""
-    table = _table(context.labels, _parity(ids), context.count, 2)
+    table = _table(context, _parity(ids), 2)
     battery.counts(table[:, 1], table.sum(axis=1), 0.5, lambda at: f"{context.told(at[0])}: odd ids")
 
 

@@ -58,33 +58,12 @@ def check_power(sample: Sample, claim: float, label: str = "") -> Check:
     """Return what the sample would have caught; an audit is not failed for being short."""
     figures: dict[str, float] = {}
     told = []
-    reports = len(sample)
-    per_probe = float(np.bincount(sample.probes, minlength=len(sample.names))[:-1].min()) if reports else 0.0
+    reports, people = len(sample), len(sample.names)
+    per_probe = float(np.bincount(sample.probes, minlength=people)[:-1].min()) if reports else 0.0
     for law in sample.laws:
-        if not law.cap:
-            continue
-        inside, best = float(law.chances[: law.cap].sum()), float(law.chances[0])
-        odds = inside / (1 - inside)
-        share = law.size  # of answers: an excess of the whole report is spread over them
-
-        def excess(amount: float, odds: float = odds, share: int = share) -> float:
-            grown = odds * math.exp(amount / share)
-            return grown / (1 + grown)
-
-        for name, count in (("epsilon_excess", reports), ("epsilon_excess_at_one_point", per_probe)):
-            found = smallest(
-                excess, count * share, inside, 1 if count == reports else len(sample.names), 50.0
-            )
-            figures[name] = max(figures.get(name, 0.0), found)
-        bad = {
-            "bad_share": (lambda s, p=best: p + s * (1 - p), best),
-            "bad_share_in_the_cap": (lambda s, p=inside: p + s * (1 - p), inside),
-        }
-        for name, (change, chance) in bad.items():
-            found = smallest(change, reports * share, chance, len(law.chances), 1.0)
-            figures[name] = max(figures.get(name, 0.0), found)
-        folded = math.log(2 * LONGEST_PERIOD**2 / 2 * _FAMILIES / ALPHA) / -math.log(best)
-        figures["reports_of_a_rule"] = max(figures.get("reports_of_a_rule", 0.0), math.ceil(folded))
+        if law.cap:
+            for name, found in _of_answers(law, reports, per_probe, people).items():
+                figures[name] = max(figures.get(name, 0.0), found)
     if figures:
         told.append(
             f"epsilon larger by {_number(figures['epsilon_excess'])} "
@@ -102,17 +81,37 @@ def check_power(sample: Sample, claim: float, label: str = "") -> Check:
     return Check("empirical", f"power{label}", True, words, dict(figures))
 
 
+def _of_answers(law: Law, reports: int, per_probe: float, people: int) -> dict[str, float]:
+    """Return the smallest faults that answers with a cap would have shown, by their names."""
+    inside, best = float(law.chances[: law.cap].sum()), float(law.chances[0])
+    odds, trials, kinds = inside / (1 - inside), reports * law.size, len(law.chances)
+
+    def excess(amount: float) -> float:  # of the whole report: it is spread over the answers
+        grown = odds * math.exp(amount / law.size)
+        return grown / (1 + grown)
+
+    def bad(chance: float) -> float:
+        return smallest(lambda share: chance + share * (1 - chance), trials, chance, kinds, 1.0)
+
+    folded = math.log(2 * LONGEST_PERIOD**2 / 2 * _FAMILIES / ALPHA) / -math.log(best)
+    return {
+        "epsilon_excess": smallest(excess, trials, inside, 1, 50.0),
+        "epsilon_excess_at_one_point": smallest(excess, per_probe * law.size, inside, people, 50.0),
+        "bad_share": bad(best),
+        "bad_share_in_the_cap": bad(inside),
+        "reports_of_a_rule": math.ceil(folded),
+    }
+
+
 def _noise(law: Law, reports: int) -> float:
     """Return the smallest relative loss of scale that a tail of the noise shows."""
     tail = float(law.chances[0])
     edge = float(special.ndtri(tail))
-    return smallest(
-        lambda share: float(special.ndtr(edge / (1 - share))),
-        reports * law.size,
-        tail,
-        len(law.chances),
-        0.99,
-    )
+
+    def left(share: float) -> float:
+        return float(special.ndtr(edge / (1 - share)))
+
+    return smallest(left, reports * law.size, tail, len(law.chances), 0.99)
 
 
 def _number(value: float) -> str:
@@ -121,6 +120,3 @@ def _number(value: float) -> str:
 
 def _one_in(share: float) -> str:
     return "no share of reports" if math.isinf(share) else f"one report in {math.floor(1 / share):,}"
-
-
-__all__ = ["check_power", "smallest"]

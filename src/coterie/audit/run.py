@@ -91,16 +91,11 @@ def _checks(
         if plan.parameters.sendable:
             say("ledger and policy")
             yield memory.check_memory(plan)
-    if plan.parameters.sendable:
-        yield from _empirical(plan, client, quick, say)
-    elif not plan.curated:
+    if not plan.parameters.sendable:
         words = f"a report would have {plan.report_width:,} bytes, more than can be sent: none was looked at"
-        yield Check("empirical", "samples", True, words)
-
-
-def _empirical(
-    plan: Plan, client: str | Send | None, quick: bool, say: Callable[[str], None]
-) -> Iterator[Check]:
+        if not plan.curated:
+            yield Check("empirical", "samples", True, words)
+        return
     say("samples")
     reports, seconds = (_QUICK_REPORTS, _QUICK_SECONDS) if quick else (REPORTS, SECONDS)
     if isinstance(client, str):
@@ -116,12 +111,9 @@ def _empirical(
         )
 
 
-@contextlib.contextmanager
-def _any_keys() -> Iterator[None]:
+def _any_keys() -> contextlib.AbstractContextManager[object]:
     """Let records lack features and hold others: that is what they are here to try."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RecordKeysWarning)
-        yield
+    return warnings.catch_warnings(action="ignore", category=RecordKeysWarning)
 
 
 def _bulk(plan: Plan) -> Send:
@@ -136,8 +128,7 @@ def _bulk(plan: Plan) -> Send:
 
 
 def _single(plan: Plan) -> Send:
-    policy = memory.anything()
-    client = Client(plan, policy=policy)
+    client = Client(plan, policy=memory.anything())
     skip = plan.upload_width - plan.report_width
 
     def send(people: Any) -> list[bytes]:

@@ -103,8 +103,8 @@ def sample(
     call: int = CALL,
 ) -> Sample:
     """Ask a client about many people: a few at a time, then many, until reports or seconds are spent."""
-    started, probes, taken = time.monotonic(), Probes(plan), _Taken(plan, reader)
-    taken.names = probes.names
+    started, probes = time.monotonic(), Probes(plan)
+    taken = _Taken(plan, reader, probes.names)
     took, long = 0.0, max(SHORT_CALLS)
     done, number, most_short = 0, 0, min(_MOST_SHORT_CALLS, reports // _PER_SHORT_CALL)
     while done < reports and (number == 0 or time.monotonic() - started < seconds):
@@ -137,20 +137,19 @@ def sample(
 class _Taken:
     """A sample that grows."""
 
-    def __init__(self, plan: Plan, reader: Reader) -> None:
+    def __init__(self, plan: Plan, reader: Reader, names: tuple[str, ...]) -> None:
         self._plan, self._reader = plan, reader
         self._stream = PublicStream(plan.randomness_key())
         parameters: Any = plan.parameters
         self._rows = Rows.of(parameters) if hasattr(parameters, "views") else None
-        self.names: tuple[str, ...] = ()
+        self._names = names
         self.lengths: set[int] = set()
         self.refused: str | None = None
         self._leftover = 0
         self._pieces: list[dict[str, NDArray[Any]]] = []
         self._cells: list[list[NDArray[np.int64]]] = [[] for _ in reader.laws]
         self._labels: list[dict[str, NDArray[np.uint8]]] = []
-        self._wins: Any = 0
-        self._losses: Any = 0
+        self._compared = np.zeros((2, 1, 1), np.int64)  # won and lost, by person and feature
         self._generator = np.random.default_rng()
 
     def add(
@@ -178,10 +177,10 @@ class _Taken:
         """Compare public numbers of the client's ids with those of ours: either is as likely the larger."""
         ours = self._generator.integers(0, 256, ids.shape, dtype=np.uint8)
         theirs, mine = self._reader.features(points, ids), self._reader.features(points, ours)
-        for name, larger in (("_wins", theirs > mine), ("_losses", theirs < mine)):
-            counts = np.zeros((len(self.names), larger.shape[1]), dtype=np.int64)
-            np.add.at(counts, which, larger)
-            setattr(self, name, getattr(self, name) + counts)
+        counts = np.zeros((2, len(self._names), theirs.shape[1]), dtype=np.int64)
+        np.add.at(counts[0], which, theirs > mine)
+        np.add.at(counts[1], which, theirs < mine)
+        self._compared = self._compared + counts
 
     def sample(self) -> Sample:
         """Return all of it."""
@@ -196,13 +195,13 @@ class _Taken:
         names = self._labels[0] if self._labels else {}
         return Sample(
             plan=self._plan,
-            names=self.names,
+            names=self._names,
             laws=self._reader.laws,
             cells=[np.concatenate(kept) if kept else np.zeros((0, 1), np.int64) for kept in self._cells],
             rows=joined.pop("rows", None),
             labels={name: np.concatenate([each[name] for each in self._labels]) for name in names},
-            wins=np.atleast_2d(np.asarray(self._wins)),
-            losses=np.atleast_2d(np.asarray(self._losses)),
+            wins=self._compared[0],
+            losses=self._compared[1],
             lengths=self.lengths,
             leftover=self._leftover,
             refused=self.refused,
