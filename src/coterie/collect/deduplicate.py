@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from coterie.plain.files import naming
 from coterie.wire.kernels import kernels_of
-from coterie.wire.layout import ID_BYTES, Reports, as_rows
+from coterie.wire.layout import ID_BYTES, Reports, as_keys, as_rows
 
 MEMORY_BYTES: Final = 1 << 27  # for all of the work, unless told otherwise
 PART_REPORTS: Final = 1 << 17  # that a part should have: it is sorted near the core
@@ -237,10 +237,10 @@ class Deduplicator(AbstractContextManager["Deduplicator"]):
         held = [(rows, source) for source in sources if (rows := _next(source)) is not None]
         last: Rows | None = None
         while held:
-            bound = min(_keys(rows)[-1] for rows, _ in held)  # up to here everything is in memory
+            bound = min(as_keys(rows)[-1] for rows, _ in held)  # up to here everything is in memory
             ready, rest = [], []
             for rows, source in held:
-                cut = int(np.searchsorted(_keys(rows), bound, side="right"))
+                cut = int(np.searchsorted(as_keys(rows), bound, side="right"))
                 ready.append(rows[:cut])
                 left = rows[cut:] if cut < len(rows) else _next(source)
                 if left is not None:
@@ -306,10 +306,10 @@ def without(chunks: Chunks, ids: Chunks) -> Chunks:
     >>> [chunk[:, 0].tolist() for chunk in without(iter([rows]), iter([rows[1:2, :12]]))]
     [[5, 7]]
     """
-    others = (_keys(chunk) for chunk in ids if len(chunk))
+    others = (as_keys(chunk) for chunk in ids if len(chunk))
     held = next(others, None)
     for rows in filter(len, chunks):
-        keys = _keys(rows[:, :ID_BYTES])
+        keys = as_keys(rows[:, :ID_BYTES])
         kept = np.ones(len(rows), dtype=bool)
         while held is not None:
             places = np.minimum(np.searchsorted(held, keys), len(held) - 1)
@@ -321,11 +321,6 @@ def without(chunks: Chunks, ids: Chunks) -> Chunks:
             yield rows if kept.all() else np.compress(kept, rows, axis=0)
     for _ in others:  # a source finds out at its end whether it was whole
         pass
-
-
-def _keys(rows: Rows) -> NDArray[np.bytes_]:
-    """Return rows in a form that compares as bytes do (all have one width): (n, width) -> (n,)."""
-    return np.ascontiguousarray(rows).view(f"S{rows.shape[1]}")[:, 0]
 
 
 def _next(source: Chunks) -> Rows | None:

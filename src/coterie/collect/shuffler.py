@@ -25,7 +25,7 @@ from coterie.collect.skips import Skipped
 from coterie.errors import PlanError, ReportError
 from coterie.plan import Plan
 from coterie.protocols import protocol_of
-from coterie.wire.layout import ID_BYTES
+from coterie.wire.layout import ID_BYTES, as_keys
 from coterie.wire.report_file import ReportWriter
 from coterie.wire.shuffled_file import ShuffledFile
 
@@ -90,9 +90,8 @@ def check_shuffled(plan: Plan) -> None:
 
 def _check_order(rows: NDArray[np.uint8]) -> None:
     """Raise ReportError unless ids rise: then each is there once, and the order of arrival is gone."""
-    ids = np.ascontiguousarray(rows[:, :ID_BYTES])
-    high, low = ids[:, :8].copy().view(">u8")[:, 0], ids[:, 8:].copy().view(">u4")[:, 0]
-    rises = (high[1:] > high[:-1]) | ((high[1:] == high[:-1]) & (low[1:] > low[:-1]))
+    ids = as_keys(rows[:, :ID_BYTES])
+    rises = ids[1:] > ids[:-1]
     if not rises.all():
         raise ReportError("a batch is made of reports in the order of their ids, each once")
 

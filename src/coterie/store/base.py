@@ -91,9 +91,12 @@ class Batch:
     data: bytes
 
     @classmethod
-    def of(cls, data: bytes) -> Self:
-        """Name a batch by its bytes."""
-        return cls(hashlib.sha256(data).hexdigest(), data)
+    def of(cls, data: bytes, digest: str | None = None) -> Self:
+        """Name a batch by its bytes; StoreError if its sender says another digest."""
+        batch = cls(hashlib.sha256(data).hexdigest(), data)
+        if digest not in (None, batch.digest):
+            raise StoreError(f"the batch does not have the digest it was sent under: it has {batch.digest}")
+        return batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +285,7 @@ class Store(AbstractContextManager["Store"], abc.ABC):
 
     @abc.abstractmethod
     def was_staged(self, plan_id: str, reports: str) -> bool:
-        """Return whether a batch of exactly these reports was ever made, by their digest (`Mixing`)."""
+        """Return whether a batch of exactly these reports was ever made, by their `reports_digest`."""
 
     @abc.abstractmethod
     def staged_batch(self, plan_id: str) -> Batch | None:
@@ -349,12 +352,6 @@ def checked_name(name: str) -> str:
     return name
 
 
-def check_digest(batch: Batch, digest: str) -> None:
-    """Raise StoreError unless a batch has the digest that its sender says."""
-    if batch.digest != digest:
-        raise StoreError(f"the batch does not have the digest it was sent under: it has {batch.digest}")
-
-
 def check_deletable(state: StudyState, staged: str | None) -> None:
     """Raise StoreError unless the reports of a study may be deleted."""
     if state is StudyState.OPEN:
@@ -363,39 +360,30 @@ def check_deletable(state: StudyState, staged: str | None) -> None:
         raise StoreError("a staged batch was not acknowledged yet; deliver it before its reports are deleted")
 
 
-class Mixing:
-    """Hands the reports of a batch to whoever mixes them.
+def mixed_batch(
+    plan: Plan, chunks: Chunks, mix: Mix, keep: Callable[[NDArray[np.uint8]], object]
+) -> tuple[Batch, str]:
+    """Return what `mix` makes of all reports, whose ids are kept, (m, 12) at a time, and their digest."""
+    digest = hashlib.sha256(_REPORTS + plan.id_bytes)
 
-    Attributes
-    ----------
-    digest : str
-        Of the reports, once they are mixed: SHA-256("coterie/1/batch" ‖ plan id ‖ the reports), in hex.
-    """
+    def handed() -> Chunks:
+        for rows in chunks:
+            digest.update(np.ascontiguousarray(rows).data)
+            keep(np.ascontiguousarray(rows[:, :ID_BYTES]))
+            yield rows
 
-    def __init__(self, plan: Plan, chunks: Chunks) -> None:
-        self.digest = ""
-        self._chunks = chunks
-        self._hash = hashlib.sha256(_REPORTS + plan.id_bytes)
-
-    def batch(self, mix: Mix, keep: Callable[[NDArray[np.uint8]], object]) -> Batch:
-        """Return what `mix` makes of all reports, whose ids are kept, (m, 12) at a time."""
-
-        def handed() -> Chunks:
-            for rows in self._chunks:
-                self._hash.update(np.ascontiguousarray(rows).data)
-                keep(np.ascontiguousarray(rows[:, :ID_BYTES]))
-                yield rows
-
-        reports = handed()
-        data = mix(reports)
-        if next(reports, None) is not None:
-            raise StoreError("a batch was made of some of its reports only; nothing was released")
-        self.digest = self._hash.hexdigest()
-        return Batch.of(data)
+    reports = handed()
+    data = mix(reports)
+    if next(reports, None) is not None:
+        raise StoreError("a batch was made of some of its reports only; nothing was released")
+    return Batch.of(data), digest.hexdigest()
 
 
 def reports_digest(plan: Plan, rows: NDArray[np.uint8]) -> str:
-    """Return the digest of reports, (n, width), sorted, that names the batch they make (`Mixing`)."""
+    """Return the digest of reports, (n, width), sorted, that names the batch they make.
+
+    It is SHA-256("coterie/1/batch" ‖ plan id ‖ the reports), in hex.
+    """
     digest = hashlib.sha256(_REPORTS + plan.id_bytes)
     digest.update(np.ascontiguousarray(rows).data)
     return digest.hexdigest()

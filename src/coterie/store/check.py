@@ -20,9 +20,10 @@ from coterie.errors import CoterieError, FileError, StoreError
 from coterie.store.base import Lost, Store, StudyState
 from coterie.store.embedded import check_title, locked
 from coterie.store.log import Log, reset_tail, write_list
-from coterie.store.open import is_database, open_store
+from coterie.store.open import is_database, open_store, store_folder
 from coterie.store.segments import salvage, write_segment
 from coterie.store.study_folder import StudyFolder, reports_in, through_of
+from coterie.wire.layout import as_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +74,7 @@ def check_store(address: str | os.PathLike[str], *, mend: bool = False) -> Check
     if is_database(address):
         with open_store(str(address)) as store:
             return _check_yield(store)
-    folder = Path(address).absolute()
-    if not (folder / "store").is_file():
-        raise StoreError(f"{folder} holds no store; give the folder that a collector keeps")
+    folder = store_folder(address)
     with locked(folder):
         return _check_folder(folder, mend)
 
@@ -163,7 +162,7 @@ def _check_yield(store: Store) -> Checked:
         with found.looking("studies", plan_id):
             counted, last = 0, b""
             for rows in store.reports(plan_id):
-                keys = rows.view(f"S{rows.shape[1]}")[:, 0]
+                keys = as_keys(rows)
                 if keys[0] <= last or (keys[1:] <= keys[:-1]).any():
                     raise StoreError("reports that count are not in the order of their ids")
                 counted, last = counted + len(rows), keys[-1]

@@ -47,7 +47,6 @@ from coterie.store.base import (
     Study,
     StudyState,
     check_deletable,
-    check_digest,
     checked_name,
     checked_rows,
 )
@@ -92,14 +91,13 @@ class EmbeddedStore(Store):
         self._work = threading.Lock()  # compactions and all else that replaces files; taken before _lock
         self._studies: dict[str, StudyFolder] = {}
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._handle = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            _lock_folder(self._handle, self._folder, wait)
+        with contextlib.ExitStack() as held:
+            held.enter_context(locked(self._folder, wait=wait))
+            held.callback(self._log.close)
             self._prepare()
             self._load()
-        except BaseException:
-            self._let_go()
-            raise
+            self._held = held.pop_all()
+        self._is_open = True
 
     # ------------------------------------------------------------ opening
 
@@ -141,7 +139,8 @@ class EmbeddedStore(Store):
         with self._work, self._lock:
             with contextlib.suppress(StoreError):  # then it is recovered as after a crash
                 self._log.complete()
-            self._let_go()
+            self._held.close()
+            self._is_open = False
 
     def room(self) -> int:
         return shutil.disk_usage(self._folder).free
@@ -149,12 +148,6 @@ class EmbeddedStore(Store):
     def probe(self) -> int:
         self._check_open()
         return self.room()
-
-    def _let_go(self) -> None:
-        self._log.close()
-        if self._handle >= 0:
-            os.close(self._handle)  # and with it the lock
-            self._handle = -1
 
     # ------------------------------------------------------------ plans
 
@@ -188,7 +181,7 @@ class EmbeddedStore(Store):
         }
 
     def _check_open(self) -> None:
-        if self._handle < 0:
+        if not self._is_open:
             raise StoreError("the store was shut")
 
     def _study(self, plan_id: str) -> StudyFolder:
@@ -241,7 +234,7 @@ class EmbeddedStore(Store):
                 except StoreError as error:
                     answers.append(error)
                     continue
-                bodies[plan_id].append(as_rows(reports, study.width).tobytes())
+                bodies[plan_id].append(as_rows(reports, study.width_of(REPORTS)).tobytes())
                 answers.append(None)
             self._commit(REPORTS, {plan_id: b"".join(body) for plan_id, body in bodies.items()})
         return answers
@@ -384,8 +377,7 @@ class EmbeddedStore(Store):
                 study.tidy()
 
     def put_batch(self, plan_id: str, digest: str, data: bytes) -> bool:
-        batch = Batch.of(data)
-        check_digest(batch, digest)
+        batch = Batch.of(data, digest)
         with self._work:
             if digest in self._study(plan_id).state.batches:
                 return False
@@ -447,21 +439,17 @@ def check_title(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Keep other processes out of a store's folder; StoreError if one has it open."""
+def locked(folder: Path, *, wait: bool = False) -> Iterator[None]:
+    """Keep other processes out of a store's folder; StoreError if one has it open, or wait for it."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        _lock_folder(handle, folder, wait=False)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            raise StoreError(
+                f"{folder} is open in another process; an embedded store has one writer. Stop that one "
+                "first, or keep the store in PostgreSQL"
+            ) from None
         yield
     finally:
-        os.close(handle)
-
-
-def _lock_folder(handle: int, folder: Path, wait: bool) -> None:
-    try:  # let go when the handle is closed, also by a crash
-        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except BlockingIOError:
-        raise StoreError(
-            f"{folder} is open in another process; an embedded store has one writer. Stop that one first, or "
-            "keep the store in PostgreSQL"
-        ) from None
+        os.close(handle)  # and with it the lock, also after a crash

@@ -49,8 +49,8 @@ def open_store(address: str | os.PathLike[str], *, make: bool = True, wait: bool
     if isinstance(address, str) and "://" in address:
         kind = address.partition("://")[0]
         raise StoreError(f"there is no store of kind {kind[:20]}://; give a folder or postgresql://…")
-    if not make and not (Path(address) / "store").is_file():
-        raise StoreError(f"{os.fspath(address)} holds no store; give the folder that a collector keeps")
+    if not make:
+        store_folder(address)
     from coterie.store.embedded import EmbeddedStore
 
     return EmbeddedStore(address, wait=wait)
@@ -86,10 +86,15 @@ def _version(address: str | os.PathLike[str]) -> int:
         raise StoreError("the database holds no store; give the one that a collector keeps")
     from coterie.store.embedded import folder_version
 
+    return folder_version(store_folder(address))
+
+
+def store_folder(address: str | os.PathLike[str]) -> Path:
+    """Return the folder of an embedded store; StoreError if it holds none."""
     folder = Path(address).absolute()
     if not (folder / "store").is_file():
-        raise StoreError(f"{folder} holds no store; give the folder that a collector keeps")
-    return folder_version(folder)
+        raise StoreError(f"{os.fspath(address)} holds no store; give the folder that a collector keeps")
+    return folder
 
 
 def is_database(address: str | os.PathLike[str]) -> bool:

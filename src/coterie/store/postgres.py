@@ -45,7 +45,6 @@ from coterie.store.base import (
     Mix,
     Store,
     Study,
-    check_digest,
     checked_name,
     checked_rows,
 )
@@ -252,7 +251,6 @@ class PostgresStore(Store):
         return self._read(plan_id)
 
     def came(self, plan_id: str) -> Iterator[NDArray[np.uint8]]:
-        self._on(plan_id, StudyRows.existing)
         self.compact(plan_id)
         return iter(self._on(plan_id, StudyRows.came))
 
@@ -310,8 +308,7 @@ class PostgresStore(Store):
         self._on(plan_id, lambda study: study.acknowledge(digest))
 
     def put_batch(self, plan_id: str, digest: str, data: bytes) -> bool:
-        batch = Batch.of(data)
-        check_digest(batch, digest)
+        batch = Batch.of(data, digest)
         return self._on(plan_id, lambda study: study.take_batch(batch))
 
     def batches(self, plan_id: str) -> Iterator[Batch]:

@@ -22,7 +22,7 @@ import struct
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 
 from coterie.errors import FileError, StoreFullError, StoreUnavailableError
 from coterie.plain.files import replacing, sync_folder
@@ -180,7 +180,7 @@ def extent(path: Path, number: int, acknowledged: int) -> tuple[int, bool]:
     marker = _read_marker(path, number)
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         offset, ended = _HEADER_BYTES, False
-        while not ended and (payload := _payload(data, offset, marker)) is not None:
+        while not ended and (payload := _payload(data, len(data), offset, marker)) is not None:
             ended = payload == _ENTRY.pack(_END, bytes(32), 0)
             offset += _FRAME.size + len(payload)
         if offset < acknowledged:
@@ -212,7 +212,7 @@ def salvage(path: Path, number: int) -> Iterator[Entry]:
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         offset = _HEADER_BYTES
         while offset >= 0:
-            payload = _payload(data, offset, marker)
+            payload = _payload(data, len(data), offset, marker)
             if payload is None:
                 offset = _next_frame(data, offset, marker)
                 continue
@@ -242,22 +242,16 @@ def read_segment(path: Path, number: int, size: int | None = None) -> Iterator[E
     offset = _HEADER_BYTES
     with path.open("rb") as file:
         end = os.fstat(file.fileno()).st_size if size is None else size
-        file.seek(offset)
         while size is None or offset < size:
-            head = file.read(_FRAME.size)
-            found, length, crc = _FRAME.unpack(head) if len(head) == _FRAME.size else (b"", 0, 0)
-            if found != marker or length > min(MOST_PAYLOAD, end - offset):
-                raise FileError(path, offset, "the start of a frame", "a damaged segment")
-            payload = file.read(length)
-            if len(payload) < length or crc != _crc(offset, payload):
-                raise FileError(path, offset, "the checksum of a frame", "a damaged segment")
+            if (payload := _payload(file, end, offset, marker)) is None:
+                raise FileError(path, offset, "a whole frame", "a damaged segment")
             for entry in _entries(path, offset, payload):
                 if entry.kind == _END:
                     if size is not None or file.read(1):
                         raise FileError(path, offset, "the end of the segment", "a damaged segment")
                     return
                 yield entry
-            offset += _FRAME.size + length
+            offset += _FRAME.size + len(payload)
 
 
 def _new_header(number: int) -> tuple[bytes, bytes]:
@@ -293,22 +287,23 @@ def _crc(offset: int, payload: bytes) -> int:
     return zlib.crc32(payload, zlib.crc32(_PLACE.pack(offset, len(payload))))
 
 
-def _payload(data: mmap.mmap, offset: int, marker: bytes) -> bytes | None:
-    """Return the payload of the frame at an offset, or None if no whole frame is there."""
-    if offset + _FRAME.size > len(data):
-        return None
-    found, length, crc = _FRAME.unpack_from(data, offset)
+def _payload(data: mmap.mmap | BinaryIO, end: int, offset: int, marker: bytes) -> bytes | None:
+    """Return the payload of the frame at an offset, or None if no whole frame is there before the end."""
     start = offset + _FRAME.size
-    if found != marker or length > MOST_PAYLOAD or start + length > len(data):
+    if start > end:
         return None
-    payload = data[start : start + length]
+    data.seek(offset)
+    found, length, crc = _FRAME.unpack(data.read(_FRAME.size).ljust(_FRAME.size))
+    if found != marker or length > min(MOST_PAYLOAD, end - start):
+        return None
+    payload = data.read(length)
     return payload if crc == _crc(offset, payload) else None
 
 
 def _next_frame(data: mmap.mmap, offset: int, marker: bytes) -> int:
     """Return where the next whole frame after an offset begins, -1 if there is none."""
     place = data.find(marker, offset + 1)
-    while place >= 0 and _payload(data, place, marker) is None:
+    while place >= 0 and _payload(data, len(data), place, marker) is None:
         place = data.find(marker, place + 1)
     return place
 

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from coterie.collect.intake import IntakeCounts, take_in
 from coterie.collect.shuffler import batch_bytes, check_shuffled, gathered
@@ -28,7 +27,7 @@ from coterie.plan import Plan
 from coterie.privacy import Guarantee
 from coterie.store.base import Chunks, Store, reports_digest
 from coterie.store.open import open_store
-from coterie.wire.layout import ID_BYTES
+from coterie.wire.layout import ID_BYTES, as_keys
 from coterie.wire.shuffled_file import ShuffledFile
 
 
@@ -85,7 +84,7 @@ def shuffle_files(
     def mix(chunks: Chunks) -> bytes:
         nonlocal mixed, skipped
         mixed = gathered(plan, chunks)
-        before = np.isin(_ids(rows), _ids(mixed), invert=True)
+        before = np.isin(as_keys(rows[:, :ID_BYTES]), as_keys(mixed[:, :ID_BYTES]), invert=True)
         if before.any():
             skipped += intake.places_of(rows[before, :ID_BYTES], "released before")
         return batch_bytes(plan, mixed, skipped)
@@ -116,10 +115,6 @@ def _let_go(store: Store, plan: Plan) -> None:
     """Forget the bytes of a batch that was released; of its reports the ids stay."""
     if (waiting := store.staged_batch(plan.id)) is not None:
         store.acknowledge_batch(plan.id, waiting.digest)
-
-
-def _ids(rows: NDArray[np.uint8]) -> NDArray[np.bytes_]:
-    return np.ascontiguousarray(rows[:, :ID_BYTES]).view(f"S{ID_BYTES}")[:, 0]
 
 
 def default_folder() -> Path:

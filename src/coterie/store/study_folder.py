@@ -27,12 +27,12 @@ from coterie.collect.deduplicate import Deduplicator, without
 from coterie.errors import FileError
 from coterie.plain.files import sync_folder, write_whole
 from coterie.plan import Plan
-from coterie.store.base import Batch, Bounds, Chunks, Mix, Mixing, StudyState
+from coterie.store.base import Batch, Bounds, Chunks, Mix, StudyState, mixed_batch
 from coterie.store.earlier import brought_forward
 from coterie.store.segments import REPORTS, Entry, room_on_disk
 from coterie.store.sorted_file import RELEASED, IdFile, ReleasedFile, SortedFile, read_sorted, write_sorted
 from coterie.store.state import State, read_checked, write_checked
-from coterie.wire.layout import ID_BYTES
+from coterie.wire.layout import ID_BYTES, as_keys
 from coterie.wire.report_file import ReportFile, writing_reports
 from coterie.wire.tokens import MARK_BYTES
 
@@ -46,11 +46,7 @@ class StudyFolder:
     plan: Plan
     folder: Path
     state: State = field(default_factory=State)
-    width: int = field(init=False)  # bytes of a report
     _marks: NDArray[np.bytes_] | None = None  # sorted; None until they are asked for
-
-    def __post_init__(self) -> None:
-        self.width = self.plan.report_width
 
     @classmethod
     def create(cls, plan: Plan, folder: Path) -> Self:
@@ -119,7 +115,7 @@ class StudyFolder:
 
     def width_of(self, kind: int) -> int:
         """Return the bytes of one row of an entry of the log."""
-        return self.width if kind == REPORTS else ID_BYTES
+        return self.plan.report_width if kind == REPORTS else ID_BYTES
 
     # ------------------------------------------------------------ what counts
 
@@ -144,7 +140,8 @@ class StudyFolder:
             new = write_sorted(self.folder, self._name("withdrawn"), self.plan, IdFile, fresh.chunks())
         withdrawn = self._with("withdrawn", new)
         left_out = self.ids(withdrawn, before.released)
-        with Deduplicator(self.width, kept=[self.reports()], without=left_out, **bounds) as all_:
+        width = self.plan.report_width
+        with Deduplicator(width, kept=[self.reports()], without=left_out, **bounds) as all_:
             for rows in reports:
                 all_.add(rows)
             file = write_sorted(self.folder, self._name("reports"), self.plan, ReportFile, all_.chunks())
@@ -179,16 +176,16 @@ class StudyFolder:
         if reports is not None:
             for ids in self.ids(before.withdrawn, before.released):
                 chunks = without(chunks, ids)
-        path, made = self.folder / self._name("released"), Mixing(self.plan, chunks)
+        path = self.folder / self._name("released")
         with writing_reports(path, self.plan, ReleasedFile, overwrite=True, private=True) as writer:
-            batch = made.batch(mix, writer.append)
+            batch, digest = mixed_batch(self.plan, chunks, mix, writer.append)
         self.write_batch(batch)
         released, handed = before.released, before.handed
         if writer.count:
-            file = SortedFile(made.digest + RELEASED, writer.count, writer.digest.hex())
+            file = SortedFile(digest + RELEASED, writer.count, writer.digest.hex())
             path.replace(self.folder / file.name)
             sync_folder(self.folder)
-            released, handed = self._with("released", file), (*handed, made.digest)
+            released, handed = self._with("released", file), (*handed, digest)
         left = None
         if reports is not None and before.reports is not None:  # some may have been taken in, too
             rest = self.reports()
@@ -242,13 +239,13 @@ class StudyFolder:
 
     def invite(self, marks: NDArray[np.uint8]) -> None:
         """Keep marks, (n, 32)."""
-        total = np.unique(np.concatenate([self._issued(), _as_keys(marks)]))
+        total = np.unique(np.concatenate([self._issued(), as_keys(marks)]))
         write_checked(self.folder / "invitations", total.tobytes())
         self._marks = total
 
     def invited(self, marks: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """Tell which marks, (n, 32), are kept: (n,)."""
-        asked, issued = _as_keys(marks), self._issued()
+        asked, issued = as_keys(marks), self._issued()
         if not len(issued):
             return np.zeros(len(asked), dtype=bool)
         places = np.minimum(np.searchsorted(issued, asked), len(issued) - 1)
@@ -278,16 +275,13 @@ def reports_in(studies: Mapping[str, StudyFolder], entry: Entry) -> int:
     study = studies.get(entry.plan_id.hex())
     if study is None:
         raise FileError("log", 0, "entries of plans that are here", f"plan {entry.plan_id.hex()}")
-    if len(entry.body) % study.width_of(entry.kind):
+    count, rest = divmod(len(entry.body), study.width_of(entry.kind))
+    if rest:
         raise FileError("log", 0, "whole reports", f"others, of plan {study.plan.id}")
-    return len(entry.body) // study.width if entry.kind == REPORTS else 0
+    return count if entry.kind == REPORTS else 0
 
 
 def sweep(folder: Path) -> None:
     """Remove files that were being written when a process was killed (`plain.files.replacing`)."""
     for path in folder.glob(".*.tmp"):
         path.unlink()
-
-
-def _as_keys(marks: NDArray[np.uint8]) -> NDArray[np.bytes_]:
-    return np.ascontiguousarray(marks).view(f"S{MARK_BYTES}")[:, 0]

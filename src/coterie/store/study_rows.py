@@ -24,11 +24,10 @@ from coterie.store.base import (
     Chunks,
     Counts,
     Mix,
-    Mixing,
     Study,
     StudyState,
     check_deletable,
-    check_digest,
+    mixed_batch,
 )
 from coterie.wire.layout import ID_BYTES, as_rows, regrouped
 from coterie.wire.tokens import MARK_BYTES
@@ -228,11 +227,10 @@ class StudyRows:
         chunks = self.blocks(REPORTS) if reports is None else reports
         if reports is not None:
             chunks = without(without(chunks, self.blocks(WITHDRAWN)), self.blocks(RELEASED))
-        made = Mixing(self.plan, chunks)
         with Deduplicator(ID_BYTES, kept=[self.blocks(RELEASED)], **self.bounds) as ids:
-            batch = made.batch(mix, ids.add)
+            batch, digest = mixed_batch(self.plan, chunks, mix, ids.add)
             self._keep_ids(RELEASED, ids)
-        self._do("UPDATE coterie.studies SET handed = handed || %s::text WHERE number = %s", made.digest)
+        self._do("UPDATE coterie.studies SET handed = handed || %s::text WHERE number = %s", digest)
         if waiting is not None:
             self.acknowledge(waiting.digest)
         self._keep(batch, staged=True)
@@ -273,9 +271,7 @@ class StudyRows:
     def batch(self, digest: str) -> Batch:
         """Return a batch."""
         query = "SELECT body FROM coterie.batches WHERE study = %s AND digest = %s ORDER BY piece"
-        batch = Batch.of(b"".join(row[0] for row in self._all(query, digest)))
-        check_digest(batch, digest)
-        return batch
+        return Batch.of(b"".join(row[0] for row in self._all(query, digest)), digest)
 
     def staged(self) -> Batch | None:
         """Return the batch that waits for its acknowledgement."""

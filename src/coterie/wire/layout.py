@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from coterie.errors import ReportError
 from coterie.protocols.base import ID_BYTES, TOKEN_BYTES
 
-__all__ = ["ID_BYTES", "TOKEN_BYTES", "Reports", "as_rows", "in_pieces", "regrouped", "whole_rows"]
+__all__ = ["ID_BYTES", "TOKEN_BYTES", "Reports", "as_keys", "as_rows", "in_pieces", "regrouped", "whole_rows"]
 
 _PIECE_BYTES: Final = 1 << 22
 
@@ -56,6 +56,11 @@ def as_rows(reports: Reports, width: int) -> NDArray[np.uint8]:
             f"reports of this plan have {width} bytes each; {len(flat)} bytes are no whole number of them"
         )
     return flat.reshape(-1, width)
+
+
+def as_keys(rows: NDArray[np.uint8]) -> NDArray[np.bytes_]:  # (n, width) -> (n,)
+    """Return rows as values that compare like their bytes."""
+    return np.ascontiguousarray(rows).view(f"S{rows.shape[1]}")[:, 0]
 
 
 def regrouped(chunks: Iterable[NDArray[np.uint8]], least: int) -> Iterator[NDArray[np.uint8]]:
