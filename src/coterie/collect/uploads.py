@@ -69,9 +69,11 @@ def admitted(
         note(reason, np.flatnonzero(good & places))
         good &= ~places
     if spent is not None:
-        again = [number for number in np.flatnonzero(good) if not _spend(marks[number], spent)]
-        note(_SPENT, np.array(again, dtype=np.int64))
-        good[again] = False
+        for number in np.flatnonzero(good):
+            if marks[number] in spent:
+                note(_SPENT, np.array([number]))
+                good[number] = False
+            spent.add(marks[number])
     return np.ascontiguousarray(reports[good])
 
 
@@ -87,11 +89,3 @@ def let_in(plan: Plan, form: Form, uploads: Rows, issuers: Collection[bytes], no
     known[~wrong] = admitted_by(issuers, plan, uploads[~wrong])
     note(_UNADMITTED, np.flatnonzero(~known & ~wrong))
     return np.ascontiguousarray(reports[known])
-
-
-def _spend(mark: bytes, spent: Marks) -> bool:
-    """Keep the mark of a token; return False if it was kept before."""
-    if mark in spent:
-        return False
-    spent.add(mark)
-    return True

@@ -211,7 +211,8 @@ class Spark(Inline):
         """Yield a session whose settings are ours, and stop what was started here."""
         spark_session = _pyspark()
         running = self._given or spark_session.getActiveSession()
-        with _own_python(self._master), _quiet():
+        with _own_python(self._master), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="pyspark")
             started = running is None
             root = running or self._start(spark_session)
             session = root.newSession()
@@ -265,14 +266,6 @@ def _own_python(master: str | None) -> Iterator[None]:
         yield
     finally:
         del os.environ["PYSPARK_PYTHON"]
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep PySpark's own warnings about its dependencies to itself."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module="pyspark")
-        yield
 
 
 def _numbered(spark: SparkSession, count: int) -> DataFrame:

@@ -45,6 +45,7 @@ TROUBLE: Final = "coterie-trouble "  # opens what an executor's error says in JS
 PACKETS: Final = "slot int, part int, body binary"
 RESULTS: Final = "slot int, facts string, body binary"
 
+_PACKET: Final = arrow.schema({"slot": arrow.int32(), "part": arrow.int32(), "body": arrow.binary()})
 _FACTS: Final = -1  # the part of a packet that holds facts
 _BATCH_BYTES: Final = 1 << 24
 _PACKET_REPORTS: Final = 128  # that a packet should have at least, however many parts there are
@@ -173,30 +174,21 @@ class _Packets:
     """Collects packets into record batches."""
 
     def __init__(self) -> None:
-        self._slots: list[int] = []
-        self._parts: list[int] = []
-        self._bodies: list[bytes] = []
+        self._packets: list[dict[str, Any]] = []
         self._bytes = 0
 
     def put(self, slot: int, part: int, body: bytes) -> _Batches:
         """Take a packet; yield a batch when one is full."""
-        self._slots.append(slot)
-        self._parts.append(part)
-        self._bodies.append(body)
+        self._packets.append({"slot": slot, "part": part, "body": body})
         self._bytes += len(body) + 8
         if self._bytes >= _BATCH_BYTES:
             yield from self.rest()
 
     def rest(self) -> _Batches:
         """Yield what is left."""
-        if self._slots:
-            columns = [
-                arrow.array(self._slots, arrow.int32()),
-                arrow.array(self._parts, arrow.int32()),
-                arrow.array(self._bodies, arrow.binary()),
-            ]
-            yield arrow.RecordBatch.from_arrays(columns, names=["slot", "part", "body"])
-        self.__init__()  # type: ignore[misc]
+        if self._packets:
+            yield arrow.RecordBatch.from_pylist(self._packets, schema=_PACKET)
+        self._packets, self._bytes = [], 0
 
 
 def _packets(batches: _Batches) -> Iterator[tuple[int, bytes]]:

@@ -197,25 +197,25 @@ class PostgresStore(Store):
     def _append(
         self, connection: Connection[Any], batches: Sequence[tuple[str, NDArray[np.uint8]]]
     ) -> list[StoreError | None]:
-        answers: list[StoreError | None] = []
-        numbers: list[int] = []
+        found: list[int | StoreError] = []  # studies by their numbers
         pieces: dict[tuple[int, int], list[bytes]] = defaultdict(list)  # by study and width
         for plan_id, reports in batches:
             try:
                 study = self._rows(connection, plan_id)
             except UnknownPlanError as error:
-                answers.append(error)
-                numbers.append(0)
+                found.append(error)
                 continue
-            answers.append(None)
-            numbers.append(study.number)
+            found.append(study.number)
             width = study.plan.report_width
             pieces[study.number, width].append(as_rows(reports, width).tobytes())
         taken = _insert(connection, REPORTS, {key: b"".join(body) for key, body in pieces.items()})
-        return [
-            StudyClosedError("the study is closed") if answer is None and number not in taken else answer
-            for answer, number in zip(answers, numbers, strict=True)
-        ]
+
+        def answer(each: int | StoreError) -> StoreError | None:
+            if isinstance(each, StoreError):
+                return each
+            return None if each in taken else StudyClosedError("the study is closed")
+
+        return list(map(answer, found))
 
     def withdraw(self, plan_id: str, ids: NDArray[np.uint8]) -> None:
         body = checked_rows("ids", ids, ID_BYTES).tobytes()

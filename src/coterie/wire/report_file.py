@@ -198,12 +198,6 @@ class ReportFile:
         """Return all reports, (count, width), after the digest has matched."""
         return np.concatenate([np.empty((0, self.width), dtype=np.uint8), *self.chunks()])
 
-    def _read_header(self, file: FileIO) -> bytes:
-        header = self._read(file, self.layout.size)
-        if header != self.header:
-            raise FileError(self.path, 0, "the header it had when it was opened", "another file in its place")
-        return header
-
     def _read(self, file: FileIO, size: int) -> bytes:
         data = file.read(size)
         if len(data) < size:
@@ -218,9 +212,13 @@ class Reading:
     """A report file that threads read side by side; what they read counts once `finish` has returned."""
 
     def __init__(self, report_file: ReportFile, file: FileIO) -> None:
+        header = report_file._read(file, report_file.layout.size)
+        if header != report_file.header:
+            was = "the header it had when it was opened"
+            raise FileError(report_file.path, 0, was, "another file in its place")
         self._report_file = report_file
         self._file = file
-        self._digest = hashlib.sha256(report_file._read_header(file))
+        self._digest = hashlib.sha256(header)
         self._lock = threading.Lock()
         self._next = 0
 

@@ -89,18 +89,13 @@ class PublicStream:
 
     def _encrypt(self, ids: NDArray[np.uint8], counters: NDArray[np.uint32]) -> NDArray[np.uint8]:
         """Encrypt id ‖ counter for big-endian counters (n, c): -> (n, c, 16)."""
-        people, count = counters.shape
-        opening = np.zeros((people, 1, BLOCK_BYTES), dtype=np.uint8)
+        text = self.text(*counters.shape)
+        opening = np.zeros((len(ids), 1, BLOCK_BYTES), dtype=np.uint8)
         opening[:, 0, :ID_BYTES] = ids
-        plain = np.empty((people, count, BLOCK_BYTES), dtype=np.uint8)
         # As 16-byte numbers: numpy then copies a block at a time instead of byte by byte.
-        plain.view(np.complex128)[...] = opening.view(np.complex128)
-        plain.view(np.uint32)[:, :, -1] = counters.view(np.uint32)  # as they lie, big-endian already
-        # update_into asks for a spare block at the end, and spares the copy that update makes.
-        size = plain.nbytes
-        cipher_text = np.empty(size + BLOCK_BYTES - 1, dtype=np.uint8)
-        self._cipher.encryptor().update_into(plain.reshape(-1).data, cipher_text.data)
-        return cipher_text[:size].reshape(people, count, BLOCK_BYTES)
+        text.plain.view(np.complex128)[...] = opening.view(np.complex128)
+        text.plain.view(np.uint32)[:, :, -1] = counters.view(np.uint32)  # as they lie, big-endian already
+        return text.encrypted(len(ids))
 
 
 class BlockText:
