@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import io
 import math
-import os
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 
 from coterie.errors import AggregateError, FileError, PlanError
 from coterie.plain.canonical import MAX_BYTES as MAX_PLAN_BYTES
-from coterie.plain.files import DIGEST_BYTES, SealedReader, replacing
+from coterie.plain.files import DIGEST_BYTES, AnyPath, SealedReader, replacing
 from coterie.plan import Plan
 from coterie.protocols import protocol_of
 from coterie.protocols.table import MAX_COUNT, Table
@@ -126,14 +125,14 @@ class Aggregate:
         """Return the file format's bytes; equal aggregates have equal bytes."""
         return b"".join(self._pieces())
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    def save(self, path: AnyPath, *, overwrite: bool = False) -> None:
         """Write the aggregate to a file, whole or not at all; one that exists is replaced only if told."""
         with replacing(path, overwrite=overwrite) as file:
             for piece in self._pieces():
                 file.write(piece)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], plan: Plan | None = None) -> Self:
+    def load(cls, path: AnyPath, plan: Plan | None = None) -> Self:
         """Read an aggregate from a file.
 
         Parameters
@@ -196,7 +195,7 @@ def _table_class(plan: Plan) -> type[Table]:
     return cast("type[Table]", protocol.load(protocol.table))
 
 
-def is_table(path: str | os.PathLike[str]) -> bool:
+def is_table(path: AnyPath) -> bool:
     """Return whether a file says by its first bytes that it is an aggregate."""
     with Path(path).open("rb") as file:
         return file.read(len(MAGIC)) == MAGIC

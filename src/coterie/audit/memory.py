@@ -58,25 +58,23 @@ def check_memory(plan: Plan, make: MakeClient | None = None) -> Check:
         sent = [make(plan, path, allowed).encode(point, **token) for point in (first, second, first)]
         if len(set(sent)) > 1:
             problems.append("a plan answered again gives other bytes")
+
+        def is_answered(other: Plan) -> bool:
+            try:
+                make(other, path, allowed).encode(first, **token)
+            except (LedgerError, PolicyError):
+                return False
+            return True
+
         follow = dataclasses.replace(plan, study=plan.study_id, after=(plan.id,))
-        if _answers(make, follow, path, allowed, first, token):
+        if is_answered(follow):
             problems.append("two plans of one study are answered")
         others = [
             dataclasses.replace(plan, seed=(plan.seed + more) % 2**53, study=plan.study and f"{more:064x}")
             for more in (1, 2, 3)
         ]
-        answered = [_answers(make, other, path, allowed, first, token) for other in others]
+        answered = list(map(is_answered, others))
         if answered != [True, False, False]:
             problems.append(f"a total of two plans let {1 + sum(answered)} be answered")
     words = "; ".join(problems) or "the same bytes again, one plan of a study, the total kept"
     return Check("empirical", "one answer", not problems, words)
-
-
-def _answers(
-    make: MakeClient, plan: Plan, path: Path, policy: Policy, point: Any, token: dict[str, bytes]
-) -> bool:
-    try:
-        make(plan, path, policy).encode(point, **token)
-    except (LedgerError, PolicyError):
-        return False
-    return True

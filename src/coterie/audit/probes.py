@@ -23,6 +23,7 @@ from coterie.plan import Plan
 
 People = NDArray[np.float64] | list[dict[str, Any]]  # points (n, d), or n records
 Points = NDArray[np.float64]
+Labels = dict[str, NDArray[np.uint8]]  # by what they tell apart, one a person: (n,)
 
 _SHOWN: Final = 12  # coordinates, or values of a record, that are labelled one by one
 _EDGES: Final = np.array([-1.0, -0.5, -0.1, 0.0, 0.1, 0.5, 1.0])
@@ -78,7 +79,7 @@ class Probes:
             raise TypeError("a plan without features asks for points")
         return self._plan.features.points(people)
 
-    def labels(self, people: People, points: Points) -> dict[str, NDArray[np.uint8]]:
+    def labels(self, people: People, points: Points) -> Labels:
         """Return what a law might hang on, by name: numbers below 256, (n,) each."""
         with np.errstate(over="ignore"):  # then it is clipped
             unit = np.clip((points - self._center) / self._plan.radius, -1e150, 1e150)

@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.audit.probes import Probes
+from coterie.audit.probes import Labels, Points, Probes
 from coterie.audit.reading import Law, Reader
 from coterie.plan import Plan
 from coterie.wire.layout import ID_BYTES
@@ -80,7 +80,7 @@ class Sample:
     heads: NDArray[np.uint8]
     rows: NDArray[np.int64] | None
     probes: NDArray[np.int64]
-    labels: dict[str, NDArray[np.uint8]]
+    labels: Labels
     calls: NDArray[np.int64]
     places: NDArray[np.int64]
     wins: NDArray[np.int64]
@@ -93,15 +93,7 @@ class Sample:
         return len(self.ids)
 
 
-def sample(
-    plan: Plan,
-    send: Send,
-    reader: Reader,
-    *,
-    reports: int = REPORTS,
-    seconds: float = SECONDS,
-    call: int = CALL,
-) -> Sample:
+def sample(plan: Plan, send: Send, reader: Reader, *, reports: int, seconds: float, call: int) -> Sample:
     """Ask a client about many people: a few at a time, then many, until reports or seconds are spent."""
     started, probes = time.monotonic(), Probes(plan)
     taken = _Taken(plan, reader, probes.names)
@@ -148,17 +140,11 @@ class _Taken:
         self._leftover = 0
         self._pieces: list[dict[str, NDArray[Any]]] = []
         self._cells: list[list[NDArray[np.int64]]] = [[] for _ in reader.laws]
-        self._labels: list[dict[str, NDArray[np.uint8]]] = []
+        self._labels: list[Labels] = []
         self._compared = np.zeros((2, 1, 1), np.int64)  # won and lost, by person and feature
         self._generator = np.random.default_rng()
 
-    def add(
-        self,
-        points: NDArray[np.float64],
-        rows: NDArray[np.uint8],
-        which: NDArray[np.int64],
-        labels: dict[str, NDArray[np.uint8]],
-    ) -> None:
+    def add(self, points: Points, rows: NDArray[np.uint8], which: NDArray[np.int64], labels: Labels) -> None:
         ids = np.ascontiguousarray(rows[:, :ID_BYTES])
         self._leftover += self._reader.leftover(rows)
         for kept, cells in zip(self._cells, self._reader.read(points, rows), strict=True):
@@ -173,7 +159,7 @@ class _Taken:
         self._labels.append(labels)
         self._pair(points[:_PAIRED], ids[:_PAIRED], which[:_PAIRED])
 
-    def _pair(self, points: NDArray[np.float64], ids: NDArray[np.uint8], which: NDArray[np.int64]) -> None:
+    def _pair(self, points: Points, ids: NDArray[np.uint8], which: NDArray[np.int64]) -> None:
         """Compare public numbers of the client's ids with those of ours: either is as likely the larger."""
         ours = self._generator.integers(0, 256, ids.shape, dtype=np.uint8)
         theirs, mine = self._reader.features(points, ids), self._reader.features(points, ours)

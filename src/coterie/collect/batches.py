@@ -13,11 +13,11 @@ is that of his report by itself, ε₀. So a collector takes a batch only if eno
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 
 from coterie.collect.deduplicate import Deduplicator, Rows
 from coterie.errors import ReportError
+from coterie.plain.files import AnyPath
 from coterie.plan import Plan
 from coterie.protocols import protocol_of
 from coterie.wire.shuffled_file import ShuffledFile
@@ -49,7 +49,7 @@ class Batches:
         If the same batch is given twice.
     """
 
-    def __init__(self, paths: Iterable[str | os.PathLike[str]], plan: Plan) -> None:
+    def __init__(self, paths: Iterable[AnyPath], plan: Plan) -> None:
         self._plan = plan
         self._files = [ShuffledFile.open(path, plan) for path in paths]
         if len({file.verify() for file in self._files}) < len(self._files):

@@ -12,7 +12,6 @@ nobody else's. Repeated ids count once, in bounded memory (`deduplicate`).
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from coterie.collect.deduplicate import Deduplicator, Rows
 from coterie.collect.skips import Skipped, Skips
 from coterie.collect.uploads import Issued, Marks, Note, admitted, let_in
 from coterie.errors import PlanError, ReportError
+from coterie.plain.files import AnyPath
 from coterie.plan import Plan
 from coterie.wire.admission import ADMISSION_BYTES
 from coterie.wire.forms import report_form
@@ -125,7 +125,7 @@ class Intake(contextlib.AbstractContextManager["Intake"]):
     def __exit__(self, *_: object) -> None:
         self._once.__exit__()
 
-    def add_files(self, paths: Iterable[str | os.PathLike[str]]) -> None:
+    def add_files(self, paths: Iterable[AnyPath]) -> None:
         """Take report files in: all of them or, if one is not whole, nothing at all.
 
         Raises
@@ -252,7 +252,7 @@ class Intake(contextlib.AbstractContextManager["Intake"]):
 
 @contextlib.contextmanager
 def take_in(
-    paths: Iterable[str | os.PathLike[str]],
+    paths: Iterable[AnyPath],
     plan: Plan,
     *,
     memory_reports: int | None = None,

@@ -8,7 +8,6 @@ it follows from a token; and, with a ledger, answers a plan once and keeps the s
 from __future__ import annotations
 
 import dataclasses
-import os
 import warnings
 from collections.abc import Mapping
 from typing import Any, Final
@@ -22,6 +21,7 @@ from coterie.errors import LedgerError, PlanError, PointError, PolicyError, Repo
 from coterie.features.columns import holds_records
 from coterie.geometry.ball import refuse_masked
 from coterie.plain.canonical import shown
+from coterie.plain.files import AnyPath
 from coterie.plan import Plan
 from coterie.privacy import Guarantee, Policy
 from coterie.protocols import encoder_of
@@ -76,13 +76,7 @@ class Client:
     13
     """
 
-    def __init__(
-        self,
-        plan: Plan,
-        ledger: str | os.PathLike[str] | None = None,
-        *,
-        policy: Policy | None = None,
-    ) -> None:
+    def __init__(self, plan: Plan, ledger: AnyPath | None = None, *, policy: Policy | None = None) -> None:
         if not isinstance(plan, Plan):
             raise PlanError(f"a client needs a Plan, got {type(plan).__name__}; Plan.load reads one")
         if not isinstance(policy, Policy | None):

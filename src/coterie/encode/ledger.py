@@ -38,7 +38,7 @@ from pathlib import Path
 from typing import Final
 
 from coterie.errors import LedgerError, PolicyError
-from coterie.plain.files import DIGEST_BYTES, sealed, sync_folder, unsealed
+from coterie.plain.files import DIGEST_BYTES, AnyPath, sealed, sync_folder, unsealed
 from coterie.plan import Plan
 from coterie.privacy.policy import Policy, Spending
 
@@ -101,7 +101,7 @@ class Ledger:
     epsilon 1, delta 0, local epsilon 1
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: AnyPath) -> None:
         self.path = Path(path).resolve()  # two names of one ledger must meet at one lock
         self._new_path = self.path.with_name(self.path.name + ".new")
 

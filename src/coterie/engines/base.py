@@ -11,7 +11,6 @@ the two halves.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -21,11 +20,11 @@ from numpy.typing import NDArray
 from coterie.aggregate import Aggregate
 from coterie.coins import Coins
 from coterie.collect import IntakeCounts
+from coterie.plain.files import AnyPath
 from coterie.plan import Plan
 from coterie.store import Study
 
-Address = str | os.PathLike[str]
-Paths = Sequence[str | os.PathLike[str]]
+Paths = Sequence[AnyPath]
 Tell = Callable[[int], None] | None  # called with how many more reports are through
 
 
@@ -88,7 +87,7 @@ class Engine(Protocol):
             If the same batch is given twice.
         """
 
-    def count_store(self, address: Address, plan_id: str, tell: Tell = None) -> tuple[Aggregate, Study]:
+    def count_store(self, address: AnyPath, plan_id: str, tell: Tell = None) -> tuple[Aggregate, Study]:
         """Return the table of what counts in a collector's store, and the study as it was then.
 
         Of a shuffle plan, its batches are added up.

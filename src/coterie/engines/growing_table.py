@@ -12,7 +12,6 @@ Where no client is broken or hostile the table is, bit for bit, that of all file
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from coterie.collect import IntakeCounts, take_in
 from coterie.engines.base import Paths, Tell
 from coterie.engines.inline import add_up
 from coterie.errors import AggregateError, StoreError
+from coterie.plain.files import AnyPath
 from coterie.plan import Plan
 from coterie.store import Batch, Store, open_store
 from coterie.store.base import Chunks
@@ -95,7 +95,7 @@ class GrowingTable:
 
 
 @contextlib.contextmanager
-def growing(folder: str | os.PathLike[str], plan: Plan | None = None) -> Iterator[GrowingTable]:
+def growing(folder: AnyPath, plan: Plan | None = None) -> Iterator[GrowingTable]:
     """Open a table that grows, made if need be; one process at a time holds it.
 
     Parameters

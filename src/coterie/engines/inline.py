@@ -25,8 +25,9 @@ from coterie.aggregate import Aggregate
 from coterie.coins import Coins
 from coterie.collect import Batches, take_in
 from coterie.collect.shuffler import mixed
-from coterie.engines.base import Address, Counted, Partition, Paths, Tell
+from coterie.engines.base import Counted, Partition, Paths, Tell
 from coterie.errors import PointError
+from coterie.plain.files import AnyPath
 from coterie.plan import Plan
 from coterie.protocols import encoder_of
 from coterie.store import Study, open_store
@@ -85,7 +86,7 @@ class Inline:
         """Return the table of shuffled files, each batch once and each id once."""
         return add_up(Aggregate(plan), Batches(files, plan).chunks(), tell)
 
-    def count_store(self, address: Address, plan_id: str, tell: Tell = None) -> tuple[Aggregate, Study]:
+    def count_store(self, address: AnyPath, plan_id: str, tell: Tell = None) -> tuple[Aggregate, Study]:
         """Return the table of what counts in a collector's store, and the study as it was then."""
         with open_store(address, make=False) as store:
             table = add_up(Aggregate(store.study(plan_id).plan), store.messages(plan_id), tell)

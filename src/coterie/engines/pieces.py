@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import FileError, ReportError, bringing
+from coterie.plain.files import AnyPath
 from coterie.plan import Plan
 from coterie.store.pieces import FilePiece
 from coterie.wire.report_file import ReportFile
@@ -87,7 +88,7 @@ class ParquetPiece:
         return f"{self.path}, report {self.start + number}"
 
 
-def pieces_of(plan: Plan, files: Iterable[str | os.PathLike[str]]) -> list[Piece]:
+def pieces_of(plan: Plan, files: Iterable[AnyPath]) -> list[Piece]:
     """Look at every file's start and return what tasks will read.
 
     Raises
@@ -113,7 +114,7 @@ def pieces_of(plan: Plan, files: Iterable[str | os.PathLike[str]]) -> list[Piece
     return found
 
 
-def batches_of(plan: Plan, files: Iterable[str | os.PathLike[str]]) -> list[Piece]:
+def batches_of(plan: Plan, files: Iterable[AnyPath]) -> list[Piece]:
     """Look at the start and end of shuffled files and return what tasks will read.
 
     Raises
@@ -130,7 +131,7 @@ def batches_of(plan: Plan, files: Iterable[str | os.PathLike[str]]) -> list[Piec
     return found
 
 
-def is_parquet(path: str | os.PathLike[str]) -> bool:
+def is_parquet(path: AnyPath) -> bool:
     """Return whether a file says by its first bytes that it is Parquet."""
     with Path(path).open("rb") as file:
         return file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC

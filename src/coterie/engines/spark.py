@@ -34,7 +34,7 @@ from coterie.aggregate import Aggregate
 from coterie.collect import IntakeCounts, Skipped
 from coterie.collect.batches import have_ids
 from coterie.collect.shuffler import mixed
-from coterie.engines.base import Address, Counted, Paths, Tell
+from coterie.engines.base import Counted, Paths, Tell
 from coterie.engines.inline import Inline
 from coterie.engines.pieces import Piece, batches_of, pieces_of
 from coterie.errors import (
@@ -44,6 +44,7 @@ from coterie.errors import (
     SettingError,
     bringing,
 )
+from coterie.plain.files import AnyPath
 from coterie.plan import Plan
 from coterie.store import Study, open_store
 from coterie.wire.forms import report_form
@@ -130,7 +131,7 @@ class Spark(Inline):
             raise ReportError(f"{pieces[piece].place(number)}: {report_form(plan).reason}; nothing was added")
         return table
 
-    def count_store(self, address: Address, plan_id: str, tell: Tell = None) -> tuple[Aggregate, Study]:
+    def count_store(self, address: AnyPath, plan_id: str, tell: Tell = None) -> tuple[Aggregate, Study]:
         """Return the table of what counts in a collector's store, read by the executors, and the study.
 
         A store in PostgreSQL is read by ranges of ids, all as one snapshot sees it; a folder must lie where

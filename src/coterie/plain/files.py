@@ -24,11 +24,11 @@ from coterie.errors import FileError
 
 DIGEST_BYTES: Final = 32
 
+AnyPath = str | os.PathLike[str]
+
 
 @contextlib.contextmanager
-def replacing(
-    path: str | os.PathLike[str], mode: int = 0o666, *, overwrite: bool = True
-) -> Iterator[BinaryIO]:
+def replacing(path: AnyPath, mode: int = 0o666, *, overwrite: bool = True) -> Iterator[BinaryIO]:
     """Open a temporary file (read and write) that takes the place of `path` when the block ends well.
 
     If the block raises, the temporary file is removed and `path` stays as it was. `mode` is who may read and
@@ -73,16 +73,14 @@ def replacing(
         sync_folder(target.parent)
 
 
-def write_whole(
-    path: str | os.PathLike[str], data: str | bytes, mode: int = 0o666, *, overwrite: bool = True
-) -> None:
+def write_whole(path: AnyPath, data: str | bytes, mode: int = 0o666, *, overwrite: bool = True) -> None:
     """Write a file of these contents, a text in UTF-8, as `replacing` does."""
     with replacing(path, mode, overwrite=overwrite) as file:
         file.write(data.encode() if isinstance(data, str) else data)
 
 
 @contextlib.contextmanager
-def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+def naming(path: AnyPath) -> Iterator[None]:
     """Let an error of the operating system in the block name this file."""
     try:
         yield
@@ -140,7 +138,7 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def read_bounded(path: str | os.PathLike[str], limit: int, what: str) -> bytes:
+def read_bounded(path: AnyPath, limit: int, what: str) -> bytes:
     """Return the contents of a file of at most `limit` bytes.
 
     Parameters
@@ -164,7 +162,7 @@ def sealed(contents: bytes) -> bytes:
     return contents + hashlib.sha256(contents).digest()
 
 
-def unsealed(data: bytes, path: str | os.PathLike[str]) -> bytes:
+def unsealed(data: bytes, path: AnyPath) -> bytes:
     """Return what stands before the digest, if it is that of it.
 
     Raises
@@ -182,7 +180,7 @@ def unsealed(data: bytes, path: str | os.PathLike[str]) -> bytes:
     return contents
 
 
-def check_digest(computed: bytes, stored: bytes, path: str | os.PathLike[str], place: int) -> None:
+def check_digest(computed: bytes, stored: bytes, path: AnyPath, place: int) -> None:
     """Raise FileError unless the digest that a file has at a place is the one that was computed."""
     if computed != stored:
         raise FileError(
@@ -206,7 +204,7 @@ class SealedReader:
         Bytes read so far.
     """
 
-    def __init__(self, file: BinaryIO, path: str | os.PathLike[str]) -> None:
+    def __init__(self, file: BinaryIO, path: AnyPath) -> None:
         self.path = path
         self.size = file.seek(0, os.SEEK_END)
         self.offset = file.seek(0)

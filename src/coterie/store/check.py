@@ -9,7 +9,6 @@ the loss is accepted. Damage of other files cannot be mended: restore those.
 from __future__ import annotations
 
 import contextlib
-import os
 from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -17,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from coterie.errors import CoterieError, FileError, StoreError
+from coterie.plain.files import AnyPath
 from coterie.store.base import Lost, Store, StudyState
 from coterie.store.embedded import check_title, locked
 from coterie.store.log import Log, reset_tail, write_list
@@ -55,7 +55,7 @@ class Checked:
             self.findings.append(Finding(str(place), str(error), plan_id))
 
 
-def check_store(address: str | os.PathLike[str], *, mend: bool = False) -> Checked:
+def check_store(address: AnyPath, *, mend: bool = False) -> Checked:
     """Look at all that a store holds.
 
     Parameters

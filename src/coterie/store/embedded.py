@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import FileError, StoreError, StudyClosedError, StudyIncompleteError, UnknownPlanError
-from coterie.plain.files import sync_folder
+from coterie.plain.files import AnyPath, sync_folder
 from coterie.plan import Plan
 from coterie.store.base import (
     Batch,
@@ -81,9 +81,7 @@ class EmbeddedStore(Store):
         If it is damaged, or of another version.
     """
 
-    def __init__(
-        self, folder: str | os.PathLike[str], *, memory_reports: int | None = None, wait: bool = False
-    ) -> None:
+    def __init__(self, folder: AnyPath, *, memory_reports: int | None = None, wait: bool = False) -> None:
         self._folder = Path(folder).absolute()
         self._log = Log(self._folder)
         self._bounds = Bounds(folder=self._folder / "work", memory_reports=memory_reports)

@@ -45,6 +45,8 @@ _CRC: Final = struct.Struct(">I")
 
 Reports = dict[str, int]  # by plan
 CountReports = Callable[[Entry], int]
+Damaged = Callable[[int, FileError], object]
+Through = Mapping[str, int]  # by plan, up to which segment its reports are in its own files
 
 log = logging.getLogger("coterie.store")
 
@@ -88,12 +90,7 @@ class Log:
         write_list(self._folder, dict.fromkeys(segments_in(self._folder)), 0)
         reset_tail(self._folder)
 
-    def load(
-        self,
-        through: Mapping[str, int],
-        count: CountReports,
-        damaged: Callable[[int, FileError], object] | None = None,
-    ) -> None:
+    def load(self, through: Through, count: CountReports, damaged: Damaged | None = None) -> None:
         """Read all segments to their last byte, and finish what a crash left to do.
 
         Parameters
@@ -131,7 +128,7 @@ class Log:
             self._tail = os.open(self._folder / "tail", os.O_WRONLY | os.O_CLOEXEC)
 
     def _load(
-        self, number: int, is_there: bool, through: Mapping[str, int], count: CountReports, *, looking: bool
+        self, number: int, is_there: bool, through: Through, count: CountReports, *, looking: bool
     ) -> None:
         """Read one segment, or see to it that one may be missing, or is not needed."""
         path, stated = self.path(number), self.listed.get(number, {})
@@ -173,7 +170,7 @@ class Log:
         return None if ended else whole
 
     @staticmethod
-    def _remove_stray(path: Path, number: int, through: Mapping[str, int], *, looking: bool) -> None:
+    def _remove_stray(path: Path, number: int, through: Through, *, looking: bool) -> None:
         """Remove a segment that the list does not name, if it holds nothing that is needed."""
         if was_begun(path, number):
             whole, ended = extent(path, number, 0)

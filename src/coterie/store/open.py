@@ -6,10 +6,11 @@ import os
 from pathlib import Path
 
 from coterie.errors import StoreError
+from coterie.plain.files import AnyPath
 from coterie.store.base import Store
 
 
-def open_store(address: str | os.PathLike[str], *, make: bool = True, wait: bool = False) -> Store:
+def open_store(address: AnyPath, *, make: bool = True, wait: bool = False) -> Store:
     """Open a store, made if it is not there yet.
 
     Parameters
@@ -56,7 +57,7 @@ def open_store(address: str | os.PathLike[str], *, make: bool = True, wait: bool
     return EmbeddedStore(address, wait=wait)
 
 
-def migrate_store(address: str | os.PathLike[str]) -> tuple[int, int]:
+def migrate_store(address: AnyPath) -> tuple[int, int]:
     """Bring a store forward to the version of this program; return its version before and after.
 
     Opening a store does the same. Stop the servers of the old version, and make a copy, before.
@@ -77,7 +78,7 @@ def migrate_store(address: str | os.PathLike[str]) -> tuple[int, int]:
     return before, _version(address)
 
 
-def _version(address: str | os.PathLike[str]) -> int:
+def _version(address: AnyPath) -> int:
     if is_database(address):
         from coterie.store.postgres import database_version
 
@@ -89,7 +90,7 @@ def _version(address: str | os.PathLike[str]) -> int:
     return folder_version(store_folder(address))
 
 
-def store_folder(address: str | os.PathLike[str]) -> Path:
+def store_folder(address: AnyPath) -> Path:
     """Return the folder of an embedded store; StoreError if it holds none."""
     folder = Path(address).absolute()
     if not (folder / "store").is_file():
@@ -97,6 +98,6 @@ def store_folder(address: str | os.PathLike[str]) -> Path:
     return folder
 
 
-def is_database(address: str | os.PathLike[str]) -> bool:
+def is_database(address: AnyPath) -> bool:
     """Return whether an address is a PostgreSQL database's."""
     return isinstance(address, str) and address.startswith(("postgresql://", "postgres://"))

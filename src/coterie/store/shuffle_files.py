@@ -22,7 +22,7 @@ import numpy as np
 from coterie.collect.intake import IntakeCounts, take_in
 from coterie.collect.shuffler import batch_bytes, check_shuffled, gathered
 from coterie.collect.skips import Skipped
-from coterie.plain.files import replacing
+from coterie.plain.files import AnyPath, replacing
 from coterie.plan import Plan
 from coterie.privacy import Guarantee
 from coterie.store.base import Chunks, Store, reports_digest
@@ -45,12 +45,7 @@ class Shuffled:
 
 
 def shuffle_files(
-    paths: Iterable[str | os.PathLike[str]],
-    plan: Plan,
-    out: str | os.PathLike[str],
-    released: str | os.PathLike[str],
-    *,
-    overwrite: bool = False,
+    paths: Iterable[AnyPath], plan: Plan, out: AnyPath, released: AnyPath, *, overwrite: bool = False
 ) -> Shuffled:
     """Mix the reports of several files into one batch.
 

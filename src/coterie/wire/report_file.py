@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import FileError, PlanError, ReportError
-from coterie.plain.files import DIGEST_BYTES, check_digest, replacing
+from coterie.plain.files import DIGEST_BYTES, AnyPath, check_digest, replacing
 from coterie.plan import Plan
 from coterie.wire.layout import Reports, as_rows
 
@@ -79,7 +79,7 @@ class ReportFile:
         return plan.report_width
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], plan: Plan | None = None) -> Self:
+    def open(cls, path: AnyPath, plan: Plan | None = None) -> Self:
         """Check a file's header and length, and that it answers `plan` if one is given.
 
         Raises
@@ -281,7 +281,7 @@ class ReportWriter:
 
 @contextlib.contextmanager
 def writing_reports(
-    path: str | os.PathLike[str],
+    path: AnyPath,
     plan: Plan,
     kind: type[ReportFile] = ReportFile,
     *,
@@ -310,7 +310,7 @@ def writing_reports(
 
 
 def write_reports(
-    path: str | os.PathLike[str], plan: Plan, reports: Iterable[bytes] | Reports, *, overwrite: bool = False
+    path: AnyPath, plan: Plan, reports: Iterable[bytes] | Reports, *, overwrite: bool = False
 ) -> int:
     """Write reports, as they came from devices, to a report file: all of them or, if one is wrong, no file.
 

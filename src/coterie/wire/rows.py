@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from coterie.plan.views import View
 
+Places = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]  # views, masks, flips: (n,) each
+
 
 class HasViews(Protocol):
     """Parameters of a protocol whose rows are those of public views."""
@@ -61,9 +63,7 @@ class Rows:
         """The rows of each view."""
         return tuple(slice(int(a), int(b)) for a, b in zip(self.firsts[:-1], self.firsts[1:], strict=True))
 
-    def places(
-        self, block: NDArray[np.uint8]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
+    def places(self, block: NDArray[np.uint8]) -> Places:
         """Read view, mask and flip from block 0 of each report: (n, 16) -> (n,), (n,), (n,)."""
         masks = np.ascontiguousarray(block[:, :4]).view(">u4")[:, 0].astype(np.int64)
         flips = block[:, 4] & np.uint8(1)

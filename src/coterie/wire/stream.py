@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
 from coterie.wire.layout import ID_BYTES
-from coterie.wire.rows import Rows
+from coterie.wire.rows import Places, Rows
 
 BLOCK_BYTES: Final = 16
 BLOCK_BITS: Final = 128
@@ -62,9 +62,7 @@ class PublicStream:
         """Return each report's public row (n,) and flip (n,) in {0, 1}, from its block 0."""
         return rows.read(self.blocks(ids, 0, 1)[:, 0])
 
-    def places(
-        self, ids: NDArray[np.uint8], rows: Rows
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
+    def places(self, ids: NDArray[np.uint8], rows: Rows) -> Places:
         """Return each report's public view (n,), its mask there (n,) and flip (n,), from its block 0."""
         return rows.places(self.blocks(ids, 0, 1)[:, 0])
 
