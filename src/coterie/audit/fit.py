@@ -169,12 +169,9 @@ def _table(context: Context, cells: NDArray[Any], kinds: int) -> NDArray[np.int6
 def check_values(reading: Reading, label: str = "") -> Check:
     """Test how often each value was sent, and sent again, against its chances given points and ids."""
     battery = Battery()
-    battery.counts(
-        reading.again[..., 0],
-        reading.again[..., 1],
-        np.array([[part.odds / part.total, BASE_ODDS / part.total] for part in reading.parts])[:, None],
-        lambda at: f"answer {at[0]}: the value of the report before",
-    )
+    hits, trials = reading.again[..., 0], reading.again[..., 1]
+    likely = np.array([[part.odds / part.total, BASE_ODDS / part.total] for part in reading.parts])[:, None]
+    battery.counts(hits, trials, likely, lambda at: f"answer {at[0]}: the value of the report before")
     for number, (hits, means) in enumerate(zip(reading.seen, reading.expected, strict=True)):
         total = int(hits.sum())
         chances = np.minimum(means / max(total, 1), 1.0)
@@ -399,12 +396,8 @@ def check_together(sample: Sample, label: str = "") -> Check | None:
         agree, n, p * q + (1 - p) * (1 - q), lambda at: f"answers {first[at[0]]} and {second[at[0]]} agree"
     )
     every = np.array([honest.all(axis=1).sum(), (~honest).all(axis=1).sum()])
-    battery.counts(
-        every,
-        n,
-        np.array([chances.prod(), (1 - chances).prod()]),
-        lambda at: f"{('all', 'no')[at[0]]} answers in the cap",
-    )
+    likely = np.array([chances.prod(), (1 - chances).prod()])
+    battery.counts(every, n, likely, lambda at: f"{('all', 'no')[at[0]]} answers in the cap")
     _equal_cells(battery, sample)
     return Check("empirical", f"answers together{label}", battery.passed, battery.told)
 

@@ -70,18 +70,13 @@ class ParquetPiece:
             for batch in file.iter_batches(_CHUNK_ROWS, row_groups=list(self.groups), columns=[COLUMN]):
                 rows = _rows_of(batch.column(0), width)
                 if rows is None:
-                    raise FileError(
-                        self.path,
-                        0,
-                        f"reports of {width} bytes each",
-                        f"others, among reports {number} to {number + len(batch)}",
-                    )
+                    found = f"others, among reports {number} to {number + len(batch)}"
+                    raise FileError(self.path, 0, f"reports of {width} bytes each", found)
                 number += len(rows)
                 yield rows
         if number != self.start + self.count:
-            raise FileError(
-                self.path, 0, f"{self.count} reports from {self.start} on", "another file in its place"
-            )
+            stated = f"{self.count} reports from {self.start} on"
+            raise FileError(self.path, 0, stated, "another file in its place")
 
     def place(self, number: int) -> str:
         """Return where a report stands."""
@@ -147,9 +142,8 @@ def _parquet_pieces(plan: Plan, path: str) -> Iterator[Piece]:
 
         kind = schema.field(COLUMN).type if COLUMN in schema.names else None
         if kind not in (arrow.binary(), arrow.large_binary(), arrow.binary(plan.report_width)):
-            raise FileError(
-                path, 0, f"a column {COLUMN!r} of binary values of {plan.report_width} bytes", f"{kind}"
-            )
+            wanted = f"a column {COLUMN!r} of binary values of {plan.report_width} bytes"
+            raise FileError(path, 0, wanted, f"{kind}")
         groups: list[int] = []
         start = count = 0
         for group in range(metadata.num_row_groups):

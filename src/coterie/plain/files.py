@@ -183,12 +183,8 @@ def unsealed(data: bytes, path: AnyPath) -> bytes:
 def check_digest(computed: bytes, stored: bytes, path: AnyPath, place: int) -> None:
     """Raise FileError unless the digest that a file has at a place is the one that was computed."""
     if computed != stored:
-        raise FileError(
-            path,
-            place,
-            "the SHA-256 of everything before it",
-            "another: the file was changed or damaged, and none of it may count",
-        )
+        found = "another: the file was changed or damaged, and none of it may count"
+        raise FileError(path, place, "the SHA-256 of everything before it", found)
 
 
 class SealedReader:

@@ -275,11 +275,8 @@ def read_list(folder: Path) -> tuple[dict[int, Reports | None], int]:
     """Return which segments there should be, and how many bytes were cut off so far."""
     path = folder / "segments"
     try:
-        data = checked_fields(
-            "the list",
-            parse_object(read_checked(path), "the list of segments"),
-            ["format", "version", "segments", "cut"],
-        )
+        data = parse_object(read_checked(path), "the list of segments")
+        checked_fields("the list", data, ["format", "version", "segments", "cut"])
         if (data["format"], data["version"]) != ("coterie-segments", 1):
             raise PlanError("another format or version")
         listed = [_checked_segment(each) for each in checked_list("segments", data["segments"])]

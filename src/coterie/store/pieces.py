@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from coterie.collect.intake import place_in
 from coterie.errors import StoreUnavailableError, bringing
 from coterie.plan import Plan
-from coterie.store.base import Study
-from coterie.wire.layout import as_rows
+from coterie.store.base import Bounds, Study
+from coterie.store.study_rows import StudyRows
 from coterie.wire.report_file import ReportFile
 from coterie.wire.shuffled_file import ShuffledFile
 
@@ -77,20 +77,13 @@ class DatabasePiece:
             with psycopg.connect(self.url, connect_timeout=10, application_name="coterie") as connection:
                 connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 connection.execute(f"SET TRANSACTION SNAPSHOT '{self.snapshot}'".encode())
-                with connection.cursor("piece", binary=True) as cursor:
-                    cursor.itersize = 4
-                    cursor.execute(
-                        """SELECT body FROM coterie.blocks
-                        WHERE study = %s AND kind = %s AND number >= %s AND number < %s ORDER BY number""",
-                        [self.study, self.kind, self.first, self.end],
-                    )
-                    for (body,) in cursor:
-                        found += len(body) // plan.report_width
-                        yield as_rows(body, plan.report_width)
+                study = StudyRows(connection, self.study, plan, Bounds(folder=None, memory_reports=None))
+                for rows in study.blocks_of(self.kind, range(self.first, self.end)):
+                    found += len(rows)
+                    yield rows
         except psycopg.Error as error:
-            raise StoreUnavailableError(
-                f"PostgreSQL did not answer an executor ({type(error).__name__})"
-            ) from None
+            words = f"PostgreSQL did not answer an executor ({type(error).__name__})"
+            raise StoreUnavailableError(words) from None
         if found != self.count:
             raise StoreUnavailableError(f"a range of {self.count} reports had {found}: ask again")
 

@@ -149,7 +149,7 @@ class StudyRows:
         They stay what they are meanwhile: whoever changes them holds the lock for work, and whoever only
         reads them has a transaction that sees one moment.
         """
-        return self._blocks_before(kind, self._end(kind))
+        return self.blocks_of(kind, range(self._end(kind)))
 
     def came(self) -> list[NDArray[np.uint8]]:
         """Return the ids, (m, 12) each, of what counts, was withdrawn or was released."""
@@ -157,13 +157,14 @@ class StudyRows:
         kinds = (REPORTS, WITHDRAWN, RELEASED)
         return [rows[:, :ID_BYTES].copy() for kind in kinds for rows in self.blocks(kind)]
 
-    def _blocks_before(self, kind: int, end: int) -> Chunks:
-        width, last, found = self._width(kind), -1, [(0, b"")]
+    def blocks_of(self, kind: int, numbers: range) -> Chunks:
+        """Yield the rows of the blocks with these numbers, a block at a time."""
+        width, last, found = self._width(kind), numbers.start - 1, [(0, b"")]
         while found:
             found = self._all(
                 "SELECT number, body FROM coterie.blocks"
                 " WHERE study = %s AND kind = %s AND number > %s AND number < %s ORDER BY number LIMIT 4",
-                *(kind, last, end),
+                *(kind, last, numbers.stop),
             )
             for last, body in found:  # noqa: B007 - the next query begins after it
                 yield as_rows(body, width)

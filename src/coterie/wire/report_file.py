@@ -135,12 +135,9 @@ class ReportFile:
             raise FileError(path, _OFFSETS["width"], f"a report width of {wanted}", str(width))
         expected = cls.layout.size + count * width + DIGEST_BYTES
         if size != expected:
-            raise FileError(
-                path,
-                min(size, expected),
-                f"{expected} bytes in all ({count} reports of {width} bytes)",
-                f"{size}: the file was cut short or added to",
-            )
+            wanted = f"{expected} bytes in all ({count} reports of {width} bytes)"
+            found = f"{size}: the file was cut short or added to"
+            raise FileError(path, min(size, expected), wanted, found)
         return cls(path, width, count, plan_id)
 
     @property
@@ -237,10 +234,8 @@ class Reading:
             while left:
                 done = self._file.readinto(left)
                 if not done:
-                    at = self._file.tell()
-                    raise FileError(
-                        self._report_file.path, at, f"{len(left)} more bytes", "the end of the file"
-                    )
+                    path, at = self._report_file.path, self._file.tell()
+                    raise FileError(path, at, f"{len(left)} more bytes", "the end of the file")
                 left = left[done:]
             self._digest.update(rows[:count].data)
             self._next += count
