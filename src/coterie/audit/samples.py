@@ -109,10 +109,8 @@ def sample(plan: Plan, send: Send, reader: Reader, *, reports: int, seconds: flo
         people, which = probes.people(min(size, reports - done), RUNS[number % len(RUNS)])
         try:
             sent = send(people)
-        except (
-            Exception
-        ) as error:  # a client that refuses somebody tells of them; one that never runs does not
-            if not number:
+        except Exception as error:
+            if not number:  # a client that refuses somebody tells of them; one that never runs does not
                 raise
             taken.refused = f"{type(error).__name__}: {error}"
             break
@@ -170,13 +168,8 @@ class _Taken:
 
     def sample(self) -> Sample:
         """Return all of it."""
-        nothing: dict[str, NDArray[Any]] = {
-            "ids": np.zeros((0, ID_BYTES), np.uint8),
-            "heads": np.zeros((0, 16), np.uint8),
-            "rows": np.zeros(0, np.int64),
-            **{name: np.zeros(0, np.int64) for name in ("probes", "calls", "places")},
-        }
-        pieces = self._pieces or [nothing]
+        nothing: NDArray[Any] = np.zeros(0, np.int64)  # where not even the first call gave rows
+        pieces = self._pieces or [dict.fromkeys(("ids", "heads", "probes", "calls", "places"), nothing)]
         joined = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
         names = self._labels[0] if self._labels else {}
         return Sample(
