@@ -24,7 +24,7 @@ import shutil
 import sys
 import threading
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -60,6 +60,8 @@ PART_REPORTS: Final = 1 << 21  # that a part should have
 
 _ROWS_PER_BATCH: Final = 64  # of up to a mebibyte each, from the JVM to Python
 _SENT_BYTES: Final = 1 << 28  # of reports in memory that are sent to the cluster at a time
+Task = Callable[..., Iterator[Any]]  # batches, the plan as text, and what else it needs -> batches
+
 _TROUBLE_LINE: Final = re.compile(r"coterie-trouble (\[.*\])")
 
 
@@ -162,32 +164,21 @@ class Spark(Inline):
         bits = min(MOST_BITS, max(0, (total - 1) // self._part_reports).bit_length())
         per_slot = -(-(1 << bits) // MOST_SLOTS)
         slots = -(-(1 << bits) // per_slot)
-        text = plan.to_json()
-
-        def split(batches: Iterator[Any]) -> Iterator[Any]:
-            return tasks.split(batches, text, pieces, bits, per_slot)
-
-        def counted(batches: Iterator[Any]) -> Iterator[Any]:
-            return tasks.counted(batches, text)
-
         with self._session() as spark, _watched(spark, total, tell):
             from pyspark.sql.functions import col
 
-            packets = _numbered(spark, len(pieces)).mapInArrow(split, tasks.PACKETS)
+            numbers, cut = _numbered(spark, len(pieces)), (pieces, bits, per_slot)
+            packets = _mapped(numbers, tasks.split, tasks.PACKETS, plan, *cut)
             placed = packets.repartitionById(slots, col("slot")).sortWithinPartitions("part")
-            return _reduced(plan, placed.mapInArrow(counted, tasks.RESULTS), slots)
+            return _reduced(plan, _mapped(placed, tasks.counted, tasks.RESULTS, plan), slots)
 
     def _summed(self, plan: Plan, pieces: Sequence[Piece], tell: Tell) -> Aggregate:
         """Return the table of pieces all of whose reports, or messages, count."""
         from coterie.engines import spark_tasks as tasks
 
-        text = plan.to_json()
-
-        def summed(batches: Iterator[Any]) -> Iterator[Any]:
-            return tasks.summed(batches, text, pieces)
-
         with self._session() as spark, _watched(spark, sum(piece.count for piece in pieces), tell):
-            tables = _numbered(spark, len(pieces)).mapInArrow(summed, tasks.RESULTS)
+            numbers = _numbered(spark, len(pieces))
+            tables = _mapped(numbers, tasks.summed, tasks.RESULTS, plan, pieces)
             return _reduced(plan, tables, len(pieces))[0]
 
     def _sent(self, spark: SparkSession, plan: Plan, rows: NDArray[np.uint8]) -> Aggregate:
@@ -196,16 +187,12 @@ class Spark(Inline):
 
         from coterie.engines import spark_tasks as tasks
 
-        text = plan.to_json()
         step = max(1, tasks.PACKET_BYTES // plan.message_width)
         bodies = [rows[start : start + step].tobytes() for start in range(0, len(rows), step)]
-
-        def added(batches: Iterator[Any]) -> Iterator[Any]:
-            return tasks.added(batches, text)
-
         frame = spark.createDataFrame(arrow.table({"body": arrow.array(bodies, arrow.binary())}))
         slots = max(1, min(len(bodies), spark.sparkContext.defaultParallelism))
-        return _reduced(plan, frame.repartition(slots).mapInArrow(added, tasks.RESULTS), slots)[0]
+        tables = _mapped(frame.repartition(slots), tasks.added, tasks.RESULTS, plan)
+        return _reduced(plan, tables, slots)[0]
 
     @contextlib.contextmanager
     def _session(self) -> Iterator[SparkSession]:
@@ -274,16 +261,21 @@ def _numbered(spark: SparkSession, count: int) -> DataFrame:
     return spark.range(0, count, 1, max(1, count))
 
 
+def _mapped(frame: DataFrame, task: Task, schema: str, plan: Plan, *more: object) -> DataFrame:
+    """Run one of `spark_tasks` on the executors, which read the plan for themselves."""
+    text = plan.to_json()
+
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        return task(batches, text, *more)
+
+    return frame.mapInArrow(run, schema)
+
+
 def _reduced(plan: Plan, tables: DataFrame, slots: int) -> tuple[Aggregate, Any]:
     """Add the tables of all slots up, in a tree, and return the one table and all facts."""
     from pyspark.sql.functions import floor, spark_partition_id
 
     from coterie.engines import spark_tasks as tasks
-
-    text = plan.to_json()
-
-    def merged(batches: Iterator[Any]) -> Iterator[Any]:
-        return tasks.merged(batches, text)
 
     total, facts = Aggregate(plan), tasks.Facts()
     if Aggregate(plan).table.keeps_reports:
@@ -295,7 +287,7 @@ def _reduced(plan: Plan, tables: DataFrame, slots: int) -> tuple[Aggregate, Any]
         slots = -(-slots // FAN_IN)
         group = floor(spark_partition_id() / FAN_IN).cast("int")
         keyed = tables.select(group.alias("slot"), "facts", "body")
-        tables = keyed.repartitionById(slots, "slot").mapInArrow(merged, tasks.RESULTS)
+        tables = _mapped(keyed.repartitionById(slots, "slot"), tasks.merged, tasks.RESULTS, plan)
     for row in tables.collect():
         facts.add(tasks.Facts.from_json(row["facts"]))
         total.merge(Aggregate.from_bytes(bytes(row["body"]), plan))
