@@ -45,29 +45,20 @@ def sbom() -> None:
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
         "version": 1,
-        "metadata": {
-            "component": {
-                "type": "library",
-                "bom-ref": f"pkg:pypi/coterie@{version}",
-                "name": "coterie",
-                "version": version,
-                "purl": f"pkg:pypi/coterie@{version}",
-            }
-        },
+        "metadata": {"component": _named("coterie", version)},
         "components": [_component(name, *found) for name, found in sorted(pins().items())],
     }
     SBOM.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
+def _named(name: str, version: str) -> dict[str, Any]:
+    address = f"pkg:pypi/{name}@{version}"
+    return {"type": "library", "bom-ref": address, "name": name, "version": version, "purl": address}
+
+
 def _component(name: str, version: str, hashes: list[str]) -> dict[str, Any]:
-    component: dict[str, Any] = {
-        "type": "library",
-        "bom-ref": f"pkg:pypi/{name}@{version}",
-        "name": name,
-        "version": version,
-        "purl": f"pkg:pypi/{name}@{version}",
-        "hashes": [{"alg": "SHA-256", "content": each} for each in hashes],
-    }
+    component = _named(name, version)
+    component["hashes"] = [{"alg": "SHA-256", "content": each} for each in hashes]
     try:
         metadata: Any = importlib.metadata.metadata(name)
     except importlib.metadata.PackageNotFoundError:

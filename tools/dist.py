@@ -110,11 +110,8 @@ def look_inside(sdist: Path, wheel: Path) -> None:
     need(message_from_bytes(raw)["License-Expression"] == "Apache-2.0", "another license")
     with tarfile.open(sdist) as archive:
         inside = {name.partition("/")[2] for name in archive.getnames()}
-    need(
-        {"tests/conftest.py", "docs/index.md", "mkdocs.yml", "locks/service.lock", "PKG-INFO", "LICENSE"}
-        <= inside,
-        "an sdist in part",
-    )
+    wanted = {"tests/conftest.py", "docs/index.md", "mkdocs.yml", "locks/service.lock", "PKG-INFO", "LICENSE"}
+    need(wanted <= inside, "an sdist in part")
     print(f"  {len(names)} files in the wheel, {len(inside)} in the sdist, metadata {meta.metadata_version}")
 
 
@@ -157,14 +154,12 @@ def main() -> None:
         for one, other in zip(first, second, strict=True):
             need(one.read_bytes() == other.read_bytes(), f"{one.name} has other bytes the second time")
             shutil.copy(one, DIST / one.name)
-            print(
-                f"  {one.name}  {one.stat().st_size:,} bytes  {hashlib.sha256(one.read_bytes()).hexdigest()}"
-            )
+            digest = hashlib.sha256(one.read_bytes()).hexdigest()
+            print(f"  {one.name}  {one.stat().st_size:,} bytes  {digest}")
         sdist, wheel = (DIST / each.name for each in sorted(first, key=lambda path: path.suffix))
         look_inside(sdist, wheel)
-        extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
-            "optional-dependencies"
-        ]
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        extras = project["optional-dependencies"]
         facts = ["--dimension", 2, "--clusters", 2, "--epsilon", 1, "--users", 1000]
         coterie = Path(sys.executable).with_name("coterie")
         run(coterie, "plan", *facts, "--out", room / "plan.json")
@@ -182,9 +177,8 @@ def main() -> None:
                 run(bare, "-I", "-W", "error", "-c", does, cwd=room)
                 print(f"Python {python}: {extra or 'core'} works ({time.monotonic() - begun:.0f} s)")
             run(room / f"{python}-analyst/bin/coterie", "demo", cwd=room)
-            print(
-                f"Python {python}: coterie demo wrote {(room / 'coterie-demo.html').stat().st_size:,} bytes"
-            )
+            size = (room / "coterie-demo.html").stat().st_size
+            print(f"Python {python}: coterie demo wrote {size:,} bytes")
         missing = sorted(set(extras) - set(DOES) - set(ELSEWHERE))
         need(not missing, f"nobody says what these extras do: {missing}")
         weigh_image(room, there[-1], wheel)
@@ -195,9 +189,8 @@ def main() -> None:
         folders = [f"tests/{each}" for each in ("unit", "laws", "privacy", "vectors")]
         quick = ("-m", "pytest", "-q", "-n", "2", "-m", "not slow and not nightly", *folders)
         for python in there:
-            tests = environment(
-                room / f"{python}-tests", python, wheel, ",".join([*filter(None, DOES), "dev"])
-            )
+            names = ",".join([*filter(None, DOES), "dev"])
+            tests = environment(room / f"{python}-tests", python, wheel, names)
             said = run(tests, *quick, cwd=unpacked, env={"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"})
             print(f"Python {python}: {said.splitlines()[-1].strip('= ')}")
     print(f"all of it in {time.monotonic() - started:.0f} s")

@@ -16,10 +16,8 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
 LOCK = ROOT / "requirements.lock"
-EXTRAS = (
-    "analyst",
-    "service",
-)  # of the image: numba would be a third of it, and count no collector's reports faster
+# Of the image: numba would be a third of it, and count no collector's reports faster.
+EXTRAS = ("analyst", "service")
 
 
 def canonical(name: str) -> str:
