@@ -45,7 +45,8 @@ class Probes:
         self._plan = plan
         self._center = np.zeros(plan.dimension) if plan.center is None else np.asarray(plan.center)
         self._generator = np.random.default_rng()  # nobody knows beforehand whom an audit asks about
-        fixed = _points(plan) if plan.features is None else _records(plan, self._generator)
+        schema = plan.features
+        fixed = _points(plan) if schema is None else _records(schema.features, self._generator)
         self.names: tuple[str, ...] = (*fixed, "other")
         self._fixed: list[Any] = list(fixed.values())
 
@@ -64,7 +65,8 @@ class Probes:
             anywhere = _anywhere(self._plan.dimension, len(others), self._generator)
             points[others] = self._center + self._plan.radius * anywhere
             return points, numbers
-        pool = [_any_record(self._plan, self._generator) for _ in range(min(_POOL, len(others)))]
+        features = self._plan.features.features
+        pool = [_any_record(features, self._generator) for _ in range(min(_POOL, len(others)))]
         records = [*self._fixed, {}]
         people: list[dict[str, Any]] = [records[number] for number in numbers]
         for place, each in enumerate(others):
@@ -192,15 +194,9 @@ def _values(feature: Feature) -> tuple[Any, Any, Any, Callable[[np.random.Genera
     raise TypeError(f"the audit knows no values of {type(feature).__name__}")
 
 
-def _features(plan: Plan) -> Sequence[Feature]:
-    if plan.features is None:
-        raise TypeError("this plan declares no features")
-    return plan.features.features
-
-
-def _records(plan: Plan, generator: np.random.Generator) -> dict[str, dict[str, Any]]:
+def _records(features: Sequence[Feature], generator: np.random.Generator) -> dict[str, dict[str, Any]]:
     """Return the fixed records, by name."""
-    told = [(feature.name, _values(feature)) for feature in _features(plan)]
+    told = [(feature.name, _values(feature)) for feature in features]
     usual = {name: draw(generator) for name, (_, _, _, draw) in told}
     records: dict[str, dict[str, Any]] = {
         "least values": {name: least for name, (least, _, _, _) in told},
@@ -217,10 +213,10 @@ def _records(plan: Plan, generator: np.random.Generator) -> dict[str, dict[str, 
     return records
 
 
-def _any_record(plan: Plan, generator: np.random.Generator) -> dict[str, Any]:
+def _any_record(features: Sequence[Feature], generator: np.random.Generator) -> dict[str, Any]:
     """Return a record of usual values, some of them missing, extreme or strange."""
     record = {}
-    for feature in _features(plan):
+    for feature in features:
         *unusual, draw = _values(feature)
         fate = int(np.searchsorted(_FATES, generator.random(), side="right"))
         record[feature.name] = [None, *unusual][fate] if fate < len(_FATES) else draw(generator)

@@ -25,9 +25,10 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,14 +53,10 @@ Ask = Callable[[People, tape.Tape], tuple[list[bytes], int | None]]  # people, c
 @contextmanager
 def replaying(coins: tape.Tape) -> Iterator[None]:
     """Let the system's coins be a tape's, in this process."""
-    kept = [(room, name, getattr(room, name)) for room, name in tape.PLACES]
-    try:
+    with ExitStack() as places:
         for room, name in tape.PLACES:
-            setattr(room, name, coins.urandom)
+            places.enter_context(patch.object(room, name, coins.urandom))
         yield
-    finally:
-        for room, name, function in kept:
-            setattr(room, name, function)
 
 
 def asking(plan: Plan, send: Send) -> Ask:

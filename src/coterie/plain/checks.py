@@ -17,6 +17,7 @@ from coterie.plain.canonical import shown
 
 MIN_DELTA: Final = 1e-30
 MAX_DELTA: Final = 1e-2
+SHA256_HEX: Final = re.compile(r"[0-9a-f]{64}")
 MOST_PEOPLE: Final = 1 << 40  # of a study, a batch or a simulation
 
 

@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import FileError, StoreError, StudyClosedError, StudyIncompleteError, UnknownPlanError
+from coterie.plain.checks import SHA256_HEX
 from coterie.plain.files import AnyPath, sync_folder
 from coterie.plan import Plan
 from coterie.store.base import (
@@ -50,7 +51,7 @@ from coterie.store.base import (
     checked_name,
     checked_rows,
 )
-from coterie.store.log import PLAN_ID, Log, segments_in
+from coterie.store.log import Log, segments_in
 from coterie.store.pieces import FilePiece, StoreInPieces
 from coterie.store.segments import REPORTS, WITHDRAWN, Entry, room_on_disk
 from coterie.store.state import EARLIER, FORMAT, VERSION, read_checked, write_checked
@@ -124,7 +125,7 @@ class EmbeddedStore(Store):
     def _load(self) -> None:
         """Read the studies, then all segments to their last byte, and finish what a crash left to do."""
         for folder in sorted((self._folder / "studies").iterdir()):
-            if not PLAN_ID.fullmatch(folder.name):
+            if not SHA256_HEX.fullmatch(folder.name):
                 raise FileError(folder, 0, "a study, named by the id of its plan", "something else")
             if (study := StudyFolder.load(folder)) is not None:
                 self._studies[folder.name] = study

@@ -16,7 +16,14 @@ from typing import Any, Final
 
 from coterie.errors import FileError, PlanError
 from coterie.plain.canonical import canonical_bytes, parse_object
-from coterie.plain.checks import checked_choice, checked_fields, checked_integer, checked_list, checked_match
+from coterie.plain.checks import (
+    SHA256_HEX,
+    checked_choice,
+    checked_fields,
+    checked_integer,
+    checked_list,
+    checked_match,
+)
 from coterie.plain.files import read_bounded, sealed, unsealed, write_whole
 from coterie.store.base import Counts, Lost, StudyState
 from coterie.store.segments import room_on_disk
@@ -31,8 +38,9 @@ _FILE: Final = re.compile(
     r"(all-)?(reports|withdrawn|released)-[0-9]{1,18}\.(coterie|parquet)|[0-9a-f]{64}\.released"
 )
 _NUMBERED: Final = re.compile(r"-([0-9]+)\.")  # by the compaction that wrote it
-_MOST: Final = 1 << 48  # of anything that is counted: more can be added without leaving the exact integers
-_SHA256: Final = re.compile(r"[0-9a-f]{64}")
+MOST_COUNTED: Final = (
+    1 << 48
+)  # of anything that is counted: more can be added without leaving the exact integers
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +96,16 @@ def _checked_state(data: Mapping[str, Any]) -> State:
     batches, handed = (checked_list(name, data[name]) for name in ("batches", "handed"))
     found = State(
         state=StudyState(checked_choice("state", data["state"], list(StudyState))),
-        through=checked_integer("through", data["through"], 0, _MOST),
-        generation=checked_integer("generation", data["generation"], 0, _MOST),
-        counts=Counts(**{name: checked_integer(name, counts[name], 0, _MOST) for name in counts}),
+        through=checked_integer("through", data["through"], 0, MOST_COUNTED),
+        generation=checked_integer("generation", data["generation"], 0, MOST_COUNTED),
+        counts=Counts(**{name: checked_integer(name, counts[name], 0, MOST_COUNTED) for name in counts}),
         reports=None if data["reports"] is None else _checked_file(data["reports"]),
         withdrawn=tuple(map(_checked_file, withdrawn)),
         released=tuple(map(_checked_file, released)),
-        handed=tuple(checked_match("a batch", each, _SHA256) for each in handed),
-        staged=None if data["staged"] is None else checked_match("staged", data["staged"], _SHA256),
+        handed=tuple(checked_match("a batch", each, SHA256_HEX) for each in handed),
+        staged=None if data["staged"] is None else checked_match("staged", data["staged"], SHA256_HEX),
         lost=None if data["lost"] is None else _checked_loss(data["lost"]),
-        batches=tuple(checked_match("a batch", each, _SHA256) for each in batches),
+        batches=tuple(checked_match("a batch", each, SHA256_HEX) for each in batches),
     )
     made = [int(number[1]) for name in found.files if (number := _NUMBERED.search(name))]
     if max(made, default=0) > found.generation:
@@ -109,8 +117,8 @@ def _checked_file(data: object) -> SortedFile:
     found = checked_fields("a file", data, SortedFile.__slots__)
     return SortedFile(
         checked_match("name", found["name"], _FILE),
-        checked_integer("rows", found["rows"], 1, _MOST),
-        checked_match("sha256", found["sha256"], _SHA256),
+        checked_integer("rows", found["rows"], 1, MOST_COUNTED),
+        checked_match("sha256", found["sha256"], SHA256_HEX),
     )
 
 
@@ -118,7 +126,7 @@ def _checked_loss(data: object) -> Lost:
     found = checked_fields("lost", data, Lost.__slots__)
     if type(found["accepted"]) is not bool:
         raise PlanError("accepted must be true or false")
-    reports, files = (checked_integer(name, found[name], 0, _MOST) for name in ("reports", "files"))
+    reports, files = (checked_integer(name, found[name], 0, MOST_COUNTED) for name in ("reports", "files"))
     return Lost(reports, files, found["accepted"])
 
 

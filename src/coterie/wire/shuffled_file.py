@@ -19,6 +19,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
+from coterie.plain.checks import SHA256_HEX
 from coterie.plan import Plan
 from coterie.wire.report_file import ReportFile
 from coterie.wire.signing import is_signed, sign
@@ -29,7 +30,6 @@ MOST_BATCH: Final = 1 << 30  # bytes of messages that a shuffler gathers for one
 
 _LABEL: Final = "coterie/1/put-batch"
 _AUTHORIZATION: Final = re.compile(r"[Ee][Dd]25519 ([0-9a-f]{128})")
-_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def batch_authorization(key: bytes, plan_id: str, digest: str) -> str:
 def is_put_by(shufflers: Collection[bytes], header: str | None, plan_id: str, digest: str) -> bool:
     """Return whether a header is that of one of these public keys, for this batch of this plan."""
     found = _AUTHORIZATION.fullmatch(header or "")
-    if found is None or not _DIGEST.fullmatch(digest):
+    if found is None or not SHA256_HEX.fullmatch(digest):
         return False
     signature = bytes.fromhex(found[1])
     return any(is_signed(each, signature, _LABEL, _named(plan_id, digest)) for each in shufflers)
