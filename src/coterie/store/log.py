@@ -32,7 +32,7 @@ from coterie.plain.canonical import canonical_bytes, parse_object
 from coterie.plain.checks import SHA256_HEX, checked_fields, checked_integer, checked_list, checked_match
 from coterie.plain.files import sync_folder, write_whole
 from coterie.store.segments import Entry, SegmentWriter, extent, read_segment, was_begun, write_segment
-from coterie.store.state import MOST_COUNTED, read_checked, write_checked
+from coterie.store.state import MOST, read_checked, write_checked
 
 SEGMENT_BYTES: Final = 1 << 28  # a segment that is larger is completed
 
@@ -277,7 +277,7 @@ def read_list(folder: Path) -> tuple[dict[int, Reports | None], int]:
         if (data["format"], data["version"]) != ("coterie-segments", 1):
             raise PlanError("another format or version")
         listed = [_checked_segment(each) for each in checked_list("segments", data["segments"])]
-        return dict(listed), checked_integer("cut", data["cut"], 0, MOST_COUNTED)
+        return dict(listed), checked_integer("cut", data["cut"], 0, MOST)
     except FileNotFoundError:
         raise FileError(path, 0, "the list of segments", "no file: restore it") from None
     except PlanError as error:
@@ -286,13 +286,13 @@ def read_list(folder: Path) -> tuple[dict[int, Reports | None], int]:
 
 def _checked_segment(data: Any) -> tuple[int, Reports | None]:
     each = checked_fields("a segment", data, ["number", "reports"])
-    number, reports = checked_integer("number", each["number"], 1, MOST_COUNTED), each["reports"]
+    number, reports = checked_integer("number", each["number"], 1, MOST), each["reports"]
     if reports is None:
         return number, None
     if not isinstance(reports, dict):
         raise PlanError("reports must be numbers by plan")
     return number, {
-        checked_match("plan", plan, SHA256_HEX): checked_integer("reports", count, 0, MOST_COUNTED)
+        checked_match("plan", plan, SHA256_HEX): checked_integer("reports", count, 0, MOST)
         for plan, count in reports.items()
     }
 

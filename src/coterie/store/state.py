@@ -38,9 +38,7 @@ _FILE: Final = re.compile(
     r"(all-)?(reports|withdrawn|released)-[0-9]{1,18}\.(coterie|parquet)|[0-9a-f]{64}\.released"
 )
 _NUMBERED: Final = re.compile(r"-([0-9]+)\.")  # by the compaction that wrote it
-MOST_COUNTED: Final = (
-    1 << 48
-)  # of anything that is counted: more can be added without leaving the exact integers
+MOST: Final = 1 << 48  # of anything that is counted: more can be added without leaving the exact integers
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +94,9 @@ def _checked_state(data: Mapping[str, Any]) -> State:
     batches, handed = (checked_list(name, data[name]) for name in ("batches", "handed"))
     found = State(
         state=StudyState(checked_choice("state", data["state"], list(StudyState))),
-        through=checked_integer("through", data["through"], 0, MOST_COUNTED),
-        generation=checked_integer("generation", data["generation"], 0, MOST_COUNTED),
-        counts=Counts(**{name: checked_integer(name, counts[name], 0, MOST_COUNTED) for name in counts}),
+        through=checked_integer("through", data["through"], 0, MOST),
+        generation=checked_integer("generation", data["generation"], 0, MOST),
+        counts=Counts(**{name: checked_integer(name, counts[name], 0, MOST) for name in counts}),
         reports=None if data["reports"] is None else _checked_file(data["reports"]),
         withdrawn=tuple(map(_checked_file, withdrawn)),
         released=tuple(map(_checked_file, released)),
@@ -117,7 +115,7 @@ def _checked_file(data: object) -> SortedFile:
     found = checked_fields("a file", data, SortedFile.__slots__)
     return SortedFile(
         checked_match("name", found["name"], _FILE),
-        checked_integer("rows", found["rows"], 1, MOST_COUNTED),
+        checked_integer("rows", found["rows"], 1, MOST),
         checked_match("sha256", found["sha256"], SHA256_HEX),
     )
 
@@ -126,7 +124,7 @@ def _checked_loss(data: object) -> Lost:
     found = checked_fields("lost", data, Lost.__slots__)
     if type(found["accepted"]) is not bool:
         raise PlanError("accepted must be true or false")
-    reports, files = (checked_integer(name, found[name], 0, MOST_COUNTED) for name in ("reports", "files"))
+    reports, files = (checked_integer(name, found[name], 0, MOST) for name in ("reports", "files"))
     return Lost(reports, files, found["accepted"])
 
 
