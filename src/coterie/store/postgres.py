@@ -299,7 +299,8 @@ class PostgresStore(Store):
         return batch
 
     def was_staged(self, plan_id: str, reports: str) -> bool:
-        return self._on(plan_id, lambda study: study.was_staged(reports))
+        query = "SELECT %s = ANY(handed) FROM coterie.studies WHERE number = %s"
+        return bool(self._on(plan_id, lambda study: study.one(query, reports))[0])
 
     def staged_batch(self, plan_id: str) -> Batch | None:
         return self._on(plan_id, StudyRows.staged)
@@ -321,13 +322,14 @@ class PostgresStore(Store):
     # ------------------------------------------------------------ documents and invitations
 
     def put_document(self, plan_id: str, name: str, data: bytes) -> bytes:
-        checked_name(name)
-        self._on(plan_id, lambda study: study.keep_document(name, data))
+        query = "INSERT INTO coterie.documents (name, body, study) VALUES (%s, %b, %s) ON CONFLICT DO NOTHING"
+        self._on(plan_id, lambda study: study.do(query, checked_name(name), data))
         return self.document(plan_id, name) or b""
 
     def document(self, plan_id: str, name: str) -> bytes | None:
-        checked_name(name)
-        return self._on(plan_id, lambda study: study.document(name))
+        query = "SELECT body FROM coterie.documents WHERE name = %s AND study = %s"
+        row = self._on(plan_id, lambda study: study.one(query, checked_name(name)))
+        return None if row is None else row[0]
 
     def invite(self, plan_id: str, marks: NDArray[np.uint8]) -> None:
         checked_rows("marks", marks, MARK_BYTES)
@@ -335,7 +337,8 @@ class PostgresStore(Store):
 
     def invited(self, plan_id: str, marks: NDArray[np.uint8]) -> NDArray[np.bool_]:
         asked = [mark.tobytes() for mark in checked_rows("marks", marks, MARK_BYTES)]
-        found = self._on(plan_id, lambda study: study.invited(asked))
+        query = "SELECT mark FROM coterie.invitations WHERE study = %s AND mark = ANY(%b::bytea[])"
+        found = {row[0] for row in self._on(plan_id, lambda study: study.all(query, asked))}
         return np.array([mark in found for mark in asked], dtype=bool)
 
 

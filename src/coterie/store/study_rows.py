@@ -52,15 +52,15 @@ class StudyRows:
     plan: Plan
     bounds: Bounds
 
-    def _one(self, query: str, *values: object) -> Any:
+    def one(self, query: str, *values: object) -> Any:
         """Return the one row of a query about this study, whose number is the last value."""
         return self.connection.execute(query.encode(), [*values, self.number], binary=True).fetchone()
 
-    def _all(self, query: str, *values: object) -> list[Any]:
+    def all(self, query: str, *values: object) -> list[Any]:
         """Return the rows of a query about this study, whose number is the first value."""
         return self.connection.execute(query.encode(), [self.number, *values], binary=True).fetchall()
 
-    def _do(self, query: str, *values: object) -> int:
+    def do(self, query: str, *values: object) -> int:
         """Run a statement on this study, whose number is the last value; return how many rows it met."""
         return self.connection.execute(query.encode(), [*values, self.number]).rowcount
 
@@ -68,11 +68,11 @@ class StudyRows:
 
     def state(self) -> StudyState:
         """Return what the study is at."""
-        return StudyState(self._one("SELECT state FROM coterie.studies WHERE number = %s")[0])
+        return StudyState(self.one("SELECT state FROM coterie.studies WHERE number = %s")[0])
 
     def study(self) -> Study:
         """Return plan, state and counts."""
-        state, *counts = self._one(
+        state, *counts = self.one(
             """SELECT state,
             received + coalesce((SELECT sum(count) FROM coterie.incoming
                                  WHERE study = s.number AND kind = 1), 0)::bigint,
@@ -89,8 +89,8 @@ class StudyRows:
 
     def close(self) -> None:
         """Close the study once everything that is being taken in is through."""
-        self._do(f"SELECT pg_advisory_xact_lock({TAKING_LOCK}, %s)")
-        self._do("UPDATE coterie.studies SET state = 'closed' WHERE state = 'open' AND number = %s")
+        self.do(f"SELECT pg_advisory_xact_lock({TAKING_LOCK}, %s)")
+        self.do("UPDATE coterie.studies SET state = 'closed' WHERE state = 'open' AND number = %s")
 
     def delete(self) -> None:
         """Delete all but plan, counts and documents."""
@@ -99,12 +99,12 @@ class StudyRows:
         check_deletable(self.state(), staged[0] if staged else None)
         self.compact()
         for table in ("incoming", "blocks", "batches", "invitations"):
-            self._do(f"DELETE FROM coterie.{table} WHERE study = %s")  # noqa: S608 - one of four words
-        self._do("UPDATE coterie.studies SET state = 'deleted', handed = '{}' WHERE number = %s")
+            self.do(f"DELETE FROM coterie.{table} WHERE study = %s")  # noqa: S608 - one of four words
+        self.do("UPDATE coterie.studies SET state = 'deleted', handed = '{}' WHERE number = %s")
 
     def _work(self) -> None:
         """Wait until no other transaction compacts the study; others then wait for this one."""
-        self._do(f"SELECT pg_advisory_xact_lock({WORK_LOCK}, %s)")
+        self.do(f"SELECT pg_advisory_xact_lock({WORK_LOCK}, %s)")
 
     # ------------------------------------------------------------ what counts
 
@@ -112,7 +112,7 @@ class StudyRows:
         """Merge what came in with what counted; return whether anything had come."""
         self._work()
         rows: list[tuple[int, int, int]]
-        rows = self._all("SELECT number, kind, count FROM coterie.incoming WHERE study = %s")
+        rows = self.all("SELECT number, kind, count FROM coterie.incoming WHERE study = %s")
         if not rows:
             return False
         reports = [row for row in rows if row[1] == REPORTS]
@@ -123,10 +123,10 @@ class StudyRows:
             for came in self._incoming(reports, width):
                 all_.add(came)
             counted = self._rewrite(REPORTS, all_.chunks())
-        self._do(
+        self.do(
             "DELETE FROM coterie.incoming WHERE number = ANY(%s) AND study = %s", [row[0] for row in rows]
         )
-        self._do(
+        self.do(
             """UPDATE coterie.studies SET received = received + %s, counted = %s,
             duplicates = duplicates + %s, conflicting = conflicting + %s WHERE number = %s""",
             *(sum(row[2] for row in reports), counted, all_.duplicates, all_.conflicting),
@@ -139,7 +139,7 @@ class StudyRows:
             sizes = itertools.accumulate(row[2] * width for row in rows)
             few = max(1, sum(1 for _ in itertools.takewhile(FETCHED_BYTES.__ge__, sizes)))
             query = "SELECT body FROM coterie.incoming WHERE study = %s AND number = ANY(%s)"
-            for (body,) in self._all(query, [row[0] for row in rows[:few]]):
+            for (body,) in self.all(query, [row[0] for row in rows[:few]]):
                 yield as_rows(body, width)
             rows = rows[few:]
 
@@ -161,7 +161,7 @@ class StudyRows:
         """Yield the rows of the blocks with these numbers, a block at a time."""
         width, last, found = self._width(kind), numbers.start - 1, [(0, b"")]
         while found:
-            found = self._all(
+            found = self.all(
                 "SELECT number, body FROM coterie.blocks"
                 " WHERE study = %s AND kind = %s AND number > %s AND number < %s ORDER BY number LIMIT 4",
                 *(kind, last, numbers.stop),
@@ -175,7 +175,7 @@ class StudyRows:
         query = (
             "SELECT number, length(body) FROM coterie.blocks WHERE study = %s AND kind = %s ORDER BY number"
         )
-        return name, self._all(query, kind)
+        return name, self.all(query, kind)
 
     def _width(self, kind: int) -> int:
         return self.plan.report_width if kind == REPORTS else ID_BYTES
@@ -190,18 +190,18 @@ class StudyRows:
             for start in range(0, len(chunk), size)
         )
         for number, block in enumerate(blocks, start=end):
-            self._do(
+            self.do(
                 "INSERT INTO coterie.blocks (kind, number, body, study) VALUES (%s, %s, %b, %s)",
                 *(kind, number, block.tobytes()),
             )
             total += len(block)
-        self._do("DELETE FROM coterie.blocks WHERE kind = %s AND number < %s AND study = %s", kind, end)
+        self.do("DELETE FROM coterie.blocks WHERE kind = %s AND number < %s AND study = %s", kind, end)
         return total
 
     def _end(self, kind: int) -> int:
         """Return the number after that of the last block of a kind."""
         query = "SELECT coalesce(max(number), -1) FROM coterie.blocks WHERE kind = %s AND study = %s"
-        return int(self._one(query, kind)[0]) + 1
+        return int(self.one(query, kind)[0]) + 1
 
     def _grow(self, kind: int, new: Iterable[NDArray[np.uint8]]) -> None:
         """Add ids to the set of a kind, and keep its count."""
@@ -213,7 +213,7 @@ class StudyRows:
     def _keep_ids(self, kind: int, ids: Deduplicator) -> None:
         total = self._rewrite(kind, ids.chunks())
         column = {WITHDRAWN: "withdrawn", RELEASED: "released"}[kind]
-        self._do(f"UPDATE coterie.studies SET {column} = %s WHERE number = %s", total)  # noqa: S608
+        self.do(f"UPDATE coterie.studies SET {column} = %s WHERE number = %s", total)  # noqa: S608
 
     # ------------------------------------------------------------ batches
 
@@ -231,24 +231,19 @@ class StudyRows:
         with Deduplicator(ID_BYTES, kept=[self.blocks(RELEASED)], **self.bounds) as ids:
             batch, digest = mixed_batch(self.plan, chunks, mix, ids.add)
             self._keep_ids(RELEASED, ids)
-        self._do("UPDATE coterie.studies SET handed = handed || %s::text WHERE number = %s", digest)
+        self.do("UPDATE coterie.studies SET handed = handed || %s::text WHERE number = %s", digest)
         if waiting is not None:
             self.acknowledge(waiting.digest)
         self._keep(batch, staged=True)
         left = iter(()) if reports is None else without(self.blocks(REPORTS), self.blocks(RELEASED))
-        self._do("UPDATE coterie.studies SET counted = %s WHERE number = %s", self._rewrite(REPORTS, left))
+        self.do("UPDATE coterie.studies SET counted = %s WHERE number = %s", self._rewrite(REPORTS, left))
         return batch
-
-    def was_staged(self, reports: str) -> bool:
-        """Return whether a batch of exactly these reports was made, by their digest."""
-        query = "SELECT %s = ANY(handed) FROM coterie.studies WHERE number = %s"
-        return bool(self._one(query, reports)[0])
 
     def take_batch(self, batch: Batch) -> bool:
         """Take a batch in; return False if it is there."""
         if batch.digest in self.digests(staged=False):
             return False
-        self._do(f"SELECT pg_advisory_xact_lock_shared({TAKING_LOCK}, %s)")
+        self.do(f"SELECT pg_advisory_xact_lock_shared({TAKING_LOCK}, %s)")
         if self.state() is not StudyState.OPEN:
             raise StudyClosedError("the study is closed")
         return self._keep(batch, staged=False)
@@ -257,7 +252,7 @@ class StudyRows:
         """Keep a batch, in pieces; return False if it is there."""
         new = 0
         for piece, start in enumerate(range(0, max(1, len(batch.data)), PIECE_BYTES)):
-            new += self._do(
+            new += self.do(
                 """INSERT INTO coterie.batches (digest, piece, staged, body, study)
                 VALUES (%s, %s, %s, %b, %s) ON CONFLICT DO NOTHING""",
                 *(batch.digest, piece, staged, batch.data[start : start + PIECE_BYTES]),
@@ -267,50 +262,33 @@ class StudyRows:
     def digests(self, *, staged: bool) -> list[str]:
         """Return the digests of batches made here, or of batches taken in, sorted."""
         query = "SELECT digest FROM coterie.batches WHERE study = %s AND staged = %s AND piece = 0"
-        return sorted(row[0] for row in self._all(query, staged))
+        return sorted(row[0] for row in self.all(query, staged))
 
     def batch(self, digest: str) -> Batch:
         """Return a batch."""
         query = "SELECT body FROM coterie.batches WHERE study = %s AND digest = %s ORDER BY piece"
-        return Batch.of(b"".join(row[0] for row in self._all(query, digest)), digest)
+        return Batch.of(b"".join(row[0] for row in self.all(query, digest)), digest)
 
     def staged(self) -> Batch | None:
         """Return the batch that waits for its acknowledgement."""
         # One statement: another server may acknowledge it any moment.
-        rows = self._all("SELECT body FROM coterie.batches WHERE study = %s AND staged ORDER BY piece")
+        rows = self.all("SELECT body FROM coterie.batches WHERE study = %s AND staged ORDER BY piece")
         return Batch.of(b"".join(row[0] for row in rows)) if rows else None
 
     def acknowledge(self, digest: str) -> None:
         """Forget a batch that was made here."""
-        self._do("DELETE FROM coterie.batches WHERE staged AND digest = %s AND study = %s", digest)
+        self.do("DELETE FROM coterie.batches WHERE staged AND digest = %s AND study = %s", digest)
 
-    # ------------------------------------------------------------ documents and invitations
-
-    def keep_document(self, name: str, data: bytes) -> None:
-        """Keep a document if there is none of this name."""
-        self._do(
-            "INSERT INTO coterie.documents (name, body, study) VALUES (%s, %b, %s) ON CONFLICT DO NOTHING",
-            *(name, data),
-        )
-
-    def document(self, name: str) -> bytes | None:
-        """Return a document, or None."""
-        row = self._one("SELECT body FROM coterie.documents WHERE name = %s AND study = %s", name)
-        return None if row is None else row[0]
+    # ------------------------------------------------------------ invitations
 
     def invite(self, marks: NDArray[np.uint8]) -> None:
         """Keep marks."""
         self.existing()
         size = PIECE_BYTES // MARK_BYTES
         for start in range(0, len(marks), size):
-            self._do(
+            self.do(
                 """INSERT INTO coterie.invitations (mark, study)
                 SELECT mark, study FROM unnest(%b::bytea[]) AS mark, (SELECT %s AS study) AS here
                 ON CONFLICT DO NOTHING""",
                 [mark.tobytes() for mark in marks[start : start + size]],
             )
-
-    def invited(self, marks: list[bytes]) -> set[bytes]:
-        """Return which of these marks are kept."""
-        query = "SELECT mark FROM coterie.invitations WHERE study = %s AND mark = ANY(%b::bytea[])"
-        return {row[0] for row in self._all(query, marks)}
