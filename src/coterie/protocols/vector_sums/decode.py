@@ -24,6 +24,7 @@ from coterie.centers.solution import Solution, into_ball, with_equal_points
 from coterie.centers.tight.cells import find_in_cells
 from coterie.centers.tight.kept_cells import KeptCells, significant_cells
 from coterie.centers.tight.shrinkage import shrink
+from coterie.plan.views import Halfspaces
 from coterie.protocols.codeword.oracles.rows import Lift, all_rows
 from coterie.protocols.shares.table import VectorSumTable
 from coterie.protocols.vector_sums.oracle import mixed_cell_sums
@@ -42,7 +43,11 @@ def decode_vector_sums(
     parameters, sums = VectorSumParameters.of(plan), mixed_cell_sums(table)
     if parameters.layout == "column":
         people, parts = table.people_by_row(), Rows.of(parameters).parts
-        served = [number for number, rows in enumerate(parts) if people[rows].any()]
+        served = [
+            number
+            for number, (view, rows) in enumerate(zip(parameters.views, parts, strict=True))
+            if people[rows].any() and not isinstance(view, Halfspaces)
+        ]
         views = [
             all_rows(plan, number, one.vectors, math.sqrt(one.variance), one.people)
             for number, one in zip(served, sums, strict=True)

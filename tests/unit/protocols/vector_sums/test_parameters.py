@@ -246,6 +246,7 @@ def test_oracles_of_cells_pass_halfspaces_by():
     (only,) = mixed_cell_sums(table.table)
     assert only.vectors.shape == (8, 5)
     assert 400 < only.people < 600
+    assert decode(table, random_state=0).centers.shape == (2, 3)  # and so does the decoder
 
 
 def edited(plan, **changes):
