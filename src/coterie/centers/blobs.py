@@ -17,7 +17,8 @@ In turns, until nothing changes:
   out (Laplace), because chi-square alone prefers too small a spread, sharper signs leaving the centers more
   room to fit noise. All of them grow and shrink together, unless each is asked for by itself.
 
-A start is as wide as the population around it, so that far-off centers see smooth signs first.
+A start is as wide as the population around it, so that far-off centers see smooth signs first. Factors of
+products are rounded before (`exact`), so that every processor takes the same steps.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erf
 
+from coterie.centers.exact import coarse, on_grid
 from coterie.centers.least import least
 from coterie.centers.population import Cloud
 from coterie.centers.solution import LEAST_SHARE, into_ball, squared_distances
@@ -162,14 +164,17 @@ class BlobFit:
         """Return what k groups, (k, d), (k,), (k,), look like whose squared errors are (k,)."""
         lift, dimension = self.view.lift, centers.shape[1]
         wide = np.sqrt(sigma**2 + errors / dimension)
-        heights = (self.normals @ centers.T - self.offsets[:, None]) / (self.lengths[:, None] * wide)
-        signs, bells = erf(heights / math.sqrt(2)), math.sqrt(2 / math.pi) * np.exp(-heights * heights / 2)
+        heights = self.normals @ on_grid(centers).T - self.offsets[:, None]
+        heights /= self.lengths[:, None] * wide
+        signs = on_grid(erf(heights / math.sqrt(2)))
+        bells = on_grid(math.sqrt(2 / math.pi) * np.exp(-heights * heights / 2))
         squares = np.einsum("ij,ij->i", centers, centers) + dimension * sigma**2
         room = 1 - lift.count**2 - lift.point**2 * squares
         rest = np.sqrt(np.maximum(room, _LEAST_REST))
         lifted = np.column_stack([lift.point * centers, np.full(len(centers), lift.count), rest])
-        rows = (signs * shares) @ lifted
-        bulges = bells @ (shares * sigma**2 / wide) / self.lengths  # (M,)
+        lifted = on_grid(lifted)
+        rows = on_grid(signs * shares) @ lifted
+        bulges = bells @ coarse(shares * sigma**2 / wide) / self.lengths  # (M,)
         rows[:, :dimension] += lift.point * bulges[:, None] * self.normals
         return Seen(heights, signs, bells, wide, lifted, room > _LEAST_REST, rows)
 
@@ -204,12 +209,12 @@ class BlobFit:
         `volume` is how much it counts that signs and bells change the curvature, (k,).
         """
         point, dimension = self.view.lift.point, self.normals.shape[1]
-        miss = (seen.rows - self.rows) * self.weights[:, None]
+        miss = coarse((seen.rows - self.rows) * self.weights[:, None])
         lifted, bulge = seen.lifted, sigma**2 / seen.wide
-        told = (seen.signs * shares).T @ miss  # by the lifted centers, (k, D)
-        along = miss @ lifted.T  # (M, k)
+        told = on_grid(seen.signs * shares).T @ miss  # by the lifted centers, (k, D)
+        along = coarse(miss @ lifted.T)  # (M, k)
         across = point * np.einsum("ij,ij->i", miss[:, :dimension], self.normals) / self.lengths  # (M,)
-        bells = across @ seen.bells  # (k,)
+        bells = coarse(across) @ seen.bells  # (k,)
         by_sign, by_bell = shares * along, np.outer(across, shares * bulge)
         if volume is not None:
             by_sign += volume * point**2 * self.weights[:, None] * seen.signs
@@ -221,7 +226,7 @@ class BlobFit:
         if volume is not None:
             by_wide -= volume * (self.weights @ seen.bells**2) / (dimension * seen.wide**3)
         return _Slopes(
-            (by_height / (self.lengths[:, None] * seen.wide)).T @ self.normals
+            coarse(by_height / (self.lengths[:, None] * seen.wide)).T @ self.normals
             + point * told[:, :dimension]
             - rest[:, None] * lifted[:, :dimension] / point,
             np.einsum("mk,mk->k", seen.signs, along) + bells * bulge,

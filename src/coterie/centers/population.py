@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from coterie.centers.exact import on_grid
 from coterie.centers.least import least
 from coterie.centers.solution import into_ball
 from coterie.centers.spectrum import covariance, spectrum
@@ -42,7 +43,6 @@ ENTROPY: Final = 100.0  # τ; measured: benchmarks/results/tuning.csv
 _JITTERS: Final = (0.4, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05)  # of the spread, turn by turn
 _BLOCK: Final = 256  # rows that one core does at a time; the same however many cores there are
 _EXACT_BITS: Final = 23  # of sums of whole numbers: single precision holds one more, for their rounding
-_GRID: Final = 2.0**20  # numbers are whole in units of 1/this before they are multiplied: products are exact
 _FALSE_CELL: Final = 3e-4  # chance that an empty cell proposes atoms
 _NEW_DIRECTION: Final = 0.03  # share of the clear cells' energy that makes a direction of its own
 _MEAN_DIRECTION: Final = 0.05  # length of the mean from which its direction joins the subspace
@@ -157,7 +157,7 @@ def _span(
         return None
     basis = np.linalg.qr(basis)[0]
     basis *= np.sign(np.take_along_axis(basis, np.abs(basis).argmax(axis=0)[None], axis=0))
-    return _on_grid(basis), variances, floor, seen.edge
+    return on_grid(basis), variances, floor, seen.edge
 
 
 def _gaussian(
@@ -171,7 +171,7 @@ def _gaussian(
     rng: np.random.Generator,
 ) -> _Start:
     spread = np.sqrt(np.maximum(variances, _LEAST_SPREAD))
-    middle = _on_grid(mean @ basis @ basis.T)
+    middle = on_grid(mean @ basis @ basis.T)
     places = rng.standard_normal((ATOMS, len(spread))) * spread
     if len(cells):
         near = cells[rng.choice(len(cells), ATOMS // 2, p=shares / shares.sum())]
@@ -195,12 +195,12 @@ def _settle(
     """
     dimension, size = start.basis.shape
     full = np.column_stack([start.basis, rng.standard_normal((dimension, dimension - size))])
-    outside = _on_grid(np.linalg.qr(full)[0][:, size:])
+    outside = on_grid(np.linalg.qr(full)[0][:, size:])
     seen = seen_parts(fitted, start.basis)
     places, floor = start.places, start.floor
     for turn, jitter in enumerate(_JITTERS):
-        inner = into_ball(start.middle + _on_grid(places) @ start.basis.T)
-        scatter = _on_grid(math.sqrt(floor) * rng.standard_normal((len(places), dimension - size)))
+        inner = into_ball(start.middle + on_grid(places) @ start.basis.T)
+        scatter = on_grid(math.sqrt(floor) * rng.standard_normal((len(places), dimension - size)))
         atoms = into_ball(inner + scatter @ outside.T)
         weights, misfit = reweight(atoms, fitted, seen, feature_blocks(atoms, fitted))
         if size < dimension:
@@ -259,8 +259,7 @@ def reweight(
     """Return the weights of largest entropy that explain the rows, (N,), and chi-square per number."""
     count = len(atoms)
     vectors = [
-        _on_grid(view.lifted(atoms)) @ _on_grid(part.projection)
-        for view, part in zip(views, seen, strict=True)
+        on_grid(view.lifted(atoms)) @ on_grid(part.projection) for view, part in zip(views, seen, strict=True)
     ]
     with on_all_cores() as map_all:
 
@@ -308,12 +307,6 @@ class Block:
         pull = miss * self.trust
         bits = _EXACT_BITS - math.frexp(float(np.abs(pull).max()) * len(pull))[1]
         return miss, (self.features @ _whole(pull, bits)).astype(np.float64) * 2.0**-bits
-
-
-def _on_grid(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return values rounded to whole units of 2^-20: sums of their products are exact, in whatever order."""
-    rounded: NDArray[np.float64] = np.rint(values * _GRID) / _GRID
-    return rounded
 
 
 def _whole(values: NDArray[Any], bits: int) -> NDArray[np.float32]:
