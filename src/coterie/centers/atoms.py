@@ -1,4 +1,4 @@
-"""The population: weighted points that explain the reports, with the plans they come from, and its file.
+"""What a result keeps of the population (`population` fits it): weighted points, their plans, and its file.
 
 A file is a zip archive of numpy arrays (`.npz`), readable anywhere without this package and without pickle:
 points (m, d) and weights (m,) as float64, the ids of the plans and of their study as text.

@@ -1,4 +1,4 @@
-"""Blobs: k round groups, fitted to all halfspace rows at once.
+"""Blobs: k round groups, fitted at once to all halfspace rows of the frame's own ball.
 
 A group of share p around μ with deviation σ in each coordinate adds to the row of the halfspace (g, t)
 
@@ -9,7 +9,7 @@ so a row tells two things about a group: where it is (the vector) and on which s
 diverges, because errors along the other centers feed back with gain about 1. What is not known about μ blurs
 the signs besides σ: ω² = σ² + errors/d.
 
-In turns, until nothing changes:
+In turns, until little changes:
 
 - centers and shares minimise chi-square/2 and what is believed beforehand: centers lie around the mean of
   everybody as far as the others do (`apart`, by expectation maximization), shares are 1/k ± 1/k;
@@ -18,7 +18,7 @@ In turns, until nothing changes:
   room to fit noise. All of them grow and shrink together, unless each is asked for by itself.
 
 A start is as wide as the population around it, so that far-off centers see smooth signs first. Factors of
-products are rounded before (`exact`), so that every processor takes the same steps.
+the large products are rounded before (`exact`), so that every processor takes the same steps.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class BlobFit:
     def __init__(self, view: ViewRows, middle: _Array) -> None:
         self.view = view
         self.middle = middle  # (d,): before looking, centers lie around the mean of everybody
-        self.rows = view.vectors
+        self.rows = on_grid(view.vectors)
         self.normals = view.geometry.normals[view.kept]
         self.offsets = view.geometry.offsets[view.kept]
         self.lengths = np.maximum(np.linalg.norm(self.normals, axis=1), 1e-6)
@@ -300,7 +300,7 @@ def search(fit: BlobFit, population: Cloud, centers: _Array, shares: _Array, tri
     """Fit from a start, then move the least useful center to where the rows are explained worst.
 
     A center that shares its group with another, or has few people, is tried there; the move stays if
-    chi-square falls. At the end each group has a spread of its own, if that explains more.
+    chi-square falls by `_BETTER`. At the end each group has a spread of its own, if it falls as much by that.
     """
     spread = float(population.weights @ squared_distances(population.atoms, centers).min(axis=1))
     best = fit.fit(centers, shares, np.full(len(centers), math.sqrt(spread / centers.shape[1])))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _GRID: Final = 2.0**20  # units of the ball's radius
-_BITS: Final = 22  # of the largest: with 20 of the other factor, a thousand of them stay below 2^53
+_BITS: Final = 20  # of the largest: with 20 of the other factor, sums of 8,192 of them stay below 2^53
 
 
 def on_grid(values: NDArray[Any]) -> NDArray[np.float64]:
@@ -28,7 +28,7 @@ def on_grid(values: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def coarse(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return values rounded to 22 bits of the largest.
+    """Return values rounded to 20 bits of the largest.
 
     Examples
     --------

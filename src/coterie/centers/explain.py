@@ -2,7 +2,8 @@
 
 1. *Find*: explanations of what was seen, and evidence that weighs them. Several *populations* explain data
    of any shape (`population`), *blobs* round groups, and those far better (`blobs`); rows left out say how
-   far to trust which (`evidence`). Where a plan has cells alone, `cells` finds.
+   far to trust which (`evidence`). Above 12 dimensions, where a plan has
+   cells alone, `tight` finds.
 2. *Judge*: where no group stands clear, rows left out say whether the answer is better than one center; if
    not, the answer is that. Whichever it is, the cells of a net may prove it worse than places of their own
    (`proved`), and then these are the answer.

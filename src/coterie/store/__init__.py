@@ -3,6 +3,9 @@
 `embedded` keeps a folder, for one server. `postgres` keeps a database, for any number of them. `open_store`
 chooses by the address. A store holds the public plans, people's reports, and what a study leaves. It handles
 bytes and ids; it cannot decode.
+
+A third would be a class of `Store`, a line in `open.open_store`, `check.check_store` and
+`pieces.StoreInPieces`, and a parameter of the fixture in `tests/store/conftest.py`.
 """
 
 from coterie.errors import (

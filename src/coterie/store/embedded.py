@@ -6,7 +6,7 @@
            work/                      temporary files of a compaction
 
 A commit is one write and one `fdatasync`, however many requests it serves. A compaction completes the
-segment that grows, merges what the segments hold of a plan with what counted before (`merge`), writes the
+segment that grows, merges what the segments hold of a plan with what counted before (`study_folder.StudyFolder.merged`), writes the
 state, then takes the plan's entries out of the segments. A crash anywhere leaves the old state or the new
 one, and opening the store finishes what was left to do.
 

@@ -6,7 +6,7 @@ same.
 
 - *Taking in* is one insert of packed reports (`schema`), under a shared lock of the study; *closing* takes
   that lock for itself. So no append is under way when a study closes, and every later one sees it closed.
-- *Compaction* merges in this process (`merge`), in bounded memory, under a lock that one server has at a
+- *Compaction* merges in this process (`study_rows.StudyRows.compact`), in bounded memory, under a lock that one server has at a
   time; readers go on with what they see (`study_rows`).
 
 *Times and order.* No column holds a time. What came in lies in its order until a compaction; afterwards the
