@@ -194,8 +194,8 @@ def _within_noise(fit: BlobFit, blobs: Blobs, population: Cloud) -> bool:
 def _far_apart(blobs: Blobs) -> bool:
     """Return whether people are nearest to their own group's center whatever the groups' shapes.
 
-    Few people can tell no shape. Even if all of two groups' spread, and of what is not known of their centers,
-    lay in the direction between them, these are `_WITHIN` times both deviations apart.
+    Few people can tell no shape. Even if all of two groups' spread, and of what is not known of their
+    centers, lay in the direction between them, these are `_WITHIN` times both deviations apart.
     """
     wide = np.sqrt(blobs.sigma**2 * blobs.centers.shape[1] + blobs.errors)
     apart = np.sqrt(squared_distances(blobs.centers, blobs.centers))

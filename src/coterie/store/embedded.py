@@ -6,9 +6,9 @@
            work/                      temporary files of a compaction
 
 A commit is one write and one `fdatasync`, however many requests it serves. A compaction completes the
-segment that grows, merges what the segments hold of a plan with what counted before (`study_folder.StudyFolder.merged`), writes the
-state, then takes the plan's entries out of the segments. A crash anywhere leaves the old state or the new
-one, and opening the store finishes what was left to do.
+segment that grows, merges what the segments hold of a plan with what counted before
+(`study_folder.StudyFolder.merged`), writes the state, then takes the plan's entries out of the segments. A
+crash anywhere leaves the old state or the new one, and opening the store finishes what was left to do.
 
 *Times.* Until a compaction the newest segment tells, as every file does, when it was written last, and its
 frames tell an order. A complete segment has its time of writing set to 1970, so that copies do not carry it.

@@ -6,8 +6,8 @@ same.
 
 - *Taking in* is one insert of packed reports (`schema`), under a shared lock of the study; *closing* takes
   that lock for itself. So no append is under way when a study closes, and every later one sees it closed.
-- *Compaction* merges in this process (`study_rows.StudyRows.compact`), in bounded memory, under a lock that one server has at a
-  time; readers go on with what they see (`study_rows`).
+- *Compaction* merges in this process (`study_rows.StudyRows.compact`), in bounded memory, under a lock that
+  one server has at a time; readers go on with what they see.
 
 *Times and order.* No column holds a time. What came in lies in its order until a compaction; afterwards the
 database holds sorted blocks, and VACUUM frees the rest. The server's own logs (WAL, and statements with their

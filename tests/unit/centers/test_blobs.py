@@ -92,7 +92,7 @@ def test_slopes_are_those_of_the_loss(simulate, round_groups, volume, monkeypatc
 
 
 def test_slopes_do_not_depend_on_the_order_of_sums(simulate, round_groups):
-    """Of exact products no last bit is left in which processors could differ; rows in another order show it."""
+    """Exact products leave no last bit in which processors could differ: rows in another order show it."""
     points, centers = round_groups(4, DIMENSION)
     view = simulate(points, 10**5)[0]
     fit, turned = BlobFit(view, MIDDLE), BlobFit(view, MIDDLE)
