@@ -140,7 +140,11 @@ class BlobFit:
             if abs(last - surprise) < 1:
                 break
             last = surprise
-        return Blobs(into_ball(centers), shares, sigma, errors, apart, self._chi(seen) - self.rows.size)
+        shares = on_grid(shares)
+        chi = self._chi(seen) - self.rows.size
+        return Blobs(
+            on_grid(into_ball(centers)), shares / shares.sum(), on_grid(sigma), on_grid(errors), apart, chi
+        )
 
     def one_more(self, blobs: Blobs, center: _Array) -> Blobs:
         """Fit with one group more, that starts at a center, (d,)."""

@@ -36,6 +36,7 @@ _EXPECTED_DEVIATION: Final = 0.2
 _ALL: Final = 0.95  # α from which blobs stand alone
 _REAL_DEVIATION: Final = 0.5  # of α from one group to an answer, before looking
 _SIDES: Final = 0.15  # of the way from one group to the answer: what an answer needs
+_DECIMALS: Final = 6  # of α: in the rest of it processors differ
 _WITHIN: Final = 2.0  # deviations: of chi-square that noise has, and of a group's people that are its own
 
 
@@ -182,7 +183,7 @@ def _left_out(views: Sequence[ViewRows]) -> list[ViewRows]:
 def _believed(along: float, square: float, expected: float, deviation: float) -> float:
     """Return α, 0 to 1, as the rows and what was expected beforehand have it together."""
     prior = 1 / deviation**2
-    return min(max((along + expected * prior) / (square + prior), 0.0), 1.0)
+    return round(min(max((along + expected * prior) / (square + prior), 0.0), 1.0), _DECIMALS)
 
 
 def _within_noise(fit: BlobFit, blobs: Blobs, population: Cloud) -> bool:

@@ -27,6 +27,7 @@ from scipy.sparse import csr_array
 
 from coterie.centers.answer import Answer, by_number
 from coterie.centers.blobs import Blobs
+from coterie.centers.exact import on_grid
 from coterie.centers.population import Cloud
 from coterie.centers.solution import (
     COVERAGE,
@@ -109,7 +110,8 @@ def repeated(
         Numbers of groups, from 1, of which is told what they would explain.
     """
     clusters = len(found.answer.centers)
-    truth = _truth(found, rng)
+    points, weights = _truth(found, rng)
+    truth = on_grid(points), weights  # their rows are the same on every processor
     rows = [view.predicted(*truth) for view in views]
     factors = [
         np.linalg.cholesky(view.noise_covariance(*truth, row)).T
