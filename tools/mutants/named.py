@@ -336,7 +336,7 @@ NAMED = (
     Named(
         "rows left out are not against sure groups",
         "centers",
-        "and self.alpha > _EXPECTED",
+        "and self.alpha >= _EXPECTED",
         "and True",
         _EXPLAIN,
     ),

@@ -125,9 +125,10 @@ class BlobFit:
 
         Spreads of their own need centers that are nearly right: a wide one soon swallows its neighbours.
         """
-        clusters, dimension = centers.shape
-        sigma, errors, last = np.maximum(sigma, 1 / SCALE), np.zeros(clusters), math.inf
-        errors = self._errors(self.seen(centers, shares, sigma, errors), shares, dimension / apart)
+        dimension, last = centers.shape[1], math.inf
+        sigma, shares = np.maximum(sigma, 1 / SCALE), np.maximum(shares, LEAST_SHARE)
+        shares = shares / shares.sum()
+        errors = self._errors(self.seen(centers, shares, sigma, 0 * sigma), shares, dimension / apart)
         for _ in range(_ROUNDS):
             prior = dimension / apart  # precision of a center's coordinate
             centers, shares = self._places(centers, shares, sigma, errors, prior)
@@ -141,10 +142,8 @@ class BlobFit:
                 break
             last = surprise
         shares = on_grid(shares)
-        chi = self._chi(seen) - self.rows.size
-        return Blobs(
-            on_grid(into_ball(centers)), shares / shares.sum(), on_grid(sigma), on_grid(errors), apart, chi
-        )
+        groups = on_grid(into_ball(centers)), shares / shares.sum(), on_grid(sigma), on_grid(errors)
+        return Blobs(*groups, apart, self._chi(self.seen(*groups)) - self.rows.size)
 
     def one_more(self, blobs: Blobs, center: _Array) -> Blobs:
         """Fit with one group more, that starts at a center, (d,)."""
@@ -194,18 +193,13 @@ class BlobFit:
         return curvature
 
     def _errors(self, seen: Seen, shares: _Array, prior: float) -> _Array:
-        """Return about the traces of the blocks of the inverse of the normal equations: (k,).
+        """Return about how far centers are from the truth, squared: (k,).
 
-        A center's block is A·1 + Σ c_j·u_j·u_jᵀ with unit normals u_j of random direction, so the mean
-        diagonal element of its inverse solves g = 1/(A + (1/d)·Σ c_j/(1 + c_j·g)) (Marchenko and Pastur).
+        Signs are taken to tell as much again as vectors do. They tell more the sharper they are; but if that
+        counted, a group at one place would grow sharper still, until it fits noise and the gain's bias.
         """
-        dimension = self.normals.shape[1]
-        even = shares**2 * self.view.lift.point**2 * (self.weights @ seen.signs**2) + prior  # A
-        uneven = shares**2 * self.weights[:, None] * (seen.bells / seen.wide) ** 2  # c, (M, k)
-        inverse: _Array = 1 / even
-        for _ in range(_ROUNDS):
-            inverse = 1 / (even + (uneven / (1 + uneven * inverse)).sum(axis=0) / dimension)
-        return np.asarray(dimension * inverse)
+        told = self.view.lift.point**2 * (self.weights @ seen.signs**2)
+        return np.asarray(self.normals.shape[1] / (2 * shares**2 * told + prior))
 
     def _slopes(self, seen: Seen, shares: _Array, sigma: _Array, volume: _Array | None = None) -> _Slopes:
         """Return how chi-square/2 falls with centers, shares and spreads.
@@ -245,7 +239,7 @@ class BlobFit:
         first = self.seen(centers, shares, sigma, errors)
         scale = np.sqrt(self._curvature(first, shares, prior))[:, None]
         told = shares * np.sqrt(self.weights @ first.signs**2 + 1)
-        logits = np.log(np.maximum(shares, LEAST_SHARE))
+        logits = np.log(shares)
 
         def at(place: _Array) -> tuple[_Array, _Array]:
             moved = logits + place[-clusters:] / told

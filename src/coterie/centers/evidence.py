@@ -51,7 +51,7 @@ class Evidence:
     @property
     def sure(self) -> bool:
         """Whether the groups are found beyond doubt, with rows that took no part not against them."""
-        return self.round and self.apart and self.alpha > _EXPECTED
+        return self.round and self.apart and self.alpha >= _EXPECTED
 
     @property
     def fits(self) -> bool:

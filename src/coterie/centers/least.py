@@ -46,7 +46,7 @@ def least(loss: Loss, start: NDArray[np.float64]) -> NDArray[np.float64]:
         for (step, turn, inverse), mark in zip(changes, reversed(marks), strict=True):
             way += (mark - inverse * float((turn * way).sum())) * step
         length, new = 1.0, math.inf
-        while new >= value:
+        while not new < value:
             if length < _STOP:
                 return place
             tried = np.round(place - length * way, _DECIMALS)

@@ -57,7 +57,7 @@ def test_claimed_and_true_error_agree(simulate, round_groups):
         blobs = fit.fit(start_near(centers, 0.5, seed), np.full(4, 0.25), np.full(4, WIDE))
         claimed.append(blobs.errors)
         true.append(squared_errors(blobs.centers, centers))
-    assert np.mean(true) / np.mean(claimed) == pytest.approx(1, abs=0.4)
+    assert 0.3 < np.mean(true) / np.mean(claimed) < 1.4  # of tight groups signs tell more than is claimed
 
 
 @pytest.mark.parametrize("volume", [False, True])
@@ -115,24 +115,23 @@ def test_starts_that_are_off_by_more_than_groups_are_wide_find_them(simulate, ro
     assert blobs.chi < 300
 
 
-def test_errors_are_the_trace_of_the_inverse(simulate, round_groups):
-    """Of one group, by the whole matrix: hyperplanes that see it are fewer than its coordinates."""
+def test_errors_do_not_fall_with_the_spread(simulate, round_groups):
+    """However sharp the signs are: a group at one place would grow sharper until it fits noise."""
     points, center = round_groups(1, DIMENSION, spread=0.01, count=2000)
     view = simulate(points, 10**5)[0]
-    fit, prior, shares, sigma = (
-        BlobFit(view, MIDDLE),
-        20.0,
-        np.ones(1),
-        np.full(1, 0.01 / math.sqrt(DIMENSION)),
-    )
-    seen = fit.seen(center, shares, sigma, np.zeros(1))
-    even = view.lift.point**2 * float(fit.weights @ seen.signs[:, 0] ** 2) + prior
-    units = fit.normals / fit.lengths[:, None]
-    uneven = fit.weights * (seen.bells[:, 0] / seen.wide[0]) ** 2
-    matrix = even * np.eye(DIMENSION) + (units.T * uneven) @ units
-    exact = float(np.trace(np.linalg.inv(matrix)))
-    assert fit._errors(seen, shares, prior)[0] == pytest.approx(exact, rel=0.1)
-    assert DIMENSION / float(np.trace(matrix) / DIMENSION) < 0.5 * exact  # what the mean diagonal would say
+    fit, prior, shares = BlobFit(view, MIDDLE), 20.0, np.ones(1)
+    for sigma in (1e-6, 0.1):
+        seen = fit.seen(center, shares, np.full(1, sigma), np.zeros(1))
+        told = view.lift.point**2 * float(fit.weights @ seen.signs[:, 0] ** 2)
+        assert fit._errors(seen, shares, prior)[0] == pytest.approx(DIMENSION / (2 * told + prior))
+        assert told > 0.5 * view.lift.point**2 * float(fit.weights.sum())
+
+
+def test_a_start_without_people_is_no_crash(simulate, round_groups):
+    points, centers = round_groups(3, DIMENSION)
+    fit = BlobFit(simulate(points, 10**5)[0], MIDDLE)
+    blobs = fit.fit(start_near(centers, 0.1), np.array([0.5, 0.5, 0.0]), np.full(3, WIDE))
+    np.testing.assert_allclose(blobs.shares, 1 / 3, atol=0.1)
 
 
 @pytest.mark.parametrize("spread", [0.2, 0.4])

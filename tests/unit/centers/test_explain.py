@@ -143,7 +143,7 @@ def test_sure_blobs_are_far_apart_known_and_believed_by_rows_left_out():
     assert not evidence._far_apart(
         replace(blobs, errors=np.full(2, 0.05))
     )  # 0.26 wide with what is not known
-    assert Evidence(round=True, apart=True, alpha=0.31).sure
+    assert Evidence(round=True, apart=True, alpha=0.3).sure  # no rows left out are none against
     assert not Evidence(round=True, apart=True, alpha=0.29).sure  # less than was expected before looking
     assert not Evidence(round=False, apart=True, alpha=1.0).sure
     assert not Evidence(round=True, apart=False, alpha=1.0).sure
@@ -417,3 +417,10 @@ def test_cores_change_nothing(simulate, round_groups, monkeypatch):
             assert warnings.filters == filters
         for name in ("centers", "errors", "shares", "supported"):
             np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))
+
+
+@pytest.mark.slow
+def test_centers_beyond_the_places_where_people_are_are_doubted(simulate):
+    """Three centers for one place: two of them fit noise, and the result must not take them for groups."""
+    solution = explain(simulate(np.tile(0.5 * np.eye(DIMENSION)[0], (100, 1)), 300_000), 3, rng())
+    assert any("may be" in note for note in solution.notes)
