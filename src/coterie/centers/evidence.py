@@ -29,10 +29,8 @@ from coterie.protocols.codeword.oracles.rows import ViewRows, joined
 ATOMS_EACH: Final = 400  # of a blob
 PEAK: Final = 6.0  # deviations by which a further group would have to explain more
 
-_EXPECTED: Final = (
-    0.3  # α from population to blobs before looking, and its deviation: measured over real data
-)
-_EXPECTED_DEVIATION: Final = 0.2
+_EXPECTED: Final = 0.3  # α from population to blobs before looking: measured over real data
+_EXPECTED_DEVIATION: Final = 0.2  # likewise
 _ALL: Final = 0.95  # α from which blobs stand alone
 _REAL_DEVIATION: Final = 0.5  # of α from one group to an answer, before looking
 _SIDES: Final = 0.15  # of the way from one group to the answer: what an answer needs

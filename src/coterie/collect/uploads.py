@@ -73,7 +73,8 @@ def admitted(
             if marks[number] in spent:
                 note(_SPENT, np.array([number]))
                 good[number] = False
-            spent.add(marks[number])
+            else:
+                spent.add(marks[number])
     return np.ascontiguousarray(reports[good])
 
 
