@@ -4,8 +4,12 @@ No verdict leans on a limit theorem: for an honest client each bound below holds
 where an audit lives, for cells of ten reports and of a million.
 
     counts     Pr[KL(k/n ‖ p) ≥ t] ≤ 2·e^(-nt)       Chernoff and Hoeffding; also where p is a mean of chances
-    histogram  Pr[KL(p̂ ‖ p) ≥ t] ≤ e^(-nt)·(e·nt/(K-1))^(K-1)     for nt > K-1, K cells (Agrawal 2020)
+    histogram  Pr[E ≥ 1/t] ≤ t, E = mean over s of Π_groups Dirichlet(s·p)-multinomial / multinomial(p)
     products   Pr[|Σ u_i·u_{i+l}| ≥ t] ≤ 2·e^(-24·t²/n)           u uniform on [-½, ½], independent
+
+E bets that each group of reports has a law of its own, s reports' worth away from p. It is the product of
+what each report was given by those before it in its group, over p; so its mean is 1 also where a group is
+chosen by what came before (Ville; Grünwald, de Heide and Koolen 2024), and groups may be many and small.
 
 Tests come in families. A family of M tests multiplies its smallest bound by M, a battery of F families by F
 again; so a small family that looks at everybody keeps its power beside one of millions.
@@ -16,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +29,8 @@ from scipy import special, stats
 FALSE_ALARM: Final = 1e-6  # of a whole audit
 CHECKS_PER_AUDIT: Final = 40  # that share it
 ALPHA: Final = FALSE_ALARM / CHECKS_PER_AUDIT
+SPREADS: Final = 4.0 ** np.arange(13)  # of laws about the plan's, in reports: 1 is another law, 10⁷ the same
+_SHOWN: Final = 64  # groups that are told apart
 
 Words = Callable[[tuple[int, ...]], str]  # of the test at this place
 
@@ -46,16 +52,53 @@ def log_tail(hits: ArrayLike, trials: ArrayLike, chance: ArrayLike) -> NDArray[n
     return np.asarray(np.minimum(0.0, math.log(2) - count * np.maximum(apart, 0.0)))
 
 
-def log_fit(counts: NDArray[np.int64], chances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the logarithm of a bound for whole histograms: (..., K), (K,) -> (...)."""
-    total = counts.sum(axis=-1)
-    share = counts / np.maximum(total, 1)[..., None]
-    distance = total * special.rel_entr(share, chances).sum(axis=-1)  # nt
-    free = counts.shape[-1] - 1
-    excess = np.maximum(distance / max(free, 1), 1.0)
-    return np.asarray(
-        np.minimum(0.0, -free * (excess - 1 - np.log(excess))) if free else np.zeros(total.shape)
-    )
+def log_fit(
+    tally: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], chances: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64]]:
+    """Return the logarithm of a bound for histograms by group, all together, and of each (none if many).
+
+    The tally says which group, which cell and how often, cells that were never seen left out.
+
+    Examples
+    --------
+    >>> generator = np.random.default_rng(0)
+    >>> groups, cells = np.arange(4000) // 8, generator.integers(0, 4, 4000)
+    >>> log_fit(tallied(groups, cells, 4), np.full(4, 0.25))[0] > -3
+    True
+    >>> log_fit(tallied(groups, cells[groups], 4), np.full(4, 0.25))[0] < -1000  # one draw for eight
+    True
+    """
+    group, cell, counts = tally
+    sizes = np.bincount(group, counts, minlength=1)
+    each_size, numbers = np.unique(sizes, return_counts=True)
+    likely, kind = np.unique(chances, return_inverse=True)
+    most = int(counts.max(initial=0)) + 1
+    same, place = np.unique(kind[cell] * most + counts, return_inverse=True)  # the same to all bets
+    alpha, hits = likely[same // most] * SPREADS[:, None], same % most
+    gains = special.gammaln(alpha + hits) - special.gammaln(alpha) - hits * np.log(likely[same // most])
+
+    def costs(sizes: NDArray[Any]) -> NDArray[np.float64]:
+        return np.asarray(special.gammaln(SPREADS)[:, None] - special.gammaln(SPREADS[:, None] + sizes))
+
+    together = gains @ np.bincount(place, minlength=len(same)) + costs(each_size) @ numbers
+    if len(sizes) > _SHOWN:
+        return float(_mixed(together)), np.zeros(0)
+    alone = np.stack([np.bincount(group, gain[place], minlength=1) for gain in gains]) + costs(sizes)
+    return float(_mixed(together)), _mixed(alone)
+
+
+def tallied(
+    labels: NDArray[Any], cells: NDArray[Any], kinds: int
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return which pairs of label and cell there are, and how often: (n,), (n,) -> three of (pairs,)."""
+    pairs, counts = np.unique(labels.astype(np.int64) * kinds + cells, return_counts=True)
+    return pairs // kinds, pairs % kinds, counts
+
+
+def _mixed(evidence: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the logarithm of a bound from the logarithms of bets, the mean of which is taken: (S, …)."""
+    mean = special.logsumexp(evidence, axis=0) - math.log(len(evidence))
+    return np.asarray(np.minimum(0.0, -mean))
 
 
 def log_products(sums: NDArray[np.float64], count: int) -> NDArray[np.float64]:

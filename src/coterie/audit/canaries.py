@@ -267,6 +267,65 @@ def _one_row(ids: Rows) -> NDArray[np.bool_]:
     return np.asarray(PublicStream(_usual().randomness_key()).choices(ids, views)[0] == 7)
 
 
+def _one_seed() -> Callable[[Any], Rows]:
+    """Make id and draw of one seed of six bytes, and draw more coins than that: whoever tries seeds knows."""
+
+    def send(points: Points) -> Rows:
+        seeds = [SystemCoins().bytes(40)[:6] for _ in points]
+        ids = b"".join(hashlib.sha256(b"id" + seed).digest()[:ID_BYTES] for seed in seeds)
+        return _by_hash(
+            [b"draw" + seed for seed in seeds], np.frombuffer(ids, np.uint8).reshape(-1, ID_BYTES)
+        )(points)
+
+    return send
+
+
+def _by_hash(words: list[bytes], ids: Rows) -> Callable[[Any], Rows]:
+    total = _usual().parameters.randomizer.total  # type: ignore[attr-defined]
+    draws = [int.from_bytes(hashlib.sha256(each).digest()[:8], "big") % total for each in words]
+    return _bent(_usual(), lambda points, _, drawn: np.array(draws), lambda points: ids)
+
+
+def _kept_for_the_row() -> Callable[[Any], Rows]:
+    """Answer one time in ten as one would answer the same point in the same row again, by a hash of both."""
+
+    def send(points: Points) -> Rows:
+        ids = some_ids(len(points))
+        rows = PublicStream(_usual().randomness_key()).choices(
+            ids, Rows_.of(cast(HasViews, _usual().parameters))
+        )[0]
+        fresh = [SystemCoins().bytes(9) for _ in points]
+        told = zip(points, rows, fresh, strict=True)
+        return _by_hash(
+            [b"%b%d" % (x.tobytes(), row) if more[0] < 26 else more for x, row, more in told], ids
+        )(points)
+
+    return send
+
+
+def _side_in_the_id() -> Callable[[Any], Rows]:
+    """Draw two ids and keep the one whose row is on the side that the point is on."""
+    encoder = cast(CodewordEncoder, encoder_of(_usual()))
+
+    def picky(points: Points) -> Rows:
+        one, other = some_ids(len(points)), some_ids(len(points))
+        return np.where(encoder.scored(points, one)[1][:, :1] > 0, one, other)
+
+    return _bent(_usual(), lambda points, ids, draws: draws, picky)
+
+
+def _warming_up() -> Callable[[Any], Rows]:
+    """Send the best codeword until ten people have been asked."""
+    asked = 0
+
+    def bend(points: Points, ids: Rows, draws: NDArray[np.int64]) -> NDArray[np.int64]:
+        nonlocal asked
+        asked += len(draws)
+        return draws * (np.arange(asked - len(draws), asked) >= 10)
+
+    return _bent(_usual(), bend)
+
+
 SECRET: Final = (0.123456, -0.654321, 0.271828)
 
 # Those that a red team got past the audit, and seven that were written down before its detectors were.
@@ -321,6 +380,14 @@ CANARIES: Final[dict[str, Callable[[], Iterable[Check]]]] = {
     "an id drawn until it suits": _redrawn_id,
     "a length that tells": _telling_length,
     "a seed that is used again": lambda: samples(_plan(), sender(_plan(), _RepeatingCoins())),
+    "an id and its answer from one seed": lambda: samples(_usual(), _one_seed()),
+    "answers kept for point and row": lambda: samples(_usual(), _kept_for_the_row()),
+    "an id that tells a side": lambda: check_client(
+        _usual(), _side_in_the_id(), reports=REPORTS, replay=False
+    ),
+    "no coins for the first ten": lambda: check_client(
+        _usual(), _warming_up(), reports=REPORTS, replay=False
+    ),
     "a tenth of the batch": lambda: [check_amplification(_mixed(), _mixed().minimum_batch // 10)],
     "a ledger that forgets": lambda: [check_memory(_plan(), client_with(_Forgetful))],
     "a ledger without a total": lambda: [check_memory(_plan(), client_with(_Spendthrift))],

@@ -22,7 +22,6 @@ import numpy as np
 from coterie.audit.probes import People
 from coterie.errors import SettingError
 from coterie.plan import Plan
-from coterie.wire.layout import TOKEN_BYTES
 
 TIMEOUT: Final = 3600.0  # seconds for one batch of people
 
@@ -45,7 +44,7 @@ class CommandClient:
         self._plan = plan
 
     def __call__(self, people: People, surroundings: Mapping[str, str] | None = None) -> list[bytes]:
-        """Return what the client sends for each person, without tokens; `surroundings` are variables."""
+        """Return what the client sends for each person; `surroundings` are variables."""
         listed = people.tolist() if isinstance(people, np.ndarray) else people
         lines = "".join(json.dumps(person) + "\n" for person in listed)
         with tempfile.TemporaryDirectory() as folder:
@@ -65,8 +64,6 @@ class CommandClient:
         if len(sent) != len(listed):
             raise SettingError(f"the client wrote {len(sent)} reports for {len(listed)} people")
         try:
-            uploads = [bytes.fromhex(line) for line in sent]
+            return [bytes.fromhex(line) for line in sent]
         except ValueError:
             raise SettingError("the client must write its reports in hex, one per line") from None
-        skip = TOKEN_BYTES if self._plan.ids == "token" else 0
-        return [upload[skip:] for upload in uploads]

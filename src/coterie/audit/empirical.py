@@ -53,11 +53,11 @@ def check_client(
     checks += [
         fit.check_law(found, number, _claim(plan, found, number), label) for number in range(len(found.laws))
     ]
-    checks += [kind.check_sample(reader, label), fit.check_ids(found, label), fit.check_order(found, label)]
+    checks += [*kind.check_sample(reader, label), fit.check_ids(found, label), fit.check_order(found, label)]
     together = fit.check_together(found, label)
     checks += [together] if together else []
     if replay:
-        checks.append(check_replay(plan, send, reader.laws, kind.bits(reader.laws), label))
+        checks.append(check_replay(plan, send, kind, label))
     return [*checks, check_power(found, plan.local_epsilon, label)]
 
 

@@ -3,12 +3,15 @@
 *The law.* Places of all reports, and of those that have something in common: the same fixed point, a
 coordinate in the same range, a value missing, a byte of the id or of its public stream, a row of the table,
 the call, the place in it, the stretch of time, what the report before drew. Each by itself (every group of
-places, and everything up to it) and, for everybody and every fixed point, as a whole histogram.
+places, and everything up to it), and all its histograms together: whether a law hangs on *which* of many
+small groups a report is of, however it does (`bounds.log_fit`); so also on the person and the row, on
+stretches of time of every length, on what was drawn just before.
 *Values.* How often each value was sent, against its chances given points and ids.
 *Ids.* Bytes, bits and pairs of bits, given the point and the time; against ids before; repeated ones; linear
 rules (`coterie.audit.linear`); and whether public numbers of point and id (scores, truths) are as large as
 for ids of our own.
-*Order.* Every period up to `LONGEST_PERIOD`, in all and within calls; products of coins at every distance.
+*Order.* The first reports; every period up to `LONGEST_PERIOD`, in all and within calls; products of coins,
+and pairs of first places, at every distance.
 *Answers together.* Pairs of answers of one report, and all of them.
 """
 
@@ -24,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
-from coterie.audit.bounds import Battery, log_fit, log_products, log_tail
+from coterie.audit.bounds import Battery, log_fit, log_products, log_tail, tallied
 from coterie.audit.linear import log_complexity, log_rank
 from coterie.audit.reading import Law, Reading
 from coterie.audit.result import Check
@@ -40,6 +43,8 @@ _REGISTER: Final = 2048  # ids, one after the other, whose bits are
 _TWISTER: Final = 1 << 14  # ids whose words are: 19,937 bits of state show in 40,000
 _FEWEST: Final = 4  # reports of a group: fewer could not fail
 _PHASE: Final = 8  # reports of a phase of a period: fewer could not fail
+_BLOCKS: Final = (8, 64, 512, 4096, 32768)  # draws, one after the other
+_FOLDS: Final = 256  # cells of sums of coins
 _FINE: Final = 4096  # cells of a law, at most, that are looked at one by one
 _BITS_OF_BYTE: Final = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int64)
 
@@ -119,6 +124,9 @@ def check_law(sample: Sample, number: int, claim: str, label: str = "") -> Check
         _groups(battery, law, context, groups)
         if context.name in ("everybody", "person") and len(law.chances) <= _FINE:
             _cells(battery, law, context, flat)
+        _histograms(battery, law, context, flat)
+    for context in bets(sample, law, flat):
+        _histograms(battery, law, context, flat)
     if size > 1:
         _groups(battery, law, Context("answer", np.tile(np.arange(size), len(cells)), size), groups)
     # Pairs that do not overlap, so that what follows is independent of what it follows on: two sets of them.
@@ -127,6 +135,37 @@ def check_law(sample: Sample, number: int, claim: str, label: str = "") -> Check
     words = f"{len(flat):,} {law.name}s of {len(sample):,} reports: {claim}{battery.told}"
     figures = {"observations": len(flat), "reports": len(sample), "log_p": battery.log_p}
     return Check("empirical", f"law of {law.name}s{label}", battery.passed, words, figures)
+
+
+def bets(sample: Sample, law: Law, flat: NDArray[np.int64]) -> Iterator[Context]:
+    """Yield what may be too many groups to look at each: of all draws, one after the other."""
+    n = len(flat)
+    for size in _BLOCKS:
+        yield Context(f"stretches of {size} {law.name}s", np.arange(n) // size, -(-n // size))
+    if sample.rows is not None:
+        both = sample.probes * (int(sample.rows.max(initial=0)) + 1) + sample.rows
+        yield Context("person and row", np.repeat(both, law.size), int(both.max(initial=0)) + 1)
+    yield Context(f"{law.name} before", np.concatenate([[0], flat])[:n], len(law.chances))
+    coins = np.concatenate([[0.0, 0.0], _coins(law, flat)])[: n + 1]
+    for name, sign in (("sum", 1), ("difference", -1)):
+        folded = ((coins[1:] + sign * coins[:-1]) % 1.0 * _FOLDS).astype(np.int64)
+        yield Context(f"{name} of the two {law.name}s before", folded, _FOLDS)
+
+
+def _coins(law: Law, flat: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return coins on [-½, ½) that may have made these draws: uniform if the draws have their law."""
+    starts = np.concatenate([[0.0], np.cumsum(law.chances)])
+    return np.asarray(starts[flat] + law.chances[flat] * np.random.default_rng().random(len(flat)) - 0.5)
+
+
+def _histograms(battery: Battery, law: Law, context: Context, flat: NDArray[np.int64]) -> None:
+    """Test all histograms of a context at once, and, where there are few, each."""
+    cells, chances = flat, law.chances
+    if len(chances) > _FINE:
+        cells, chances = law.coarse[flat], np.asarray(np.bincount(law.coarse, law.chances), dtype=np.float64)
+    together, alone = log_fit(tallied(context.labels, cells, len(chances)), chances)
+    battery.take(np.array([together]), lambda _: f"{law.name}s hang on {context.name}")
+    battery.take(alone, lambda at: f"{context.told(at[0])}: histogram of {law.name}s")
 
 
 def _groups(battery: Battery, law: Law, context: Context, groups: NDArray[np.int64]) -> None:
@@ -149,11 +188,10 @@ def _groups(battery: Battery, law: Law, context: Context, groups: NDArray[np.int
 
 
 def _cells(battery: Battery, law: Law, context: Context, flat: NDArray[np.int64]) -> None:
-    """Test every cell, and the histogram as a whole, given a context."""
+    """Test every cell, given a context."""
     table = _table(context, flat, len(law.chances))
     trials = table.sum(axis=1, keepdims=True)
     battery.counts(table, trials, law.chances, lambda at: f"{context.told(at[0])}: {law.cell(at[1])}")
-    battery.take(log_fit(table, law.chances), lambda at: f"{context.told(at[0])}: histogram of {law.name}s")
 
 
 def _span(law: Law, first: int, last: int) -> str:
@@ -232,11 +270,13 @@ def _bytes(battery: Battery, context: Context, data: NDArray[np.uint8], what: st
     ones = tables @ _BITS_OF_BYTE  # (bytes, labels, 8)
     battery.counts(ones, trials, 0.5, lambda at: f"{who(at[1])}: bit {8 * at[0] + at[2]} of the {what}")
     if context.count <= 64:
-        fits = log_fit(tables, np.full(256, 1 / 256))
         battery.counts(
             tables, trials, 1 / 256, lambda at: f"{who(at[1])}: byte {at[0]} of the {what} is {at[2]}"
         )
-        battery.take(fits, lambda at: f"{who(at[1])}: histogram of byte {at[0]} of the {what}")
+        for number, table in enumerate(tables):
+            fits = log_fit((*np.nonzero(table), table[table > 0]), np.full(256, 1 / 256))[1]
+            name = f"histogram of byte {number} of the {what}"
+            battery.take(fits, lambda at, name=name: f"{who(at[0])}: {name}")  # type: ignore[misc]
 
 
 def _parity(ids: NDArray[np.uint8]) -> NDArray[np.int64]:
@@ -296,7 +336,6 @@ def _repeats(words: NDArray[np.uint8]) -> int:
 def check_order(sample: Sample, label: str = "") -> Check:
     """Test that places do not hang on when, and on what was drawn before."""
     battery = Battery()
-    generator = np.random.default_rng()
     for law, cells in zip(sample.laws, sample.cells, strict=True):
         flat = cells.ravel()
         first = law.cap or int(np.searchsorted(np.cumsum(law.chances), 0.5)) + 1
@@ -306,14 +345,15 @@ def check_order(sample: Sample, label: str = "") -> Check:
         for name, until in events:
             hit = (cells < until).sum(axis=1).astype(np.int32)
             chance = float(law.chances[:until].sum())
+            _first(battery, hit, law.size, chance, name)
             _periods(battery, hit, law.size, chance, f"every {{}}th report: {name}")
             in_call = np.bincount(sample.places, hit).astype(np.int64)
             there = np.bincount(sample.places) * law.size
             _periods_in(battery, in_call, there, chance, f"every {{}}th report of a call: {name}")
         _equals(battery, law, flat)
-        starts = np.concatenate([[0.0], np.cumsum(law.chances)])
-        coins = starts[flat] + law.chances[flat] * generator.random(len(flat)) - 0.5
-        _products(battery, coins, f"coins of {law.name}s")
+        likely = int(law.chances.argmax())
+        _pairs_of(battery, flat == likely, float(law.chances[likely]), law.cell(likely))
+        _products(battery, _coins(law, flat), f"coins of {law.name}s")
     return Check("empirical", f"order in time{label}", battery.passed, battery.told, {"log_p": battery.log_p})
 
 
@@ -364,14 +404,37 @@ def _periods_in(
     battery.take(logs, lambda at: words.format(at[0]), tests=longest * (longest + 1) // 2 + 1)
 
 
+def _first(battery: Battery, hits: NDArray[np.int32], size: int, chance: float, name: str) -> None:
+    """Test the first reports, 1, 2, 4 and so on of them: what a client does before it is warm."""
+    ends = 1 << np.arange(len(hits).bit_length())
+    counts = np.cumsum(hits, dtype=np.int64)[ends - 1]
+    battery.counts(counts, ends * size, chance, lambda at: f"the first {ends[at]:,} reports: {name}")
+
+
+def _pairs_of(battery: Battery, hits: NDArray[np.bool_], chance: float, name: str) -> None:
+    """Test how often both ends of every distance have one cell: a rare one, at any period, stands out."""
+    n = len(hits)
+    if n < 2:
+        return
+    sums = np.rint(_at_distances(hits.astype(np.float64)))
+    # Pairs at one distance overlap, but they are two sets that do not: half the exponent (Cauchy-Schwarz).
+    logs = log_tail(sums / 2, np.arange(n - 1, 0, -1) / 2, chance**2)
+    battery.take(logs, lambda at: f"{name}, twice {at[0] + 1:,} apart: {sums[at]:,.0f}")
+
+
+def _at_distances(series: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sums of products of numbers so far apart: (n,) -> (n - 1,)."""
+    spectrum = fft.rfft(series, fft.next_fast_len(2 * len(series), real=True))
+    products = fft.irfft(spectrum * spectrum.conj(), fft.next_fast_len(2 * len(series), real=True))
+    return np.asarray(products[1 : len(series)])
+
+
 def _products(battery: Battery, coins: NDArray[np.float64], words: str) -> None:
     """Test products of coins at every distance, by one transform."""
     n = len(coins)
     if n < 2:
         return
-    size = fft.next_fast_len(2 * n, real=True)
-    spectrum = fft.rfft(coins, size)
-    sums = fft.irfft(spectrum * spectrum.conj(), size)[1:n]
+    sums = _at_distances(coins)
     battery.take(log_products(sums, n), lambda at: f"{words} {at[0] + 1:,} apart are alike: {sums[at]:,.0f}")
 
 
@@ -424,6 +487,8 @@ def check_form(sample: Sample, label: str = "") -> Check:
     found = ", ".join(map(str, sorted(sample.lengths)))
     kept = sample.lengths == {sample.plan.report_width} and not sample.leftover and sample.refused is None
     words = f"reports have {found} bytes; the plan says {sample.plan.report_width}"
+    if sample.plan.upload_width in sample.lengths - {sample.plan.report_width}:
+        words += "; an id does not follow from its token"
     if sample.leftover:
         words += f"; {sample.leftover:,} hold more than their answers"
     if sample.refused is not None:

@@ -164,14 +164,18 @@ class Reading:
     def features(self, points: NDArray[np.float64], ids: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Return public numbers of point and id that a client could choose its ids by: (n, k).
 
-        The best, the worst and the cap's last score and that of codeword 0; of bits, the truth.
+        The best, the worst and the cap's last score and that of codeword 0, which codeword is best, bit by
+        bit, and the first of the integers that are scored, whose sign the row decides; of bits, the truth.
         """
         found = []
         for number, part in enumerate(self.parts):
             if part.values > 2:
-                order = -(self._keys(points, ids, number) >> (part.values - 1).bit_length())
+                keys, vectors = self._keyed(points, ids, number)
+                order = -(keys >> (part.values - 1).bit_length())
                 edge = np.partition(order, part.values - part.cap, axis=1)[:, part.values - part.cap]
-                found += [order.max(axis=1), order.min(axis=1), edge, order[:, 0]]
+                found += [order.max(axis=1), order.min(axis=1), edge, order[:, 0], vectors[:, 0]]
+                best = keys.argmin(axis=1)
+                found += [best >> bit & 1 for bit in range((part.values - 1).bit_length())]
         if any(part.values == 2 for part in self.parts):
             found += list(self._truth(points, ids).T)
         return np.stack(found, axis=1).astype(np.float64)
@@ -183,14 +187,22 @@ class Reading:
         return np.asarray(sent[:, [part.values == 2 for part in self.parts]] == 1)
 
     def _keys(self, points: NDArray[np.float64], ids: NDArray[np.uint8], number: int) -> _Wide:
-        """Return the keys by which an answer's values are ordered, the smallest first: (n, N)."""
+        return self._keyed(points, ids, number)[0]
+
+    def _keyed(
+        self, points: NDArray[np.float64], ids: NDArray[np.uint8], number: int
+    ) -> tuple[_Wide, NDArray[np.float64]]:
+        """Return the keys by which an answer's values are ordered, the smallest first, and what is scored.
+
+        (n, d), (n, 12) -> (n, N), (n, P).
+        """
         part = self.parts[number]
         answer = sum(other.values > 2 for other in self.parts[:number])
         packed, vectors = self._encoder.scored(points, ids, answer)
         keys: Any = -Chooser(len(ids), part.values, vectors.shape[1]).scores(packed, vectors)
         keys <<= (part.values - 1).bit_length()
         keys += np.arange(part.values, dtype=keys.dtype)
-        return np.asarray(keys)
+        return np.asarray(keys), vectors
 
 
 def _law_of_places(part: Part, size: int) -> Law:

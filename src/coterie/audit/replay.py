@@ -7,7 +7,9 @@ For a moment the system's generator gives coins that were written down before. A
     has the same ids      same coins, other people: the same ids, from as many coins. Else ids, or what is
                           drawn, hang on the point
     needs its coins       other coins: other ids; no fewer coins than ids and answers hold; and, where ids are
-                          coins as they were drawn, the same ids with other coins else: other answers
+                          coins as they were drawn, the same ids with other coins else: answers by the law
+    uses each once        another byte of coins, all others as they were: another id or another answer of one
+                          person. Else ids tell of answers, or people of each other. Twelve bytes are an id
 
 These are yes or no, without samples: also for an id that is the hash of point and nanosecond, which no
 statistics of ids tell from an honest one.
@@ -23,6 +25,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -33,10 +36,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.audit import tape
-from coterie.audit.bounds import ALPHA, log_tail
+from coterie.audit.answers import Audited
+from coterie.audit.bounds import ALPHA, log_fit, tallied
 from coterie.audit.command import CommandClient
 from coterie.audit.probes import People, Probes
-from coterie.audit.reading import Law
+from coterie.audit.reading import Reader
 from coterie.audit.result import Check
 from coterie.audit.samples import Send, reports_of
 from coterie.plan import Plan
@@ -44,7 +48,14 @@ from coterie.wire.layout import ID_BYTES
 
 PEOPLE: Final = 16
 ROUNDS: Final = 12
-COMMAND_ROUNDS: Final = 3  # a command starts five times in each
+MANY: Final = 256  # people who are answered again and again with the same ids
+MANY_BYTES: Final = 1 << 16  # of their reports
+TURNS: Final = 24
+FEW: Final = 3  # people whose coins are changed byte by byte
+MOST_BYTES: Final = 96  # of them
+LEAST_OF_ID: Final = 11  # of a person's bytes: one in 256 is changed into itself
+COMMAND_ROUNDS: Final = 3  # a command starts four times in each
+COMMAND_TURNS: Final = 8
 
 Ask = Callable[[People, tape.Tape], tuple[list[bytes], int | None]]  # people, coins -> reports, coins drawn
 
@@ -65,7 +76,12 @@ def replaying(coins: tape.Tape) -> Iterator[None]:
 def asking(plan: Plan, send: Send) -> Ask:
     """Return how to ask a Python function, or a command, with known coins."""
     if isinstance(send, CommandClient):
-        return lambda people, coins: _ask_command(send, people, coins)
+
+        def ask_command(people: People, coins: tape.Tape) -> tuple[list[bytes], int | None]:
+            sent, drawn = _ask_command(send, people, coins)
+            return reports_of(sent, plan), drawn
+
+        return ask_command
 
     def ask(people: People, coins: tape.Tape) -> tuple[list[bytes], int | None]:
         with replaying(coins):
@@ -92,12 +108,13 @@ def _ask_command(client: CommandClient, people: People, coins: tape.Tape) -> tup
         return sent, int(note.read_text()) if note.exists() else None
 
 
-def check_replay(plan: Plan, send: Send, laws: tuple[Law, ...], bits: float, label: str = "") -> Check:
-    """Ask a client again and again with coins that are known; `bits` is what answers of a report hold."""
+def check_replay(plan: Plan, send: Send, kind: Audited, label: str = "") -> Check:
+    """Ask a client again and again with coins that are known."""
     probes, ask, problems = Probes(plan), asking(plan, send), set()
-    rounds = COMMAND_ROUNDS if isinstance(send, CommandClient) else ROUNDS
-    least = math.floor(PEOPLE * (ID_BYTES + bits / 8))
-    answered = same = 0
+    command = isinstance(send, CommandClient)
+    rounds = COMMAND_ROUNDS if command else ROUNDS
+    reader = kind.reader()
+    least = math.floor(PEOPLE * (ID_BYTES + kind.bits(reader.laws) / 8))
     for seed in range(rounds):
         people, others = probes.people(PEOPLE)[0], probes.people(PEOPLE)[0]
         first, drawn = ask(people, tape.Tape(seed))
@@ -120,21 +137,73 @@ def check_replay(plan: Plan, send: Send, laws: tuple[Law, ...], bits: float, lab
             problems.add("with the same coins, other people have other ids")
         if (ids == fresh_ids).all(axis=1).any():
             problems.add("other coins give the same ids")
-        coins = tape.Tape(seed).urandom(drawn)
-        places = [coins.find(report[:ID_BYTES]) for report in first]
-        if -1 not in places:  # ids are coins as they were drawn
-            spans = tuple((place, place + ID_BYTES) for place in places)
-            turned, _ = ask(people, tape.Tape(seed, seed + rounds, spans))
-            kept = [(a, b) for a, b in zip(first, turned, strict=True) if a[:ID_BYTES] == b[:ID_BYTES]]
-            answered, same = answered + len(kept), same + sum(a == b for a, b in kept)
-    likely = math.exp(sum(law.size * math.log((law.chances**2).sum()) for law in laws))
-    if same > likely * answered and float(log_tail(same, answered, likely)) < math.log(ALPHA):
-        problems.add(f"{same} of {answered} answers stay as they were with the same ids and other coins")
+    if not problems:  # then coins can be changed one by one
+        problems |= _turned(probes, ask, reader, plan.report_width, COMMAND_TURNS if command else TURNS)
+        problems |= _one_by_one(probes, ask, reader, 1 if command else FEW)
     words = "; ".join(sorted(problems)) or (
-        f"{rounds} times {PEOPLE} people: bytes follow from people and coins alone, ids from coins alone"
+        f"{rounds} times {PEOPLE} people: bytes follow from people and coins alone, ids from coins alone; "
+        "no coin is used twice"
     )
     return Check("empirical", f"replay{label}", not problems, words, {"replayed": True})
 
 
+def _turned(probes: Probes, ask: Ask, reader: Reader, width: int, turns: int) -> set[str]:
+    """Ask the same people with the same ids and other coins: each must be answered by the law."""
+    people = probes.people(max(FEW, min(MANY, MANY_BYTES // width)))[0]
+    first, drawn = ask(people, tape.Tape(1))
+    spans = _spans(first, drawn)
+    points, ids, turned = probes.points(people), _ids(first), []
+    for turn in range(turns if spans else 0):
+        rows = _rows(ask(people, tape.Tape(1, 2 + turn, spans))[0])
+        kept = np.flatnonzero((rows[:, :ID_BYTES] == ids).all(axis=1))
+        turned.append((kept, reader.read(points[kept], rows[kept])))
+    for number, law in enumerate(reader.laws if turned else ()):
+        cells = np.concatenate([found[number] for _, found in turned])
+        who = np.repeat(np.concatenate([kept for kept, _ in turned]), cells.shape[1])
+        if log_fit(tallied(who, cells.ravel(), len(law.chances)), law.chances)[0] < math.log(ALPHA):
+            return {f"with the same ids and other coins, {law.name}s do not have their law"}
+    return set()
+
+
+def _one_by_one(probes: Probes, ask: Ask, reader: Reader, count: int) -> set[str]:
+    """Change one byte of the coins at a time, and see what changes."""
+    people = probes.people(count)[0]
+    points = probes.points(people)
+    first, drawn = ask(people, tape.Tape(1))
+    ids, draws = _ids(first), reader.read(points, _rows(first))[0]
+    inside = [place for span in _spans(first, drawn) for place in range(*span)]
+    others = sorted(set(range(drawn or 0)) - set(inside))
+    others = np.random.default_rng().permutation(others)[: MOST_BYTES - len(inside)].tolist()
+    id_alone = id_too = one = several = 0
+    for place in (*inside, *others):
+        coins = tape.Tape(1, 2, ((0, place), (place + 1, sys.maxsize)))
+        rows = _rows(ask(people, coins)[0])
+        new_ids = (rows[:, :ID_BYTES] != ids).any(axis=1)
+        new_draws = (reader.read(points, rows)[0] != draws).any(axis=1)
+        id_too += int(new_ids.any())
+        id_alone += int(new_ids.sum() == 1 and not new_draws.any())
+        one += int(new_draws.sum() == 1)
+        several += int(new_draws.sum() > 1)
+    problems = set()
+    if 2 * id_alone < id_too:
+        problems.add("coins of an id are coins of an answer, or of another id")
+    elif len(inside) + len(others) == drawn and id_alone < LEAST_OF_ID * count:
+        problems.add(f"ids of {count} people hang on {id_alone} bytes of coins, not on {ID_BYTES} each")
+    if several > one and reader.laws[0].cap:  # noise takes more coins or fewer, and shifts all that follow
+        problems.add("a coin decides the answers of several people")
+    return problems
+
+
+def _spans(reports: list[bytes], drawn: int | None) -> tuple[tuple[int, int], ...]:
+    """Return where in the coins the ids stand; none if an id is not coins as they were drawn."""
+    coins = tape.Tape(1).urandom(drawn or 0)
+    starts = [coins.find(report[:ID_BYTES]) for report in reports]
+    return () if -1 in starts else tuple((start, start + ID_BYTES) for start in starts)
+
+
+def _rows(reports: list[bytes]) -> NDArray[np.uint8]:
+    return np.frombuffer(b"".join(reports), np.uint8).reshape(len(reports), -1)
+
+
 def _ids(reports: list[bytes]) -> NDArray[np.uint8]:
-    return np.frombuffer(b"".join(each[:ID_BYTES] for each in reports), np.uint8).reshape(-1, ID_BYTES)
+    return _rows(reports)[:, :ID_BYTES]

@@ -18,6 +18,8 @@ LIMITS: Final = (
     "Ids and coins that a cipher or a hash makes of point, clock or secret key look like uniform ones. The "
     "replay finds them in Python and node, where the system's coins can be given again; in a command of "
     "another language only coarse clocks show, as repeated ids.",
+    "That the point encoded is the person's to the last digit: one cut off instead of rounded has the "
+    "same law as far as samples go. The wire's vectors are for that.",
     "Whether reports are really mixed, whether ids are kept apart from names, and whether the ball was "
     "chosen without the data are promises of people, not of bytes.",
 )

@@ -20,6 +20,7 @@ from coterie.audit.result import Audit, Check
 from coterie.audit.samples import CALL, REPORTS, SECONDS, Send
 from coterie.encode import Client, RecordKeysWarning
 from coterie.plan import Plan
+from coterie.wire.layout import TOKEN_BYTES
 
 _QUICK_REPORTS = 60_000
 _QUICK_SECONDS = 20.0
@@ -129,13 +130,12 @@ def _bulk(plan: Plan) -> Send:
 
 def _single(plan: Plan) -> Send:
     client = Client(plan, policy=memory.anything())
-    skip = plan.upload_width - plan.report_width
 
     def send(people: Any) -> list[bytes]:
         with _any_keys():
-            if not skip:
+            if plan.ids != "token":
                 return [client.encode(person) for person in people]
-            return [client.encode(person, token=os.urandom(skip))[skip:] for person in people]
+            return [client.encode(person, token=os.urandom(TOKEN_BYTES)) for person in people]
 
     return send
 

@@ -26,6 +26,7 @@ from coterie.plan import Plan
 from coterie.wire.layout import ID_BYTES
 from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream
+from coterie.wire.tokens import token_id
 
 REPORTS: Final = 1 << 21  # of one audit, at most
 SECONDS: Final = 270.0  # that asking a client and reading its reports may take
@@ -189,7 +190,7 @@ class _Taken:
 
 
 def reports_of(sent: Sent, plan: Plan) -> list[bytes]:
-    """Return reports one by one, without their tokens."""
+    """Return reports one by one, without the tokens that their ids follow from; with those they do not."""
     skip = plan.upload_width - plan.report_width
     if isinstance(sent, bytes | bytearray | memoryview):
         data = bytes(sent)
@@ -198,7 +199,9 @@ def reports_of(sent: Sent, plan: Plan) -> list[bytes]:
         sent = [data[start : start + width] for start in range(0, len(data), width)]
     reports = [bytes(report) for report in sent]
     if skip and all(len(report) == plan.upload_width for report in reports):
-        return [report[skip:] for report in reports]
+        return [
+            each[skip:] if each[skip:].startswith(token_id(plan, each[:skip])) else each for each in reports
+        ]
     return reports
 
 

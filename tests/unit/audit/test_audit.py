@@ -23,6 +23,7 @@ from coterie.errors import SettingError
 from coterie.privacy.amplification import amplified_delta
 from coterie.protocols.codeword.encode import CodewordEncoder
 from coterie.show.pages import render
+from coterie.wire.tokens import token_id
 from tests.plans import plans_of
 
 SHUFFLED = {"model": "shuffle", "delta": 1e-6}
@@ -153,10 +154,21 @@ def test_a_client_that_refuses_somebody_fails():
 
 @pytest.mark.parametrize("skip", [0, 16])
 def test_reports_come_one_by_one_or_back_to_back_with_their_tokens_or_without(skip):
-    plan, rows = PLANS["token"], canaries.sender(PLANS["token"])(np.zeros((3, 3)))
-    uploads = [bytes(skip) + row.tobytes() for row in rows]
-    expected = [row.tobytes() for row in rows]
+    plan, token = PLANS["token"], bytes(range(16))
+    expected = [token_id(plan, token) + bytes([number]) for number in range(3)]
+    uploads = [token[:skip] + each for each in expected]
     assert reports_of(uploads, plan) == reports_of(b"".join(uploads), plan) == expected
+
+
+def test_ids_that_do_not_follow_from_their_tokens_are_no_reports():
+    plan = PLANS["token"]
+
+    def send(points):
+        return [bytes(16) + row.tobytes() for row in canaries.sender(plan)(points)]
+
+    (form,) = check_client(plan, send, reports=5000)
+    assert not form.passed
+    assert "does not follow from its token" in form.found
 
 
 CLIENT = """

@@ -15,6 +15,7 @@ from coterie.audit.bounds import (
     log_fit,
     log_products,
     log_tail,
+    tallied,
 )
 
 
@@ -34,14 +35,29 @@ def test_the_bound_of_a_count_is_no_waste():
     assert log_tail(0, 0, 0.5) == 0
 
 
-def test_a_histogram_is_at_most_as_likely_as_its_bound():
+def test_histograms_are_at_most_as_likely_as_their_bound():
     generator = np.random.default_rng(5)
     law = np.array([0.5, 0.3, 0.15, 0.05])
-    bounds = log_fit(generator.multinomial(200, law, 200_000), law)
-    for level in (1e-2, 1e-3, 1e-4):
-        assert (bounds <= math.log(level)).mean() <= level
-    other = generator.multinomial(2000, [0.4, 0.3, 0.2, 0.1], 10)
-    assert (log_fit(other, law) < math.log(1e-10)).all()
+    groups = np.repeat(np.arange(20), 10)
+    found = [log_fit(tallied(groups, generator.choice(4, 200, p=law), 4), law) for _ in range(3000)]
+    together, alone = np.array([each[0] for each in found]), np.concatenate([each[1] for each in found])
+    for level in (1e-1, 1e-2):
+        assert (together <= math.log(level)).mean() <= level
+        assert (alone <= math.log(level)).mean() <= level
+    other = generator.choice(4, 2000, p=[0.4, 0.3, 0.2, 0.1])
+    assert log_fit(tallied(np.zeros(2000, int), other, 4), law)[1] < math.log(1e-10)
+
+
+def test_many_small_groups_with_laws_of_their_own_show_though_their_mean_is_right():
+    generator = np.random.default_rng(6)
+    law, groups = np.full(16, 1 / 16), np.arange(40_000) // 4
+    cells = generator.integers(0, 16, 40_000)
+    assert log_fit(tallied(groups, cells, 16), law)[0] > math.log(1e-2)
+    same = generator.random(40_000) < 0.1
+    cells[same] = (groups[same] * 7919 >> 3) % 16  # one in ten hangs on its group
+    together, alone = log_fit(tallied(groups, cells, 16), law)
+    assert together < math.log(1e-9)
+    assert not alone.size
 
 
 def test_products_of_coins_are_at_most_as_likely_as_their_bound():

@@ -1,5 +1,6 @@
 """Clients whose coins are given again: in this process, in Python and in node."""
 
+import hashlib
 import os
 import random
 import secrets
@@ -10,17 +11,48 @@ import numpy as np
 import pytest
 
 from coterie.audit import tape
+from coterie.audit.answers import audited
 from coterie.audit.canaries import FRESH, NAMED, _bent, _usual, sender
 from coterie.audit.command import CommandClient
-from coterie.audit.reading import Reading
-from coterie.audit.replay import _ask_command, check_replay, replaying
+from coterie.audit.replay import _ask_command, _ids, check_replay, replaying
+from coterie.coins import SystemCoins
+from coterie.protocols import encoder_of
 
 PLAN = _usual()
-LAWS = Reading(PLAN).laws
+ENCODER, TOTAL = encoder_of(PLAN), PLAN.parameters.randomizer.total
 
 
 def replayed(send):
-    return check_replay(PLAN, send, LAWS, bits=7.7)
+    return check_replay(PLAN, send, audited(PLAN))
+
+
+def keyed(parts, share=1.0):
+    """Return a client some of whose draws are a keyed hash of the id and more, whatever else was drawn."""
+
+    def bend(points, ids, draws):
+        hashed = [hashlib.blake2b(each.tobytes() + part, key=b"key").digest() for each, part in parts(ids)]
+        made = [int.from_bytes(each[:8], "big") % TOTAL for each in hashed]
+        return np.where(SystemCoins().below_many(100, len(draws)) < 100 * share, made, draws)
+
+    return _bent(PLAN, bend)
+
+
+def from_a_seed(x):
+    """Hash a short seed, of more coins than are needed, to an id and to a draw."""
+    seeds = [os.urandom(40)[:6] for _ in x]
+    ids = _ids([hashlib.sha256(seed).digest() for seed in seeds])
+    draws = [int.from_bytes(hashlib.sha256(b"d" + seed).digest()[:6], "big") % TOTAL for seed in seeds]
+    return _bent(PLAN, lambda x, ids, _: np.array(draws), lambda x: ids)(x)
+
+
+def a_third_of_the_id_from_the_rest(x):
+    seeds = [os.urandom(12)[:8] for _ in x]
+    return ENCODER.encode(x, _ids([each + hashlib.sha256(each).digest() for each in seeds]), SystemCoins())
+
+
+def a_sum_of_coins(points, ids, draws):
+    draws[2::3] = (draws[: len(draws[2::3]) * 3 : 3] + draws[1 : len(draws[2::3]) * 3 : 3]) % TOTAL
+    return draws
 
 
 def test_the_systems_coins_can_be_given_again_and_come_back():
@@ -51,9 +83,17 @@ def test_an_honest_client_passes():
     [
         (NAMED["an id that is a hash of point and time"], "other people have other ids"),
         (FRESH["a generator seeded by the clock"], "0 bytes of coins"),
-        (lambda: _bent(PLAN, lambda x, ids, draws: draws * 0), "192 of 192 answers stay"),
-        (lambda: _bent(PLAN, lambda x, ids, draws: ids[:, 0].astype(np.int64) << 24), "answers stay"),
-        (lambda: lambda x: sender(PLAN)(np.repeat(x, 2, axis=0))[: len(x)], None),
+        (lambda: _bent(PLAN, lambda x, ids, draws: draws * 0), "places do not have their law"),
+        (lambda: keyed(lambda ids: [(each, b"") for each in ids]), "coins of an id are coins of an answer"),
+        (lambda: keyed(lambda ids: [(each, b"") for each in ids], 0.05), "places do not have their law"),
+        (
+            lambda: keyed(lambda ids: [(each, os.urandom(1)) for each in ids]),
+            "places do not have their law",
+        ),
+        (lambda: from_a_seed, "coins of an id are coins of an answer"),
+        (lambda: a_third_of_the_id_from_the_rest, "ids of 3 people hang on"),
+        (lambda: _bent(PLAN, a_sum_of_coins), "a coin decides the answers of several people"),
+        (lambda: lambda x: sender(PLAN)(np.repeat(x, 2, axis=0))[::2], None),
     ],
 )
 def test_coins_that_come_from_elsewhere_show(client, words):

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from coterie.audit.bounds import ALPHA, clopper_pearson
+from coterie.audit.bounds import ALPHA, clopper_pearson, log_tail
 from coterie.audit.reading import Law
 from coterie.audit.result import Check
 from coterie.plan import Plan
@@ -39,6 +39,7 @@ from coterie.wire.layout import ID_BYTES
 PEOPLE: Final = 19
 _BINS: Final = 40
 _SHARE_BINS: Final = 64
+_COMPARED: Final = 1 << 17  # shares of a call
 _WIDE: Final = 1 << 16  # noise scales from which on integers are as good as reals
 
 
@@ -89,9 +90,13 @@ class ShareAudit:
         """Return what reads a client's noise from its reports."""
         return ShareReading(self._plan)
 
-    def check_sample(self, reader: ShareReading, label: str) -> Check:
+    def check_sample(self, reader: ShareReading, label: str) -> Iterator[Check]:
         """Check what was read."""
-        return check_sums(self._plan, np.concatenate(reader.noise), label)
+        yield check_sums(self._plan, np.concatenate(reader.noise), label)
+        repeated, shares, expected = map(float, reader.repeats)
+        logs = float(log_tail(repeated, shares, expected / shares)) if repeated > expected else 0.0
+        words = f"{repeated:,.0f} of {shares:,.0f} shares came twice, {expected:,.1f} expected"
+        yield Check("empirical", f"shares used once{label}", logs > math.log(ALPHA), words)
 
     def bits(self, laws: tuple[Law, ...]) -> float:
         """Return how many bits of coins a report's shares hold, at least."""
@@ -124,6 +129,7 @@ class ShareReading:
             Law("share", entries, uniform, np.arange(_SHARE_BINS) // 8),
         )
         self.noise: list[NDArray[np.int64]] = []
+        self.repeats = np.zeros(3)  # shares that came before in a call, of how many, how many to be expected
         self._next = 0
         self._form = report_form(plan)
 
@@ -140,14 +146,21 @@ class ShareReading:
         noise = self._sums.centered(values.reshape(people, -1) % parameters.modulus)
         self.noise.append(noise.ravel())
         entries = np.arange(noise.shape[1])
-        chosen = shares.reshape(people, -1, parameters.shares)[
-            :, entries, (entries + self._next) % parameters.shares
-        ]
+        of_entries = shares.reshape(people, -1, parameters.shares)
+        chosen = of_entries[:, entries, (entries + self._next) % parameters.shares]
+        self._count_repeats(np.delete(of_entries, self._next % parameters.shares, axis=2))
         self._next += 1
         return [
             np.searchsorted(self._edges, noise),
             np.minimum(chosen * _SHARE_BINS // parameters.modulus, _SHARE_BINS - 1),
         ]
+
+    def _count_repeats(self, shares: NDArray[np.int64]) -> None:
+        """Count shares, independent and uniform, that are another one of these people's, or its opposite."""
+        some = shares.ravel()[:_COMPARED]
+        n = len(some)
+        repeated = n - len(np.unique(np.minimum(some, self._parameters.modulus - some)))
+        self.repeats += repeated, n, n * (n - 1) / self._parameters.modulus
 
     def features(self, points: NDArray[np.float64], ids: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Return what is public of point and id: the first row and the first coordinate."""

@@ -7,8 +7,12 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from coterie.audit.canaries import samples, sender
 from coterie.audit.result import Check
+from coterie.coins import SystemCoins
 from coterie.plan import Plan
 from coterie.protocols.vector_sums.parameters import VectorSumParameters
 from coterie.randomizers.vector_sums import VectorSums
@@ -35,7 +39,18 @@ def _scaled(plan: Plan, factor: float) -> Plan:
     return broken
 
 
+class _TwoAlike(SystemCoins):
+    """Draws every share's mask for the next one, too: each by itself is uniform."""
+
+    def below_many(self, bound: int, size: int) -> NDArray[np.int64]:
+        drawn = super().below_many(bound, size)
+        if bound == VectorSumParameters.of(_shares()).modulus:
+            drawn[1::2] = drawn[: len(drawn) // 2 * 2 : 2]
+        return drawn
+
+
 CANARIES: Final[dict[str, Callable[[], Iterable[Check]]]] = {
     "no noise in the shares": lambda: samples(_shares(), sender(_scaled(_shares(), 0))),
+    "shares that are used twice": lambda: samples(_shares(), sender(_shares(), _TwoAlike())),
     "a tenth less noise in the shares": lambda: samples(_shares(), sender(_scaled(_shares(), 0.9))),
 }
