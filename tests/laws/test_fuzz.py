@@ -34,9 +34,7 @@ from coterie.service.manifest import make_manifest
 from coterie.sheet import checked_sheet, draft_sheet, read_sheet
 from coterie.store import open_store
 from coterie.store.check import check_store
-from coterie.store.earlier import brought_forward
 from coterie.store.segments import Entry, write_segment
-from coterie.store.sorted_file import SortedFile
 from coterie.store.state import State
 from coterie.wire.admission import ADMISSION_BYTES
 from coterie.wire.manifest import read_manifest
@@ -44,11 +42,6 @@ from coterie.wire.mixing import check_mixing, mixing_statement
 from coterie.wire.report_file import ReportFile, writing_reports
 from coterie.wire.shuffled_file import ShuffledFile
 from tests.plans import plans_of
-
-try:
-    from pyarrow import parquet
-except ImportError:
-    parquet = None
 
 QUICK, WHOLE = 100_000, 1_000_000
 SEEDS = 4  # among which the quick ones are divided: workers share them
@@ -203,8 +196,6 @@ class Fuzzer:
 
     def store(self):
         """A file of a store, damaged; what is behind its digest is reached, too."""
-        if parquet is not None and self.random.random() < 0.2:
-            return self.earlier_store()
         if self.random.random() < 0.8:  # most say it all in their state, and need no disk
             state = next((self.folder / "m").rglob("state"))
             text = json.dumps(self.edited(json.loads(state.read_bytes()[:-32]))).encode()
@@ -241,30 +232,6 @@ class Fuzzer:
                     assert chunk.shape[1] == 13
                 list(store.batches(plan_id))
                 store.close(plan_id)
-
-    def earlier_store(self):
-        """A store of version 1, whose Parquet file says something else under a digest that is good."""
-        import pyarrow as arrow
-
-        rows = [bytes(13), b"\1" * 13]
-        column = self.random.choice(
-            (
-                arrow.array(rows, arrow.binary(13)),
-                arrow.array([None, None], arrow.binary(13)),
-                arrow.array([None, None]),
-                arrow.array(rows),
-                arrow.array([1, 2]),
-                arrow.array([], arrow.binary(13)),
-                arrow.array([{"report": 1}] * 2),
-            )
-        )
-        file = io.BytesIO()
-        columns = {} if self.random.random() < 0.1 else {"report": column}
-        parquet.write_table(arrow.table(columns), file)
-        data = file.getvalue() if self.random.random() < 0.3 else self.bytes_of(file.getvalue())
-        (self.folder / "reports-1.parquet").write_bytes(data)
-        named = SortedFile("reports-1.parquet", 2, hashlib.sha256(data).hexdigest())
-        brought_forward(self.folder, self.local, State(reports=named))
 
     def population(self):
         """Bytes of the archive damaged, or an array in an archive that is whole."""

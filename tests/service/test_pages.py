@@ -347,26 +347,6 @@ def test_shares_and_other_answers_are_told_with_the_groups_names(evil):
     assert page.count('class="chosen"') == 1
 
 
-def test_a_result_of_an_earlier_version_is_shown_as_it_was_written():
-    plan = Plan.design(features=evil_schema(), clusters=2, epsilon=4.0, expected_users=20_000)
-    before = {
-        "centers": [[0.0] * plan.dimension] * 2,
-        "weights": [1.0, 0.0],
-        "errors": [0.1, None],
-        "coverage": 0.9,
-        "supported": 1,
-        "notes": ["A <caution>."],
-        "count": 4000,
-        "words": ["group 0: 100% of people\n  <script>pwned=1</script> 12", "group 1: nobody"],
-    }
-    text = decoded_page(plan, json.dumps(before).encode())
-    reader = check_inert(text)
-    assert "Decoded by an earlier version, from 4,000 people" in reader.text
-    assert "A <caution>." in reader.text
-    assert "group 0: 100% of people" in reader.text
-    assert "explain" not in reader.text
-
-
 def result_of(plan, centers, **changes):
     """A result that has these centers."""
     count = len(centers)

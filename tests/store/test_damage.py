@@ -106,7 +106,7 @@ def test_a_store_of_another_version_is_refused(tmp_path):
     from coterie.store.state import write_checked
 
     write_checked(tmp_path / "store/store", b"coterie-store 3\n")
-    with pytest.raises(StoreError, match="version 3 of the store, this program knows up to 2"):
+    with pytest.raises(StoreError, match="version 3 of the store, this program reads 2"):
         open_store(tmp_path / "store")
 
 

@@ -1,4 +1,4 @@
-"""`coterie store`: whether everything that a store keeps is whole, and of this version."""
+"""`coterie store check`: whether everything that a store keeps is whole."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ from coterie.cli.screen import Caution, Outcome, counted
 
 
 def run(
-    action: Literal["check", "migrate"],
+    action: Literal["check"],
     address: str,
     *,
     mend: bool = False,
     accept: list[str] | None = None,
 ) -> Outcome:
-    """Look for damage in a store, and say what was lost; bring an older one forward.
+    """Look for damage in a store, and say what was lost.
 
-    Ends with code 1 if anything is wrong. The server must be stopped where the store is a folder, and all
-    servers of the old version before a store is migrated; make a copy first. A store that is newer than this
-    program is refused and left as it is.
+    Ends with code 1 if anything is wrong. The server must be stopped where the store is a folder. A store
+    that is newer than this program is refused and left as it is.
 
     Parameters
     ----------
     action
-        check: read every file to its last byte. migrate: bring it to this version, then check it.
+        check: read every file to its last byte.
     address
         The store: its folder, or postgresql://….
     mend
@@ -35,9 +34,8 @@ def run(
     """
     from coterie.store import open_store
     from coterie.store.check import check_store
-    from coterie.store.open import migrate_store
 
-    versions = migrate_store(address) if action == "migrate" else None
+    del action  # there is one
     found = check_store(address, mend=mend)
     if mend or accept:
         if accept:
@@ -45,13 +43,7 @@ def run(
                 for plan_id in accept:
                     store.accept_loss(plan_id)
         found = check_store(address)
-    lines, migrated = [], {}
-    if versions is not None:
-        before, now = versions
-        lines.append(
-            f"brought from version {before} to {now}" if before < now else f"has version {now} already"
-        )
-        migrated = {"version": now, "before": before}
+    lines: list[str] = []
     for each in found.findings:
         whose = "" if each.plan_id is None else f" (plan {each.plan_id})"
         lost = "" if each.reports is None else f"; {counted(each.reports, 'report')} lost"
@@ -64,7 +56,6 @@ def run(
     lines.append(f"{counted(wrong, 'thing')} wrong in {where}" if wrong else f"everything is whole: {where}")
     facts = {
         "store": address,
-        **migrated,
         "whole": not wrong,
         "plans": found.plans,
         "files": found.files,

@@ -55,15 +55,6 @@ def run(
     lines: list[str] = []
     if key is None:
         lines.append(Caution(f"signed by {public}: that this is the collector's key, only --key checks"))
-    if found.earlier:
-        return Outcome(
-            facts,
-            [
-                *lines,
-                Caution("decoded by an earlier version: of its result the centers alone were judged"),
-                f"centers of {count:,} reports lie within {found.away:.2g} radii of the ball; plan {plan_id}",
-            ],
-        )
     if not found.words:
         lines.append(Caution("figures were checked, words were not: --result checks what was published, too"))
     lines.append(f"{count:,} reports decoded again, every figure agrees to {DIGITS:g}; plan {plan_id}")

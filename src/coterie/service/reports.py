@@ -15,7 +15,7 @@ from typing import Final
 from coterie.aggregate import Aggregate
 from coterie.plan import Plan
 from coterie.service.documents import Document
-from coterie.service.problems import Problem, not_decoded
+from coterie.service.problems import not_decoded
 from coterie.service.results import Results
 
 MOST_KEPT: Final = 16
@@ -48,7 +48,7 @@ class Reports:
         Raises
         ------
         Problem
-            If it is not decoded, or was by an earlier version.
+            If it is not decoded.
         """
         with self._lock:
             waves = self._results.waves.waves(plan)
@@ -64,10 +64,6 @@ class Reports:
         if left[-1] is None:
             raise not_decoded()
         found = json.loads(left[-1].result)
-        if "version" not in found:
-            raise Problem(
-                "not-found", "an earlier version decoded this study: `coterie report` reads its table"
-            )
         tables = [
             Aggregate.from_bytes(each.table)
             for each in left

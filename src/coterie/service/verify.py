@@ -24,14 +24,12 @@ from coterie.plain.canonical import shown
 from coterie.service.decoder import result_document
 from coterie.service.following import asked_in, is_same, next_plan
 from coterie.service.manifest import IN_WORDS, decoding_seed, environment
-from coterie.wire.manifest import EARLIER, read_manifest, waves_of
+from coterie.wire.manifest import CENTERS_ALONE, read_manifest, waves_of
 
 if TYPE_CHECKING:
     from coterie.centers import Result
 
 DIGITS: Final = 1e-6  # of a figure
-BEFORE_FRAGILE: Final = 2  # version of results
-BEFORE: Final = 0.5  # radii of the ball: centers of version 1, by the present decoder
 
 _ALWAYS: Final = ("centers", "weights", "errors", "weight_errors", "mean")  # figures of every result
 
@@ -56,11 +54,6 @@ class Verdict:
     away: float
     elsewhere: bool
     words: bool
-
-    @property
-    def earlier(self) -> bool:
-        """Whether an earlier version decoded it: its centers alone were judged, and generously."""
-        return bool(self.manifest["version"] == EARLIER)
 
     @property
     def plan_ids(self) -> tuple[str, ...]:
@@ -99,6 +92,8 @@ def verify(
     from coterie.centers import decode
 
     manifest = read_manifest(data, key)
+    if manifest["version"] == CENTERS_ALONE:
+        raise ManifestError("this is of version 1, which stated no figures: it cannot be checked")
     waves, decoding = waves_of(manifest), manifest["decoding"]
     tables = _tables_of(waves, [table] if isinstance(table, bytes) else table)
     if result is not None and hashlib.sha256(result).hexdigest() != waves[-1]["result"]:
@@ -150,8 +145,6 @@ def _check_waves(manifest: Mapping[str, Any], tables: Sequence[Aggregate]) -> No
 def judge(manifest: dict[str, Any], again: Result, radius: float, result: bytes | None = None) -> Verdict:
     """Compare what a manifest states, and words that go with it, with what comes out of its table."""
     elsewhere = any(manifest["decoding"].get(name) != value for name, value in environment().items())
-    if manifest["version"] == EARLIER:
-        return Verdict(manifest, _earlier(manifest, again, radius), elsewhere, False)
     stated = manifest["stated"]
     claimed = _claimed(stated, again)
     if result is not None:
@@ -159,23 +152,6 @@ def judge(manifest: dict[str, Any], again: Result, radius: float, result: bytes 
     _check_digits(claimed, again, " (other libraries or another processor decoded it)" * elsewhere)
     away = float(np.linalg.norm(claimed.centers - again.centers, axis=1).max()) / radius
     return Verdict(manifest, away, elsewhere, result is not None)
-
-
-def _earlier(manifest: Mapping[str, Any], again: Result, radius: float) -> float:
-    """Return by how much centers that an earlier version found lie off those of this one, in radii."""
-    from coterie.show.changes import matched
-
-    claimed = _numbers("centers", manifest["centers"], again.centers.shape)
-    if not np.isfinite(claimed).all():
-        raise ManifestError("centers must be finite")
-    order = matched([again.centers, claimed])[0]
-    away = float(np.linalg.norm(claimed - again.centers[order], axis=1).max()) / radius
-    if not away <= BEFORE:
-        raise ManifestError(
-            f"recomputed centers differ by {away:.3g} radii of the ball; an earlier version decoded this, so "
-            "check it with that one"
-        )
-    return away
 
 
 # ---------------------------------------------------------------- what is claimed
@@ -212,17 +188,8 @@ def _claimed(stated: object, again: Result) -> Result:
         raise ManifestError("what is stated is no result of this version") from None
     if (claimed.profile is None) != (again.profile is None):
         _refuse("profile", " in that there is one")
-    _check_same(
-        stated, {name: value for name, value in _as_of(stated, follows).items() if name not in IN_WORDS}
-    )
+    _check_same(stated, {name: value for name, value in follows.items() if name not in IN_WORDS})
     return claimed
-
-
-def _as_of(document: Mapping[str, Any], follows: dict[str, Any]) -> dict[str, Any]:
-    """Return what follows as the version of a document has it: before 3 there was no `fragile`."""
-    if document.get("version") != BEFORE_FRAGILE:
-        return follows
-    return {name: value for name, value in follows.items() if name != "fragile"} | {"version": BEFORE_FRAGILE}
 
 
 def _check_words(result: bytes, stated: Mapping[str, Any], claimed: Result) -> None:
@@ -234,7 +201,7 @@ def _check_words(result: bytes, stated: Mapping[str, Any], claimed: Result) -> N
     follows = json.loads(result_document(claimed))
     if not isinstance(document, dict):
         raise ManifestError("the result is no JSON object")
-    _check_same(document, {**_as_of(stated, follows), **stated})
+    _check_same(document, {**follows, **stated})
 
 
 def _check_same(document: Mapping[str, Any], follows: Mapping[str, Any]) -> None:

@@ -54,7 +54,7 @@ from coterie.store.base import (
 from coterie.store.log import Log, segments_in
 from coterie.store.pieces import FilePiece, StoreInPieces
 from coterie.store.segments import REPORTS, WITHDRAWN, Entry, room_on_disk
-from coterie.store.state import EARLIER, FORMAT, VERSION, read_checked, write_checked
+from coterie.store.state import FORMAT, VERSION, read_checked, write_checked
 from coterie.store.study_folder import StudyFolder, reports_in, sweep, through_of
 from coterie.wire.layout import ID_BYTES, as_rows
 from coterie.wire.tokens import MARK_BYTES
@@ -113,9 +113,6 @@ class EmbeddedStore(Store):
             self._log.create()
             write_checked(title, _TITLE)
             sync_folder(self._folder.parent)
-        if folder_version(self._folder) == EARLIER:
-            self._log.create()
-            write_checked(title, _TITLE)  # an earlier program does not open what this one writes
         check_title(self._folder)
         sweep(self._folder)
         sweep(self._folder / "log")
@@ -409,32 +406,14 @@ class EmbeddedStore(Store):
         return self._study(plan_id).invited(checked_rows("marks", marks, MARK_BYTES))
 
 
-def folder_version(folder: Path) -> int:
-    """Return which version of the store a folder holds.
-
-    Raises
-    ------
-    StoreError
-        If it is newer than this program.
-    """
+def check_title(folder: Path) -> None:
+    """Raise StoreError unless a folder holds a store of this version, FileError if it does not say so."""
     found = read_checked(folder / "store")
     title = re.fullmatch(rf"{FORMAT} ([1-9][0-9]{{0,8}})\n".encode(), found)
     if title is None:
         raise FileError(folder / "store", 0, repr(_TITLE), f"{found[:40]!r}: something else")
-    if (version := int(title[1])) > VERSION:
-        raise StoreError(
-            f"{folder} has version {version} of the store, this program knows up to {VERSION}; install a "
-            "newer coterie"
-        )
-    return version
-
-
-def check_title(folder: Path) -> None:
-    """Raise StoreError unless a folder holds a store of this version."""
-    if (version := folder_version(folder)) < VERSION:
-        raise StoreError(
-            f"{folder} has version {version} of the store: coterie store migrate brings it forward"
-        )
+    if (version := int(title[1])) != VERSION:
+        raise StoreError(f"{folder} has version {version} of the store, this program reads {VERSION}")
 
 
 @contextlib.contextmanager

@@ -82,7 +82,7 @@ class Log:
     # ------------------------------------------------------------ opening
 
     def create(self) -> None:
-        """Make the list and the tail of a log that has none: it is new, or of an earlier version."""
+        """Make the list and the tail of a new log."""
         (self._folder / "log").mkdir(mode=0o700, exist_ok=True)
         write_list(self._folder, dict.fromkeys(segments_in(self._folder)), 0)
         reset_tail(self._folder)
@@ -137,7 +137,6 @@ class Log:
         if number not in self.listed:
             self._remove_stray(path, number, through, looking=looking)
             return
-        # The one that was not completed; earlier versions do not say which.
         grew = max((each for each, reports in self.listed.items() if reports is None), default=0)
         size = self._recover(path, number, looking=looking) if number == grew else None
         self.held[number] = Counter()

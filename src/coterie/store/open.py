@@ -57,39 +57,6 @@ def open_store(address: AnyPath, *, make: bool = True, wait: bool = False) -> St
     return EmbeddedStore(address, wait=wait)
 
 
-def migrate_store(address: AnyPath) -> tuple[int, int]:
-    """Bring a store forward to the version of this program; return its version before and after.
-
-    Opening a store does the same. Stop the servers of the old version, and make a copy, before.
-
-    Raises
-    ------
-    StoreError
-        If there is no store, or one of a newer version, which is left as it is.
-
-    Examples
-    --------
-    >>> open_store("kept").shut()
-    >>> migrate_store("kept")
-    (2, 2)
-    """
-    before = _version(address)
-    open_store(address, make=False).shut()
-    return before, _version(address)
-
-
-def _version(address: AnyPath) -> int:
-    if is_database(address):
-        from coterie.store.postgres import database_version
-
-        if version := database_version(str(address)):
-            return version
-        raise StoreError("the database holds no store; give the one that a collector keeps")
-    from coterie.store.embedded import folder_version
-
-    return folder_version(store_folder(address))
-
-
 def store_folder(address: AnyPath) -> Path:
     """Return the folder of an embedded store; StoreError if it holds none."""
     folder = Path(address).absolute()

@@ -49,7 +49,7 @@ from coterie.store.base import (
     checked_rows,
 )
 from coterie.store.pieces import BLOCKS_PER_PIECE, DatabasePiece, StoreInPieces
-from coterie.store.schema import migrate, version_of
+from coterie.store.schema import migrate
 from coterie.store.study_rows import PIECE_BYTES, REPORTS, TAKING_LOCK, WITHDRAWN, StudyRows
 from coterie.wire.layout import ID_BYTES, as_rows
 from coterie.wire.tokens import MARK_BYTES
@@ -340,17 +340,6 @@ class PostgresStore(Store):
         query = "SELECT mark FROM coterie.invitations WHERE study = %s AND mark = ANY(%b::bytea[])"
         found = {row[0] for row in self._on(plan_id, lambda study: study.all(query, asked))}
         return np.array([mark in found for mark in asked], dtype=bool)
-
-
-def database_version(url: str) -> int:
-    """Return which version of the store a database holds, and change nothing; 0 where there is none."""
-    import psycopg
-
-    try:
-        with psycopg.connect(url, connect_timeout=10) as connection:
-            return version_of(connection)
-    except psycopg.OperationalError as error:
-        raise StoreUnavailableError(f"PostgreSQL cannot be reached: {error}") from None
 
 
 def _insert(connection: Connection[Any], kind: int, bodies: dict[tuple[int, int], bytes]) -> set[int]:

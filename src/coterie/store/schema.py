@@ -93,28 +93,15 @@ def migrate(connection: Connection[Any]) -> None:
     if not there:  # "if not exists" would ask for the right to make one, which a role need not have
         connection.execute("CREATE SCHEMA coterie")
     connection.execute("CREATE TABLE IF NOT EXISTS coterie.version (version integer NOT NULL)")
-    version = version_of(connection)
-    for step in MIGRATIONS[version:]:
-        connection.execute(step.encode())
-    if version < len(MIGRATIONS):
-        connection.execute("DELETE FROM coterie.version")
-        connection.execute("INSERT INTO coterie.version VALUES (%s)", [len(MIGRATIONS)])
-
-
-def version_of(connection: Connection[Any]) -> int:
-    """Return which version of the schema a database has, 0 for none.
-
-    Raises
-    ------
-    StoreError
-        If it is newer than this program.
-    """
-    (there,) = connection.execute("SELECT to_regclass('coterie.version') IS NOT NULL").fetchone() or (False,)
-    row = connection.execute("SELECT max(version) FROM coterie.version").fetchone() if there else None
-    version = int((row and row[0]) or 0)
+    (version,) = connection.execute("SELECT max(version) FROM coterie.version").fetchone() or (None,)
+    version = version or 0
     if version > len(MIGRATIONS):
         raise StoreError(
             f"the database has version {version} of the store's schema, this program knows up to "
             f"{len(MIGRATIONS)}; install a newer coterie"
         )
-    return version
+    for step in MIGRATIONS[version:]:
+        connection.execute(step.encode())
+    if version < len(MIGRATIONS):
+        connection.execute("DELETE FROM coterie.version")
+        connection.execute("INSERT INTO coterie.version VALUES (%s)", [len(MIGRATIONS)])

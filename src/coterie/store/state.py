@@ -31,12 +31,9 @@ from coterie.store.sorted_file import SortedFile
 
 FORMAT: Final = "coterie-store"
 VERSION: Final = 2
-EARLIER: Final = 1  # sorted files were Parquet, and of ids there was one
 MOST_BYTES: Final = 1 << 32  # of one such file
 
-_FILE: Final = re.compile(
-    r"(all-)?(reports|withdrawn|released)-[0-9]{1,18}\.(coterie|parquet)|[0-9a-f]{64}\.released"
-)
+_FILE: Final = re.compile(r"(all-)?(reports|withdrawn|released)-[0-9]{1,18}\.coterie|[0-9a-f]{64}\.released")
 _NUMBERED: Final = re.compile(r"-([0-9]+)\.")  # by the compaction that wrote it
 MOST: Final = 1 << 48  # of anything that is counted: more can be added without leaving the exact integers
 
@@ -82,16 +79,13 @@ class State:
 
 
 def _checked_state(data: Mapping[str, Any]) -> State:
-    data = {"handed": [], "lost": None, **data} if data.get("version") == EARLIER else data
     checked_fields("state", data, ["format", "version", *(each.name for each in fields(State))])
     checked_choice("format", data["format"], [FORMAT])
-    several = checked_integer("version", data["version"], EARLIER, VERSION) > EARLIER
+    checked_integer("version", data["version"], VERSION, VERSION)
     counts = checked_fields("counts", data["counts"], Counts.__slots__)
-    withdrawn, released = (
-        checked_list(name, data[name]) if several else [*filter(None, [data[name]])]
-        for name in ("withdrawn", "released")
+    withdrawn, released, batches, handed = (
+        checked_list(name, data[name]) for name in ("withdrawn", "released", "batches", "handed")
     )
-    batches, handed = (checked_list(name, data[name]) for name in ("batches", "handed"))
     found = State(
         state=StudyState(checked_choice("state", data["state"], list(StudyState))),
         through=checked_integer("through", data["through"], 0, MOST),

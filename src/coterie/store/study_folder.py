@@ -28,7 +28,6 @@ from coterie.errors import FileError
 from coterie.plain.files import sync_folder, write_whole
 from coterie.plan import Plan
 from coterie.store.base import Batch, Bounds, Chunks, Mix, StudyState, mixed_batch
-from coterie.store.earlier import brought_forward
 from coterie.store.segments import REPORTS, Entry, room_on_disk
 from coterie.store.sorted_file import RELEASED, IdFile, ReleasedFile, SortedFile, read_sorted, write_sorted
 from coterie.store.state import State, read_checked, write_checked
@@ -67,8 +66,6 @@ class StudyFolder:
             sweep(path)
         study = cls.read(folder)
         if study is not None:
-            if any(name.endswith(".parquet") for name in study.state.files):
-                study.publish(brought_forward(folder, study.plan, study.state))
             study.tidy()
         return study
 
@@ -103,7 +100,7 @@ class StudyFolder:
     def tidy(self) -> None:
         """Remove files that do not count: replaced ones, or left by a crash."""
         for path in self.folder.glob("*.*"):
-            if path.suffix in (".coterie", ".parquet", RELEASED) and path.name not in self.state.files:
+            if path.suffix in (".coterie", RELEASED) and path.name not in self.state.files:
                 path.unlink()
         for path in (self.folder / "batches").iterdir():
             if path.name not in self.state.digests:

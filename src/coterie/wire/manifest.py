@@ -27,14 +27,14 @@ from coterie.wire.signing import is_signed
 
 FORMAT: Final = "coterie-manifest"
 VERSION: Final = 2
-EARLIER: Final = 1
+CENTERS_ALONE: Final = 1
 WAVES: Final = 3  # of several plans
 LABEL: Final = "coterie/1/manifest"
 
 _WAVE: Final = ("plan_id", "table", "result", "counts", "closed")
 _COMMON: Final = ("format", "version", "decoding", "public_key", "signature")
 _FIELDS: Final = {
-    EARLIER: (*_COMMON, *_WAVE, "centers"),
+    CENTERS_ALONE: (*_COMMON, *_WAVE, "centers"),
     VERSION: (*_COMMON, *_WAVE, "stated"),
     WAVES: (*_COMMON, "study_id", "waves", "stated"),
 }
@@ -63,7 +63,7 @@ def read_manifest(data: bytes, key: str | None = None) -> dict[str, Any]:
     except (TypeError, ValueError) as error:  # half a surrogate pair has no canonical form, say
         raise ManifestError(f"this is no manifest: {error}") from None
     if document["format"] != FORMAT or document["version"] not in _FIELDS:
-        raise ManifestError(f"this is no manifest of version {EARLIER} to {WAVES}")
+        raise ManifestError(f"this is no manifest of version {CENTERS_ALONE} to {WAVES}")
     try:
         public, signature = bytes.fromhex(document["public_key"]), bytes.fromhex(document["signature"])
     except (TypeError, ValueError):

@@ -97,7 +97,7 @@ def study_page(
     public_key : str
         Of the collector, 64 hex digits.
     """
-    found, earlier = (None, None) if result is None else _found(plan.to_json(), result)
+    found = None if result is None else _found(plan.to_json(), result)
     if result is not None:
         # Published exactly, so not told coarsely beside it.
         status = {**status, "reports": json.loads(result)["count"]}
@@ -109,7 +109,6 @@ def study_page(
         collection=collection,
         status=status,
         found=found,
-        earlier=earlier,
         promise=plan.guarantee,
         reasons=REASONS,
         public_key=public_key,
@@ -136,11 +135,10 @@ def waves_page(parts: Sequence[Part], told: Sequence[dict[str, Any]], results: S
         The document of each one's result.
     """
     read = [None if each is None else json.loads(each) for each in results]
-    read = [None if each is None or "version" not in each else each for each in read]
     decoded = [number for number, each in enumerate(read) if each is not None]
     last = decoded[-1] if decoded and parts[-1].label is None else None
     data = None if last is None else results[last]
-    found = None if last is None or data is None else _found(parts[last].plan.to_json(), data)[0]
+    found = None if last is None or data is None else _found(parts[last].plan.to_json(), data)
     waves = [] if last is None else [each for each in read if each is not None]
     return render(
         "waves.html",
@@ -176,20 +174,10 @@ def asked_words(plan: Plan) -> str:
 
 
 @lru_cache(maxsize=32)  # a result never changes
-def _found(plan_json: str, result: bytes) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-    """Return what is shown of a result, or of one whose figures mean something else: as it was written."""
-    plan, data = Plan.from_json(plan_json), json.loads(result)
-    if "version" in data:
-        return shown(Told.of(data, plan.radius), plan.features), None
-    before = (
-        "An earlier version decoded this study. Its radii are not those of this version, so its words stand "
-        "here as they were written; figures are in the result."
-    )
-    return None, {
-        "headline": f"Decoded by an earlier version, from {data['count']:,} people",
-        "notes": [before, *map(str, data.get("notes", ()))],
-        "words": "\n\n".join(map(str, data.get("words", ()))),
-    }
+def _found(plan_json: str, result: bytes) -> dict[str, Any]:
+    """Return what is shown of a result."""
+    plan = Plan.from_json(plan_json)
+    return shown(Told.of(json.loads(result), plan.radius), plan.features)
 
 
 def state_words(status: dict[str, Any]) -> str:
