@@ -1,4 +1,4 @@
-"""Data for simulations and benchmarks: the paper's Gaussian mixture and small sets that scikit-learn ships.
+"""Data for simulations and benchmarks: the paper's Gaussian mixture, and the digits that scikit-learn ships.
 
 The mixture (Section 5 of the paper), for k clusters and separation r in dimension d:
 
@@ -112,46 +112,3 @@ def digits() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 
     points, labels = load_digits(return_X_y=True)
     return points.astype(np.float64), labels.astype(np.int64)
-
-
-def iris() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return scikit-learn's 150 irises: four lengths in centimetres (150, 4), and which species.
-
-    Examples
-    --------
-    >>> iris()[0].shape
-    (150, 4)
-    """
-    from sklearn.datasets import load_iris
-
-    points, labels = load_iris(return_X_y=True)
-    return points.astype(np.float64), labels.astype(np.int64)
-
-
-def into_unit_ball(points: NDArray[Any]) -> NDArray[np.float64]:
-    """Shift the mean to the origin and scale the farthest point onto the unit sphere: (n, d) -> (n, d).
-
-    For benchmarks: shift and scale are taken from the points and are not private.
-
-    Examples
-    --------
-    >>> into_unit_ball(np.array([[1.0, 0.0], [5.0, 0.0]])).tolist()
-    [[-1.0, 0.0], [1.0, 0.0]]
-    """
-    shifted: NDArray[np.float64] = points - points.mean(axis=0, dtype=np.float64)
-    largest = np.linalg.norm(shifted, axis=1).max(initial=0.0)
-    return shifted / largest if largest > 0 else shifted
-
-
-def resample_to_users(points: NDArray[Any], n: int, random_state: RandomState = None) -> NDArray[Any]:
-    """Draw n rows with replacement, one a simulated person: (m, d) -> (n, d).
-
-    Examples
-    --------
-    >>> resample_to_users(iris()[0], 1000, random_state=0).shape
-    (1000, 4)
-    """
-    n = checked_integer("n", n, 1, MOST_PEOPLE)
-    if points.ndim != 2 or not len(points):
-        raise PointError(f"points must have shape (m, d) with m >= 1, got shape {points.shape}")
-    return points[np.random.default_rng(random_state).integers(len(points), size=n)]

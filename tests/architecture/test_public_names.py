@@ -51,7 +51,7 @@ PUBLIC = [
 ]
 ROOMS = (
     *("aggregate", "audit", "centers", "collect", "encode", "engines", "estimators", "features", "plan"),
-    *("plots", "privacy", "protocols", "protocols.paper.coreset", "remote", "store"),
+    *("plots", "privacy", "protocols", "remote", "store"),
 )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans, MiniBatchKMeans
 
+from benchmarks.reproduction.coresets import cost
 from coterie.centers import LocalSearch, decode
 from coterie.coins import SimulationCoins
 from coterie.engines import play
@@ -14,7 +15,6 @@ from coterie.plan import Plan
 from coterie.protocols.codeword.oracles.second_moment import SecondMoment
 from coterie.protocols.paper.approximation import approximation
 from coterie.protocols.paper.coreset import WeightedPointSet
-from coterie.protocols.paper.coreset.cost import cost
 from coterie.protocols.paper.k_means import k_means_decoder
 from coterie.protocols.paper.nets.nets import NetFamily
 from coterie.protocols.paper.nets.projection import Projection

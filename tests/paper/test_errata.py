@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from benchmarks.reproduction.coresets import partition_cost, transport_cost
 from coterie.coins import SimulationCoins
 from coterie.datasets import gaussian_mixture
 from coterie.errors import PlanError
@@ -14,8 +15,6 @@ from coterie.geometry.lift import lift
 from coterie.plan import Plan, theory_constants
 from coterie.privacy.renyi import Influence, gaussian_curve, least_scale, renyi_epsilon
 from coterie.protocols.paper.coreset import WeightedPointSet
-from coterie.protocols.paper.coreset.cost import partition_cost
-from coterie.protocols.paper.coreset.transport import transport_cost
 from coterie.protocols.paper.net_tree.oracles.explicit_hist import ExplicitHist
 from coterie.protocols.paper.net_tree.oracles.signs import PathMasks
 from coterie.protocols.paper.nets.nets import NetFamily

@@ -9,11 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
+from benchmarks.reproduction.coresets import (
+    coreset_excess,
+    cost,
+    optimal_transport,
+    partition_cost,
+    transport_cost,
+)
 from coterie.plan import theory_constants
-from coterie.protocols.paper.coreset import WeightedPointSet
-from coterie.protocols.paper.coreset.cost import coreset_excess, cost, nearest, partition_cost
-from coterie.protocols.paper.coreset.representative import representative_point_set
-from coterie.protocols.paper.coreset.transport import optimal_transport, transport_cost
+from coterie.protocols.paper.coreset import WeightedPointSet, nearest, representative_point_set
 from coterie.protocols.paper.nets.nets import NetFamily
 from coterie.protocols.paper.nets.projection import Projection
 from coterie.protocols.paper.tree.build import BuildParameters, build_tree, compute_threshold

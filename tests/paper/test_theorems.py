@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
+from benchmarks.reproduction.coresets import cost, partition_cost
 from coterie.centers import LocalSearch, decode
 from coterie.coins import SimulationCoins
 from coterie.engines import drawn_table, play
 from coterie.plan import Plan
 from coterie.protocols.paper.coreset import WeightedPointSet
-from coterie.protocols.paper.coreset.cost import cost, partition_cost
 from tests.plans import needs
 
 THEORY = {"constants": "theory"}

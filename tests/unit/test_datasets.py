@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from coterie.datasets import digits, gaussian_mixture, into_unit_ball, iris, mean_norm, resample_to_users
+from coterie.datasets import digits, gaussian_mixture, mean_norm
 from coterie.errors import PlanError, PointError
 
 
@@ -64,25 +64,6 @@ def test_integer_mixtures_are_refused():
         gaussian_mixture(10, 2, 3, 4, dtype=np.int64)
 
 
-def test_small_real_sets_come_without_a_network():
+def test_the_digits_come_without_a_network():
     assert digits()[0].shape == (1797, 64)
-    assert iris()[0].shape == (150, 4)
     assert digits()[1].max() == 9
-
-
-def test_into_the_unit_ball():
-    ball = into_unit_ball(digits()[0])
-    assert np.linalg.norm(ball, axis=1).max() == pytest.approx(1)
-    np.testing.assert_allclose(ball.mean(axis=0), 0, atol=1e-12)
-    assert into_unit_ball(np.ones((3, 2))).tolist() == [[0, 0]] * 3
-
-
-def test_resampling_draws_rows():
-    points = np.arange(10.0).reshape(5, 2)
-    drawn = resample_to_users(points, 1000, random_state=0)
-    assert drawn.shape == (1000, 2)
-    assert {tuple(row) for row in drawn.tolist()} == {tuple(row) for row in points.tolist()}
-    with pytest.raises(PointError, match=r"shape \(m, d\)"):
-        resample_to_users(np.empty((0, 2)), 10)
-    with pytest.raises(PlanError, match="n must be in"):
-        resample_to_users(points, 0)

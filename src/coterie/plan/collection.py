@@ -47,8 +47,8 @@ class Collection(Record):
     Examples
     --------
     >>> week = Collection(opens=1_798_761_600, closes=1_799_366_400, minimum=1000)
-    >>> week.is_open(1_798_761_599), week.is_open(1_798_761_600), week.rounded(1_798_765_201)
-    (False, True, 1798765200)
+    >>> week.is_early(1_798_761_599), week.is_early(1_798_761_600), week.rounded(1_798_765_201)
+    (True, False, 1798765200)
     """
 
     opens: int | None = None
@@ -85,10 +85,6 @@ class Collection(Record):
     def is_late(self, moment: float) -> bool:
         """Return whether reports are not taken in any more."""
         return self.closes is not None and moment >= self.closes
-
-    def is_open(self, moment: float) -> bool:
-        """Return whether reports are taken in, by the window alone."""
-        return not self.is_early(moment) and not self.is_late(moment)
 
     @classmethod
     def from_dict(cls, data: object) -> Self:

@@ -14,7 +14,6 @@ from typing import Final, Self
 
 from coterie.errors import ReportError
 from coterie.plan import Plan
-from coterie.wire.layout import ID_BYTES, TOKEN_BYTES
 
 _TEXT: Final = re.compile(r"coterie-receipt-1\.([0-9a-f]{64})\.((?:[0-9a-f]{2}){13,100000})")
 
@@ -54,11 +53,6 @@ class Receipt:
         if not found:
             raise ReportError("this is no receipt: it starts with coterie-receipt-1. and has three parts")
         return cls(found[1], bytes.fromhex(found[2]))
-
-    def report_id(self, plan: Plan) -> bytes:
-        """Return the id of the report, 12 bytes."""
-        skip = TOKEN_BYTES if plan.ids == "token" else 0
-        return self.upload[skip : skip + ID_BYTES]
 
     def __str__(self) -> str:
         return f"coterie-receipt-1.{self.plan_id}.{self.upload.hex()}"

@@ -90,11 +90,12 @@ def test_a_missing_field_is_refused():
 
 def test_the_window_is_half_open_and_rounding_moves_nobody_over_its_edges():
     for moment in np.linspace(0, 20_000, 4001).tolist():
-        assert HOW.is_open(moment) == (7200 <= moment < 14_400)
-        assert HOW.is_open(HOW.rounded(moment)) == HOW.is_open(moment)
+        for each in (moment, HOW.rounded(moment)):
+            assert (HOW.is_early(each), HOW.is_late(each)) == (moment < 7200, moment >= 14_400)
     assert HOW.is_early(7199.9)
     assert HOW.is_late(14_400)
-    assert Collection().is_open(0)
+    assert not Collection().is_early(0)
+    assert not Collection().is_late(0)
 
 
 def test_times_and_durations_as_people_write_them():

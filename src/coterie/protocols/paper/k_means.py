@@ -26,9 +26,7 @@ from sklearn.cluster import KMeans
 
 from coterie.centers.tight.subspace import shrink_in_blocks, signal_subspace
 from coterie.errors import DecodeError
-from coterie.protocols.paper.coreset.cost import nearest
-from coterie.protocols.paper.coreset.points import WeightedPointSet
-from coterie.protocols.paper.coreset.representative import representative_point_set
+from coterie.protocols.paper.coreset import WeightedPointSet, nearest, representative_point_set
 from coterie.protocols.paper.local_search import LocalSearch
 from coterie.protocols.paper.nets.nets import NetFamily
 from coterie.protocols.paper.tree.build import BuildParameters, WeighedTree, build_tree

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans, kmeans_plusplus
 
 from coterie.errors import DecodeError
-from coterie.protocols.paper.coreset.cost import squared_distances
+from coterie.protocols.paper.coreset import squared_distances
 from coterie.protocols.paper.tree.parameters import SEARCH_RATIO
 
 _EARLY: Final = 1000.0  # an exchange must gain 1/(1000·k) of the cost

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.reproduction.coresets import cost
 from coterie.errors import DecodeError
 from coterie.protocols.paper.coreset import WeightedPointSet
-from coterie.protocols.paper.coreset.cost import cost
 from coterie.protocols.paper.k_means import Solver
 from coterie.protocols.paper.local_search import LocalSearch, exchange
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from coterie.errors import DecodeError
-from coterie.protocols.paper.coreset.representative import representative_point_set
+from coterie.protocols.paper.coreset import representative_point_set
 from coterie.protocols.paper.nets.nets import NetFamily
 from coterie.protocols.paper.tree.build import BuildParameters, WeighedTree, build_tree, floor_of
 from coterie.protocols.paper.tree.net_tree import NetTree

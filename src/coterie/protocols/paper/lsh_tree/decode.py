@@ -18,7 +18,7 @@ from coterie.aggregate import Aggregate
 from coterie.centers.refit import weighted_kmeans
 from coterie.centers.solution import Solution, into_ball
 from coterie.plain.checks import checked_real
-from coterie.protocols.paper.coreset.cost import nearest
+from coterie.protocols.paper.coreset import nearest
 from coterie.protocols.paper.k_means import Solver, checked_centers
 from coterie.protocols.paper.lsh_tree.oracle import LevelSums, level_sums
 from coterie.protocols.paper.lsh_tree.table import LshTreeTable

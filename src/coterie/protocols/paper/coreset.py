@@ -3,6 +3,8 @@
 A finite set S of pairs (x, w(x)) with w(x) ≥ 0, no x twice. It is a measure on subsets A of the space:
 
     w(A) = Σ_{x∈A} w(x),    |S| = w(everything),    μ(S) = Σ w(x)·x / |S|
+
+What tests judge such sets by (costs, transport) is in `benchmarks/reproduction/coresets.py`.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from coterie.errors import DecodeError
+from coterie.protocols.paper.tree.net_tree import NetTree
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,10 +84,31 @@ class WeightedPointSet:
             raise DecodeError("a set without weight has no mean")
         return self.weights @ self.points / self.total
 
-    def restricted(self, where: NDArray[np.bool_]) -> WeightedPointSet:
-        """Return the part S ∩ A, where `where` (m,) marks the points of A."""
-        return WeightedPointSet(self.points[where], self.weights[where])
 
-    def heavier_than(self, weight: float) -> WeightedPointSet:
-        """Return the part of points that weigh more than `weight`."""
-        return self.restricted(self.weights > weight)
+def representative_point_set(tree: NetTree, frequencies: NDArray[np.float64]) -> WeightedPointSet:
+    """Return S_T: the leaves with their frequencies as weights, those below zero as zero.
+
+    Parameters
+    ----------
+    tree : NetTree
+        The tree.
+    frequencies : ndarray of float64, shape (leaves,)
+        f̃ of each leaf, in the order of `NetTree.leaf_points`.
+    """
+    if frequencies.shape != (tree.leaf_count,):
+        raise DecodeError(f"the tree has {tree.leaf_count} leaves, got frequencies {frequencies.shape}")
+    return WeightedPointSet(tree.leaf_points(), np.maximum(frequencies, 0.0))
+
+
+def squared_distances(points: NDArray[np.float64], centers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ‖x - c‖² for all pairs: (m, d), (k, d) -> (m, k). Differences first, so no cancellation."""
+    result = np.empty((len(points), len(centers)))
+    for column, center in enumerate(centers):
+        away = points - center
+        result[:, column] = np.einsum("ij,ij->i", away, away)
+    return result
+
+
+def nearest(points: NDArray[np.float64], centers: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the index of each point's closest center, the smaller on ties: (m, d), (k, d) -> (m,)."""
+    return np.asarray(squared_distances(points, centers).argmin(axis=1))
