@@ -16,11 +16,9 @@ from coterie.store import (
     StudyClosedError,
     StudyState,
     UnknownPlanError,
-    embedded,
     open_store,
     study_rows,
 )
-from coterie.store.postgres import PostgresStore
 
 from .conftest import found, ids, rows
 
@@ -380,9 +378,9 @@ def test_many_blocks_and_little_memory_give_the_same(address, plan, monkeypatch)
     monkeypatch.setattr(study_rows, "PIECE_BYTES", 260)
     monkeypatch.setattr("coterie.wire.report_file.CHUNK_BYTES", 130)
     monkeypatch.setattr("coterie.store.log.SEGMENT_BYTES", 500)
-    kind = PostgresStore if isinstance(address, str) else embedded.EmbeddedStore
+    monkeypatch.setattr("coterie.collect.deduplicate.MEMORY_BYTES", 800)  # 6 reports
     numbers = np.random.default_rng(2).permutation(200).tolist()
-    with kind(address, memory_reports=7) as store:
+    with open_store(address) as store:
         store.put_plan(plan)
         for start in range(0, 200, 50):
             some = numbers[start : start + 50]

@@ -6,10 +6,11 @@ value: where something is wrong, the place is named.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.lib.format import open_memmap
@@ -22,6 +23,7 @@ ROWS: Final = 1 << 14  # read at a time
 
 _ARCHIVE: Final = b"PK\x03\x04"  # the start of a zip file, which .npz is
 
+_T = TypeVar("_T")
 Chunk = tuple[NDArray[Any], int]  # rows (m, d), and how far they advance `total`
 
 
@@ -86,22 +88,42 @@ def _open_csv(path: Path, dimension: int, header: bool | None) -> PointSource:
     return PointSource(path.stat().st_size, lambda: csv_chunks(path, dimension, header, ROWS))
 
 
-def parquet_file(path: Path) -> tuple[Any, tuple[type[Exception], ...]]:
-    """Open a Parquet file; also return what reading a damaged one may raise."""
+def parquet_file(path: Path) -> Any:
+    """Open a Parquet file."""
     with bringing("parquet"):
-        import pyarrow as arrow
         from pyarrow import parquet
     with path.open("rb"):  # what the operating system has to say comes first
         pass
-    damaged = (arrow.ArrowException, OSError, ValueError, MemoryError)
+    with _whole(path, "something else, or a damaged one"):
+        return parquet.ParquetFile(path)
+
+
+@contextlib.contextmanager
+def _whole(path: Path, found: str) -> Iterator[None]:
+    """Say what was found instead where reading a damaged Parquet file raises whatever it does."""
+    import pyarrow as arrow
+
     try:
-        return parquet.ParquetFile(path), damaged
-    except damaged:
-        raise FileError(path, 0, "a whole Parquet file", "something else, or a damaged one") from None
+        yield
+    except (arrow.ArrowException, OSError, ValueError, MemoryError):
+        raise FileError(path, 0, "a whole Parquet file", found) from None
+
+
+def parquet_rows(
+    path: Path, file: Any, read: Callable[[Any], _T], columns: list[str] | None = None
+) -> Iterator[tuple[_T, int]]:
+    """Yield what is read of a Parquet file, a batch of rows at a time, and how many rows it was."""
+    batches = file.iter_batches(batch_size=ROWS, columns=columns)
+    while True:
+        with _whole(path, "a damaged one"):
+            if (batch := next(batches, None)) is None:
+                return
+            found = read(batch)
+        yield found, batch.num_rows
 
 
 def _open_parquet(path: Path, dimension: int, header: bool | None) -> PointSource:
-    file, damaged = parquet_file(path)
+    file = parquet_file(path)
     import pyarrow as arrow
 
     names, types = file.schema_arrow.names, file.schema_arrow.types
@@ -112,18 +134,11 @@ def _open_parquet(path: Path, dimension: int, header: bool | None) -> PointSourc
             raise PointError(f"{path}: column {name!r} must hold numbers, it holds {kind}")
 
     def chunks() -> Iterator[Chunk]:
-        batches = file.iter_batches(batch_size=ROWS)
-        while True:
-            try:
-                batch = next(batches, None)
-            except damaged:
-                raise FileError(path, 0, "a whole Parquet file", "a damaged one") from None
-            if batch is None:
-                return
-            if any(column.null_count for column in batch.columns):
+        for columns, count in parquet_rows(path, file, lambda batch: batch.columns):
+            if any(column.null_count for column in columns):
                 raise PointError(f"{path}: values are missing; drop or repair those rows first")
-            columns = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
-            yield np.stack(columns, axis=1, dtype=np.float64), batch.num_rows
+            rows = [column.to_numpy(zero_copy_only=False) for column in columns]
+            yield np.stack(rows, axis=1, dtype=np.float64), count
 
     return PointSource(file.metadata.num_rows, chunks)
 

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from coterie.cli.points import ROWS, Chunk, PointSource, parquet_file
+from coterie.cli.points import ROWS, Chunk, PointSource, parquet_file, parquet_rows
 from coterie.errors import FileError, PointError
 from coterie.features import Category, Embedding, Feature, Flag, Ordinal, Schema
 
@@ -128,22 +128,14 @@ def _points(schema: Schema, names: list[str], rows: list[list[str]]) -> Any:
 
 
 def _open_parquet(path: Path, schema: Schema) -> PointSource:
-    file, damaged = parquet_file(path)
+    file = parquet_file(path)
     wanted = [feature.name for feature in schema.features]
     for name in wanted:
         if file.schema_arrow.names.count(name) != 1:
             raise PointError(f"{path}: expected one column named {name!r}")
 
     def chunks() -> Iterator[Chunk]:
-        batches = file.iter_batches(batch_size=ROWS, columns=wanted)
-        while True:
-            try:
-                batch = next(batches, None)
-                if batch is None:
-                    return
-                columns = batch.to_pydict()
-            except damaged:
-                raise FileError(path, 0, "a whole Parquet file", "a damaged one") from None
-            yield schema.points(columns), batch.num_rows
+        for columns, count in parquet_rows(path, file, lambda batch: batch.to_pydict(), wanted):
+            yield schema.points(columns), count
 
     return PointSource(file.metadata.num_rows, chunks)

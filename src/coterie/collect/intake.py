@@ -151,16 +151,14 @@ class Intake(contextlib.AbstractContextManager["Intake"]):
             start, count = reading.next_into(rows)
             self._take(rows[:count], self._noting(start, place_in(file)))
 
-    def add_stream(self, pieces: Iterable[bytes], *, name: str = "report") -> None:
-        """Take a stream of reports in, back to back, in pieces of any length; `name` opens their places."""
+    def add_stream(self, pieces: Iterable[bytes]) -> None:
+        """Take a stream of reports in, back to back, in pieces of any length."""
         if self._plan.ids == "token":
             raise PlanError("this plan's ids follow from tokens: its reports come as uploads (add_uploads)")
-        for rows, note in self._rows(pieces, self._plan.report_width, name):
+        for rows, note in self._rows(pieces, self._plan.report_width, "report"):
             self._take(rows, note)
 
-    def add_uploads(
-        self, pieces: Iterable[bytes], *, issued: Issued, spent: Marks | None = None, name: str = "upload"
-    ) -> None:
+    def add_uploads(self, pieces: Iterable[bytes], *, issued: Issued, spent: Marks | None = None) -> None:
         """Take a stream of uploads in, token ‖ report each, and spend their tokens.
 
         Parameters
@@ -173,20 +171,16 @@ class Intake(contextlib.AbstractContextManager["Intake"]):
         spent : set of bytes, or alike
             Marks of tokens that were spent; those of the admitted uploads are added. None: whoever takes the
             reports counts each id once over all time, as a store does, and a token has one id.
-        name : str
-            What opens the place of an upload that is left out.
         """
         if self._plan.ids != "token":
             raise PlanError("this plan's ids are drawn on the device: its reports come without tokens")
-        for rows, note in self._rows(pieces, self._plan.upload_width, name):
+        for rows, note in self._rows(pieces, self._plan.upload_width, "upload"):
             self._count(len(rows))
             self._reports.add(admitted(self._plan, self._form, rows, issued, spent, note))
 
-    def add_admitted(
-        self, pieces: Iterable[bytes], issuers: Collection[bytes], *, name: str = "upload"
-    ) -> None:
+    def add_admitted(self, pieces: Iterable[bytes], issuers: Collection[bytes]) -> None:
         """Take a stream of uploads in, admission ‖ report each, of those whom these public keys admit."""
-        for rows, note in self._rows(pieces, ADMISSION_BYTES + self._plan.report_width, name):
+        for rows, note in self._rows(pieces, ADMISSION_BYTES + self._plan.report_width, "upload"):
             self._count(len(rows))
             self._reports.add(let_in(self._plan, self._form, rows, issuers, note))
 

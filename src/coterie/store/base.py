@@ -26,8 +26,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self, TypedDict
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,13 +54,6 @@ class StudyState(enum.StrEnum):
     OPEN = "open"
     CLOSED = "closed"  # its reports are final
     DELETED = "deleted"  # its reports are gone, as the plan's retention says; its documents are not
-
-
-class Bounds(TypedDict):
-    """What a compaction may take; as for `coterie.collect.Deduplicator`."""
-
-    folder: Path | None
-    memory_reports: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,6 @@ from coterie.plain.files import AnyPath, sync_folder
 from coterie.plan import Plan
 from coterie.store.base import (
     Batch,
-    Bounds,
     Chunks,
     Counts,
     Mix,
@@ -69,8 +68,6 @@ class EmbeddedStore(Store):
     ----------
     folder : str or os.PathLike
         Where it is, or is to be.
-    memory_reports : int, optional
-        Reports that a compaction holds in memory; as for `coterie.collect.Deduplicator`.
     wait : bool
         Whether to wait while another process has it open.
 
@@ -82,10 +79,9 @@ class EmbeddedStore(Store):
         If it is damaged, or of another version.
     """
 
-    def __init__(self, folder: AnyPath, *, memory_reports: int | None = None, wait: bool = False) -> None:
+    def __init__(self, folder: AnyPath, *, wait: bool = False) -> None:
         self._folder = Path(folder).absolute()
         self._log = Log(self._folder)
-        self._bounds = Bounds(folder=self._folder / "work", memory_reports=memory_reports)
         self._lock = threading.Lock()  # the growing segment and the states
         self._work = threading.Lock()  # compactions and all else that replaces files; taken before _lock
         self._studies: dict[str, StudyFolder] = {}
@@ -267,9 +263,8 @@ class EmbeddedStore(Store):
             if self._log.growing in pending:
                 self._log.complete()
         if numbers := sorted(pending):
-            merged = study.merged(
-                self._rows(study, numbers, WITHDRAWN), self._rows(study, numbers, REPORTS), self._bounds
-            )
+            withdrawals, reports = (self._rows(study, numbers, kind) for kind in (WITHDRAWN, REPORTS))
+            merged = study.merged(withdrawals, reports, self._folder / "work")
             with self._lock:
                 received = merged.counts.received + sum(pending.values())
                 state = replace(

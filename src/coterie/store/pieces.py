@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from coterie.collect.intake import place_in
 from coterie.errors import StoreUnavailableError, bringing
 from coterie.plan import Plan
-from coterie.store.base import Bounds, Study
+from coterie.store.base import Study
 from coterie.store.study_rows import StudyRows
 from coterie.wire.report_file import ReportFile
 from coterie.wire.shuffled_file import ShuffledFile
@@ -77,7 +77,7 @@ class DatabasePiece:
             with psycopg.connect(self.url, connect_timeout=10, application_name="coterie") as connection:
                 connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 connection.execute(f"SET TRANSACTION SNAPSHOT '{self.snapshot}'".encode())
-                study = StudyRows(connection, self.study, plan, Bounds(folder=None, memory_reports=None))
+                study = StudyRows(connection, self.study, plan)
                 for rows in study.blocks_of(self.kind, range(self.first, self.end)):
                     found += len(rows)
                     yield rows

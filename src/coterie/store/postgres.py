@@ -22,7 +22,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from operator import methodcaller
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
@@ -39,7 +38,6 @@ from coterie.errors import (
 from coterie.plan import Plan
 from coterie.store.base import (
     Batch,
-    Bounds,
     Chunks,
     Counts,
     Mix,
@@ -57,6 +55,7 @@ from coterie.wire.tokens import MARK_BYTES
 if TYPE_CHECKING:
     from psycopg import Connection
 
+CONNECTIONS: Final = 8  # to the database, at most
 PATIENCE: Final = 20.0  # seconds to try again while the database does not answer
 _PATIENCE_AT_START: Final = 10.0
 
@@ -70,12 +69,8 @@ class PostgresStore(Store):
     ----------
     url : str
         `postgresql://user:password@host/database`, as libpq reads it.
-    connections : int
-        Connections to the database at most.
     patience : float
         Seconds to try again while the database does not answer, before StoreUnavailableError.
-    memory_reports, folder
-        For compactions; as for `coterie.collect.Deduplicator`.
 
     Raises
     ------
@@ -85,28 +80,19 @@ class PostgresStore(Store):
         If its schema is newer than this program, or it does not flush commits to the disk.
     """
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        connections: int = 8,
-        patience: float = PATIENCE,
-        memory_reports: int | None = None,
-        folder: Path | None = None,
-    ) -> None:
+    def __init__(self, url: str, *, patience: float = PATIENCE) -> None:
         with bringing("service"):
             import psycopg
             import psycopg_pool
         self._psycopg = psycopg
         self._url = url
         self._patience = patience
-        self._bounds = Bounds(memory_reports=memory_reports, folder=folder)
         self._known: dict[str, tuple[int, Plan]] = {}  # these never change
         self._begin(url, time.monotonic() + min(patience, _PATIENCE_AT_START))
         self._pool: psycopg_pool.ConnectionPool[Connection[Any]] = psycopg_pool.ConnectionPool(
             url,
             min_size=1,
-            max_size=connections,
+            max_size=CONNECTIONS,
             configure=_insist_on_disk,
             kwargs={"application_name": "coterie"},
             open=True,
@@ -173,7 +159,7 @@ class PostgresStore(Store):
             if found is None:
                 raise UnknownPlanError(f"the store holds no plan {plan_id[:64]}")
             self._known[plan_id] = (found[0], Plan.from_json(found[1]))
-        return StudyRows(connection, *self._known[plan_id], self._bounds)
+        return StudyRows(connection, *self._known[plan_id])
 
     # ------------------------------------------------------------ plans
 

@@ -27,7 +27,7 @@ from coterie.collect.deduplicate import Deduplicator, without
 from coterie.errors import FileError
 from coterie.plain.files import sync_folder, write_whole
 from coterie.plan import Plan
-from coterie.store.base import Batch, Bounds, Chunks, Mix, StudyState, mixed_batch
+from coterie.store.base import Batch, Chunks, Mix, StudyState, mixed_batch
 from coterie.store.segments import REPORTS, Entry, room_on_disk
 from coterie.store.sorted_file import RELEASED, IdFile, ReleasedFile, SortedFile, read_sorted, write_sorted
 from coterie.store.state import State, read_checked, write_checked
@@ -128,17 +128,20 @@ class StudyFolder:
         found = ([self._sorted(file) for file in files] for files in sets if files)
         return [Deduplicator(ID_BYTES, kept=each).chunks() if len(each) > 1 else each[0] for each in found]
 
-    def merged(self, withdrawals: Chunks, reports: Chunks, bounds: Bounds) -> State:
-        """Write what counts with these withdrawals and reports; return the state that says so."""
+    def merged(self, withdrawals: Chunks, reports: Chunks, work: Path) -> State:
+        """Write what counts with these withdrawals and reports; return the state that says so.
+
+        Temporary files lie in the folder `work`.
+        """
         before = self.state
-        with Deduplicator(ID_BYTES, without=self.ids(before.withdrawn), **bounds) as fresh:
+        with Deduplicator(ID_BYTES, without=self.ids(before.withdrawn), folder=work) as fresh:
             for ids in withdrawals:
                 fresh.add(ids)
             new = write_sorted(self.folder, self._name("withdrawn"), self.plan, IdFile, fresh.chunks())
         withdrawn = self._with("withdrawn", new)
         left_out = self.ids(withdrawn, before.released)
         width = self.plan.report_width
-        with Deduplicator(width, kept=[self.reports()], without=left_out, **bounds) as all_:
+        with Deduplicator(width, kept=[self.reports()], without=left_out, folder=work) as all_:
             for rows in reports:
                 all_.add(rows)
             file = write_sorted(self.folder, self._name("reports"), self.plan, ReportFile, all_.chunks())

@@ -20,7 +20,6 @@ from coterie.errors import StoreError, StudyClosedError
 from coterie.plan import Plan
 from coterie.store.base import (
     Batch,
-    Bounds,
     Chunks,
     Counts,
     Mix,
@@ -50,7 +49,6 @@ class StudyRows:
     connection: Connection[Any]
     number: int
     plan: Plan
-    bounds: Bounds
 
     def one(self, query: str, *values: object) -> Any:
         """Return the one row of a query about this study, whose number is the last value."""
@@ -119,7 +117,7 @@ class StudyRows:
         if withdrawals := [row for row in rows if row[1] == WITHDRAWN]:
             self._grow(WITHDRAWN, self._incoming(withdrawals, ID_BYTES))
         width, left_out = self.plan.report_width, [self.blocks(WITHDRAWN), self.blocks(RELEASED)]
-        with Deduplicator(width, kept=[self.blocks(REPORTS)], without=left_out, **self.bounds) as all_:
+        with Deduplicator(width, kept=[self.blocks(REPORTS)], without=left_out) as all_:
             for came in self._incoming(reports, width):
                 all_.add(came)
             counted = self._rewrite(REPORTS, all_.chunks())
@@ -205,7 +203,7 @@ class StudyRows:
 
     def _grow(self, kind: int, new: Iterable[NDArray[np.uint8]]) -> None:
         """Add ids to the set of a kind, and keep its count."""
-        with Deduplicator(ID_BYTES, kept=[self.blocks(kind)], **self.bounds) as ids:
+        with Deduplicator(ID_BYTES, kept=[self.blocks(kind)]) as ids:
             for rows in new:
                 ids.add(rows)
             self._keep_ids(kind, ids)
@@ -228,7 +226,7 @@ class StudyRows:
         chunks = self.blocks(REPORTS) if reports is None else reports
         if reports is not None:
             chunks = without(without(chunks, self.blocks(WITHDRAWN)), self.blocks(RELEASED))
-        with Deduplicator(ID_BYTES, kept=[self.blocks(RELEASED)], **self.bounds) as ids:
+        with Deduplicator(ID_BYTES, kept=[self.blocks(RELEASED)]) as ids:
             batch, digest = mixed_batch(self.plan, chunks, mix, ids.add)
             self._keep_ids(RELEASED, ids)
         self.do("UPDATE coterie.studies SET handed = handed || %s::text WHERE number = %s", digest)
