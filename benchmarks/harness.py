@@ -55,7 +55,7 @@ class Bar:
     at_least: float = -math.inf
 
     def met(self, value: float) -> bool:
-        """Say whether a value keeps the promise; NaN does not."""
+        """Return whether a value keeps the promise; NaN does not."""
         return self.at_least <= value <= self.at_most
 
     def shown(self, value: float) -> str:

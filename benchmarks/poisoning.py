@@ -383,7 +383,7 @@ def run(kept: dict[str, Any], *, clean: int, dimensions: list[int], most: int) -
 
 
 def at(one: dict[str, Any], dimension: int) -> bool:
-    """Say whether a run has this dimension."""
+    """Return whether a run has this dimension."""
     return bool(one["dimension"] == dimension)
 
 

@@ -100,7 +100,7 @@ def parquet_file(path: Path) -> Any:
 
 @contextlib.contextmanager
 def _whole(path: Path, found: str) -> Iterator[None]:
-    """Say what was found instead where reading a damaged Parquet file raises whatever it does."""
+    """Raise FileError with what was found instead, whatever reading a damaged Parquet file raises."""
     import pyarrow as arrow
 
     try:

@@ -127,7 +127,7 @@ def run(
 
 
 def _waves(plan: Plan, users: int, at: Callable[[float, int], Expectation]) -> Outcome:
-    """Say what first waves of several sizes would find and the others confirm, and which to take."""
+    """Return what first waves of several sizes would find and the others confirm, and which to take."""
     asking = plan.parameters.asking_about([[0] * plan.dimension] * plan.clusters)
     confirming = replace(plan, parameters=asking)
     whole = at(plan.epsilon, users).recovered
@@ -159,7 +159,7 @@ def _waves(plan: Plan, users: int, at: Callable[[float, int], Expectation]) -> O
 
 
 def _shifts(plan: Plan, users: int, points: float) -> Outcome:
-    """Say which change of a share two labels would show, and how many people under each it takes."""
+    """Return which change of a share two labels would show, and how many people under each it takes."""
 
     def at(people: int, kind: str) -> Shift:
         return plan.comparison(people, kind=kind)

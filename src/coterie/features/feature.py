@@ -12,7 +12,7 @@ kind puts its values around 0, so the ball of a schema is centered there, too:
     category   values - 1    any two values (a simplex)          w²·(m-1)/(2m), m values
 
 A new kind is one module here, a name in `__init__` and in `schema.KINDS`; who else must know it (words,
-pages, browser, vectors) is found by `grep -rniw ordinal src clients tests docs`.
+pages, browser, vectors) stands in ARCHITECTURE.md, "To add a kind of feature".
 
 Values reach a point in two steps: `codes` says what each value of a column counts as (see values.py), `place`
 puts the codes into space. Both take whole columns; a single record is a column of length one.

@@ -126,7 +126,7 @@ async def list_plans(request: Request, service: Taking) -> Response:
 
 @at(INTAKE_ROUTES, "/studies", operator=True)
 async def list_studies(request: Request, service: Taking) -> Response:
-    """Tell of every study where it is and what to do next; counts as everybody is told them."""
+    """Answer of every study where it is and what to do next; counts as everybody is told them."""
     found = []
     for plan_id in await service.ask(service.store.plan_ids):
         known = await service.studies.find(plan_id)

@@ -79,7 +79,7 @@ class Results(Ending):
     # ------------------------------------------------------------ blocking, to be called in threads
 
     def is_decoded(self, plan_id: str) -> bool:
-        """Tell whether a study left all that it leaves; the manifest is the last that is kept."""
+        """Return whether a study left all that it leaves; the manifest is the last that is kept."""
         return self.store.document(plan_id, MANIFEST) is not None
 
     def outcome(self, plan_id: str) -> Outcome | None:
@@ -195,5 +195,5 @@ class Results(Ending):
         return task.result() if done else None
 
     def is_running(self, plan_id: str) -> bool:
-        """Tell whether a study is being decoded here."""
+        """Return whether a study is being decoded here."""
         return plan_id in self._running

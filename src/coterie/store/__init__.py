@@ -4,8 +4,7 @@
 chooses by the address. A store holds the public plans, people's reports, and what a study leaves. It handles
 bytes and ids; it cannot decode.
 
-A third would be a class of `Store`, a line in `open.open_store`, `check.check_store` and
-`pieces.StoreInPieces`, and a parameter of the fixture in `tests/store/conftest.py`.
+What a third would need: ARCHITECTURE.md, "To add a store".
 """
 
 from coterie.errors import (

@@ -322,7 +322,7 @@ class Store(AbstractContextManager["Store"], abc.ABC):
 
     @abc.abstractmethod
     def invited(self, plan_id: str, marks: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """Tell which marks, (n, 32), are of tokens that were issued: (n,)."""
+        """Return which marks, (n, 32), are of tokens that were issued: (n,)."""
 
 
 # ---------------------------------------------------------------- what both implementations check

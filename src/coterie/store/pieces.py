@@ -49,7 +49,7 @@ class FilePiece:
         return self.kind.open(self.path, plan).chunks()
 
     def place(self, number: int) -> str:
-        """Say where a row stands."""
+        """Return in words where a row stands."""
         return place_in(self.kind.open(self.path))(number)
 
 
@@ -88,7 +88,7 @@ class DatabasePiece:
             raise StoreUnavailableError(f"a range of {self.count} reports had {found}: ask again")
 
     def place(self, number: int) -> str:
-        """Say where a report stands."""
+        """Return in words where a report stands."""
         return f"blocks {self.first} to {self.end} of the store, report {number}"
 
 

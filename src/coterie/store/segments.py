@@ -55,7 +55,7 @@ class Entry(NamedTuple):
 
 @contextlib.contextmanager
 def room_on_disk() -> Iterator[None]:
-    """Say that the disk is full where an error of the operating system in the block says so."""
+    """Raise that the disk is full where an error of the operating system in the block says so."""
     try:
         yield
     except OSError as error:

@@ -244,7 +244,7 @@ class StudyFolder:
         self._marks = total
 
     def invited(self, marks: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """Tell which marks, (n, 32), are kept: (n,)."""
+        """Return which marks, (n, 32), are kept: (n,)."""
         asked, issued = as_keys(marks), self._issued()
         if not len(issued):
             return np.zeros(len(asked), dtype=bool)
