@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from coterie.errors import CoterieError, FileError
+from coterie.plain.canonical import canonical_bytes
 from coterie.store import StoreError, open_store
 from coterie.store.check import check_store
 from coterie.store.log import Log, _sealed_tail
 from coterie.store.segments import REPORTS, Entry, SegmentWriter, extent, read_segment, write_segment
+from coterie.store.state import write_checked
 
 from .conftest import found, rows
 from .crashes import MARKS, OTHER, PLAN, batch_bytes, numbered, seen
@@ -101,10 +103,18 @@ def test_foreign_files_are_refused(whole, tmp_path):
         open_store(tmp_path / "home")
 
 
+@pytest.mark.parametrize("wrong", [[], [1], "all", 7, {"a plan": 1}, {PLAN.id: -1}])
+def test_a_list_of_segments_with_another_form_is_refused_by_name(tmp_path, wrong):
+    open_store(tmp_path / "store").shut()
+    listed = {"format": "coterie-segments", "version": 1, "cut": 0}
+    segments = [{"number": 1, "reports": wrong}]
+    write_checked(tmp_path / "store/segments", canonical_bytes({**listed, "segments": segments}))
+    with pytest.raises(FileError, match="expected the list of segments, version 1"):
+        open_store(tmp_path / "store")
+
+
 def test_a_store_of_another_version_is_refused(tmp_path):
     open_store(tmp_path / "store").shut()
-    from coterie.store.state import write_checked
-
     write_checked(tmp_path / "store/store", b"coterie-store 3\n")
     with pytest.raises(StoreError, match="version 3 of the store, this program reads 2"):
         open_store(tmp_path / "store")

@@ -235,6 +235,7 @@ def test_bounds_of_features_come_from_plain_numbers_of_any_kind():
         (lambda: Number("a", 0, 10**400), "high must be in"),
         (lambda: Number("a", "0", 1), "low must be a number"),
         (lambda: Number("", 0, 1), "name must have 1 to 64"),
+        (lambda: Number(5, 0, 1), "name must be a text, got 5"),
         (lambda: Number("a", 0, 1, weight=0), "weight must be in"),
         (lambda: Number("a", 0, 1, "log"), "low must be above 0 on a log scale"),
         (lambda: Category("a", "bc"), "values must be a list"),

@@ -87,6 +87,7 @@ def test_what_is_shown_is_rounded_up():
         ({"per": "year"}, "per must be"),
         ({"per": timedelta(hours=5)}, "per must be"),
         ({"per": timedelta(days=-1)}, "per must be"),
+        ({"per": timedelta(days=30, hours=1)}, "per must be"),
     ],
 )
 def test_a_policy_without_meaning_is_refused(settings, message):
