@@ -39,17 +39,20 @@ def mean_reports(plan, vector, people):
     """
     law, size = plan.parameters.randomizer, plan.parameters.embedding
     stream, generator = CodewordTreeStream(plan), np.random.default_rng(5)
+    signs = signs_of(np.arange(256, dtype=np.uint8)[:, None])  # of the bits of each byte: (256, 8)
+    first_byte = 256 * np.arange(500 * size // 8).reshape(500, 1, -1)  # each of its own, by person and place
     reports, known = [], []
     for _ in range(people // 500):
         ids = generator.integers(0, 256, (500, 12), dtype=np.uint8)
         turned = stream.rotated(ids, np.tile(vector, (500, 1))).astype(np.float32)
         turned /= np.linalg.norm(turned, axis=1, keepdims=True)
-        words = signs_of(stream.codeword_blocks(500)(ids)).reshape(500, 256, size)
-        scores = (words @ turned[:, :, None])[:, :, 0]
+        held = first_byte + stream.codeword_blocks(500)(ids).reshape(500, 256, -1)  # bytes of all codewords
+        scores = (turned.reshape(500, -1, 8) @ signs.T).ravel()[held].sum(axis=2)
         chosen = np.argsort(-scores, axis=1, kind="stable")[:, : law.cap]
         weights = np.full(scores.shape, (1 << 24) / law.total, dtype=np.float32)
         np.put_along_axis(weights, chosen, law.odds / law.total, axis=1)
-        mean = (weights[:, None, :] @ words)[:, 0].astype(np.float64)
+        of_bytes = np.bincount(held.ravel(), np.repeat(weights.ravel(), size // 8), minlength=32 * 500 * size)
+        mean = (of_bytes.reshape(500, -1, 256) @ signs).reshape(500, size)
         first, second = stream._rotation_signs(ids)
         reports.append((fwht(fwht(mean) * second) * first)[:, : vector.shape[1]] / size / law.gain(size))
         fourth = 3 - 2 * (turned**4).sum(axis=1)

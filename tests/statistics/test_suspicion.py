@@ -17,6 +17,7 @@ from scipy.stats import chi2
 
 from coterie.aggregate import Aggregate
 from coterie.coins import SimulationCoins
+from coterie.engines import simulate
 from coterie.plan import Plan
 from coterie.protocols.codeword.encode import CodewordEncoder
 from coterie.protocols.codeword.oracles.leverage import leverage
@@ -51,6 +52,15 @@ def honest_people(dimension, seed, epsilon, shape):
     target = rng.normal(size=dimension)
     target *= 0.9 / np.linalg.norm(target)
     return plan, honest, target, 0.7 * centers[0]
+
+
+def tables_by_law(epsilon):
+    """Twenty tables of honest people, drawn from their law (test_table_law.py holds it against reports)."""
+    for seed in range(20):
+        plan = Plan.design(20, 4, epsilon, USERS, seed=seed)
+        centers = np.random.default_rng([seed, 1]).normal(size=(4, 20))
+        centers *= 0.7 / np.linalg.norm(centers, axis=1, keepdims=True)
+        yield simulate(plan, centers, USERS, random_state=seed).table
 
 
 def study(dimension=20, seed=0, epsilon=1.0, shape="broad"):
@@ -187,13 +197,13 @@ def test_the_second_moment_of_honest_reports_is_known_within_its_noise():
         "count": (2 / USERS) ** 0.5 / gain,
     }
     found = {"energy": [], "count": []}
-    for seed in range(20):
-        plan, honest, _ = study(seed=seed)
-        for one in suspicions(table_of(plan, honest)):
+    for table in tables_by_law(epsilon=1.0):
+        for one in suspicions(table):
             if one.test in found:
                 found[one.test].append(one.statistic)
-    assert plan.parameters.randomizer.second_gain(128) == pytest.approx(gain, rel=0.02)
-    assert plan.parameters.count_weight / 2**20 == pytest.approx(0.3, abs=1e-3)
+    parameters = table.plan.parameters
+    assert parameters.randomizer.second_gain(128) == pytest.approx(gain, rel=0.02)
+    assert parameters.count_weight / 2**20 == pytest.approx(0.3, abs=1e-3)
     for test, mean in (("energy", 1.0), ("count", counted)):
         values, deviation = np.array(found[test]), deviations[test]
         assert abs(values.mean() - mean) < 5.5 * 1.2 * deviation / 20**0.5
@@ -204,9 +214,8 @@ def test_the_second_moment_of_honest_reports_is_known_within_its_noise():
 def test_head_and_lean_have_their_laws():
     """Twenty honest studies: the cube root of a chi-square over its mean, and a difference below its edge."""
     heads, leans = [], []
-    for seed in range(20):
-        plan, honest, _ = study(seed=seed, epsilon=2.0)
-        for one in suspicions(table_of(plan, honest)):
+    for table in tables_by_law(epsilon=2.0):
+        for one in suspicions(table):
             if one.test == "head":
                 heads.append(one.statistic)
             elif one.test == "lean":

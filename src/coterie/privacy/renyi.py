@@ -19,6 +19,7 @@ reference for tests.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -166,6 +167,7 @@ def exact_delta(scale: Fraction, shift: int, epsilon: float) -> float:
     return float(np.maximum(gains, 0).sum() / total)
 
 
+@functools.lru_cache(maxsize=256)  # designs of many seeds ask for the same ones
 def _convolution_gap(scale: Fraction, people: int) -> float:
     """Return τ = 10·Σ_{k=1}^{n-1} exp(-2π²s²·k/(k+1)), rounded up."""
     rate = 2 * math.pi**2 * float(scale) ** 2 * (1 - 1e-12)

@@ -23,6 +23,7 @@ accounts for: κ is then right within 0.1 % up to ε = 4 for P = 128 (tests/stat
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -114,13 +115,13 @@ class CodewordRandomizer:
         >>> round(CodewordRandomizer(codewords=256, cap=89, odds=45605201).gain(embedding=128), 4)
         0.3968
         """
-        _, first, _, third, _ = self._cap_moments()
+        _, first, _, third, _ = _cap_moments(self.codewords, self.cap)
         bend = _bend(embedding)
         return (self.odds - BASE_ODDS) / self.total * (first + bend * (third - 3 * first))
 
     def second_gain(self, embedding: int | None = None) -> float:
         """Return c₂ = E⟨v,w'⟩² - 1 for a unit vector w'; `embedding` as in `gain`."""
-        _, _, second, _, fourth = self._cap_moments()
+        _, _, second, _, fourth = _cap_moments(self.codewords, self.cap)
         bend = _bend(embedding)
         within = second + 2 * bend * (fourth - 3 * second)
         # All N squared scores sum to N in the mean, so the cap's surplus decides.
@@ -141,7 +142,7 @@ class CodewordRandomizer:
         >>> round(CodewordRandomizer(codewords=256, cap=17, odds=916004956).gain_error(embedding=128), 4)
         0.0012
         """
-        _, first, _, third, _ = self._cap_moments()
+        _, first, _, third, _ = _cap_moments(self.codewords, self.cap)
         turned = abs(third / first - 3) * math.sqrt(2 / (3 * embedding**3))
         return math.hypot(turned, _GAIN_PROMISE)
 
@@ -153,22 +154,8 @@ class CodewordRandomizer:
         >>> round(CodewordRandomizer(codewords=256, cap=89, odds=45605201).fourth_moment(), 2)
         3.49
         """
-        fourth = self._cap_moments()[4]
+        fourth = _cap_moments(self.codewords, self.cap)[4]
         return ((self.odds - BASE_ODDS) * fourth + 3 * self.codewords * BASE_ODDS) / self.total
-
-    def _cap_moments(self) -> list[float]:
-        """Return E Σ_{top m} Z^p for p = 0..4 and N independent standard normals."""
-        with bringing("analyst"):
-            from scipy.special import bdtr, ndtr  # the server's side only
-
-        # The binomial factor falls over a width of at least 1.25/√N; the trapezoidal rule is then exact to
-        # 1e-15.
-        step = min(0.5 / math.sqrt(self.codewords), 0.125)
-        z = np.arange(-_TAIL, _TAIL + step, step)
-        density = np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
-        weight = self.codewords * step * density * bdtr(self.cap - 1, self.codewords - 1, ndtr(-z))
-        powers = z[None, :] ** np.arange(5)[:, None]  # (5, grid)
-        return [float(moment) for moment in powers @ weight]
 
 
 def best_cap(codewords: int, odds: int) -> int:
@@ -220,3 +207,18 @@ def indices_at(scores: NDArray[np.int64] | NDArray[np.int32], ranks: NDArray[np.
 def _bend(embedding: int | None) -> float:
     """Return the Cornish-Fisher factor: a score's excess kurtosis over 24."""
     return 0.0 if embedding is None else -6 / (embedding + 2) / 24
+
+
+@functools.lru_cache(maxsize=1024)  # of one plan there are a few, asked for again and again
+def _cap_moments(codewords: int, cap: int) -> tuple[float, ...]:
+    """Return E Σ_{top m} Z^p for p = 0..4 and N independent standard normals."""
+    with bringing("analyst"):
+        from scipy.special import bdtr, ndtr  # the server's side only
+
+    # The binomial factor falls over a width of at least 1.25/√N; the trapezoidal rule is then exact to 1e-15.
+    step = min(0.5 / math.sqrt(codewords), 0.125)
+    z = np.arange(-_TAIL, _TAIL + step, step)
+    density = np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+    weight = codewords * step * density * bdtr(cap - 1, codewords - 1, ndtr(-z))
+    powers = z[None, :] ** np.arange(5)[:, None]  # (5, grid)
+    return tuple(float(moment) for moment in powers @ weight)
