@@ -103,6 +103,20 @@ def test_foreign_files_are_refused(whole, tmp_path):
         open_store(tmp_path / "home")
 
 
+def test_a_whole_segment_with_other_reports_than_the_list_says_is_refused(tmp_path, plan):
+    folder = tmp_path / "store"
+    with open_store(folder) as store:
+        store.put_plan(plan)
+        for number in range(2):
+            store.append([(plan.id, rows((number, 1)))])
+    (path,) = (folder / "log").iterdir()
+    first, *_ = [Entry(*entry[:2], bytes(entry.body)) for entry in read_segment(path, 1)]
+    write_segment(path, 1, [first])
+    with pytest.raises(FileError, match="another number of reports"):
+        open_store(folder)
+    assert "another number of reports" in check_store(folder).findings[0].words
+
+
 @pytest.mark.parametrize("wrong", [[], [1], "all", 7, {"a plan": 1}, {PLAN.id: -1}])
 def test_a_list_of_segments_with_another_form_is_refused_by_name(tmp_path, wrong):
     open_store(tmp_path / "store").shut()
