@@ -297,6 +297,7 @@ def test_a_batch_is_kept_until_it_is_acknowledged_and_given_up_only_if_refused(t
         shuffler.operator.close(AMPLIFIED.id)
         answer = ask(shuffler.url, "DELETE", f"/plans/{AMPLIFIED.id}/reports", headers=OPERATOR)
         problem(answer, 409, "undelivered")
+        assert shuffler.operator.status(AMPLIFIED.id)["decoded"] is False  # here nothing ever is
         shuffler.operator.give_up_batch(AMPLIFIED.id)
         assert shuffler.operator.release_state(AMPLIFIED.id) == {
             "waiting": None,
