@@ -67,7 +67,7 @@ def test_withdrawing_with_a_receipt(operator):
     token, other = operator.invite(PLAN.id, 2)
     operator.send(PLAN, upload(token))
     receipt = Receipt.of(PLAN, upload(token))
-    assert receipt.upload == upload(token)
+    assert receipt.upload.startswith(token)
     assert operator.withdraw_by([Receipt.read(str(receipt))]).taken == 1
     assert operator.withdraw(PLAN, upload(bytes(16))).reasons == {"token": 1}
     assert operator.send(PLAN, upload(token)).taken == 1
