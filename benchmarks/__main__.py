@@ -17,8 +17,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks import harness, real_data
-
 GRIDS = (
     "few_dimensions",
     "accuracy",
@@ -57,6 +55,8 @@ def main() -> int:
             if hasattr(module, "main"):
                 module.main()
             else:
+                from benchmarks import harness
+
                 harness.main(module.BENCHMARK, module.__doc__)
         except KeyboardInterrupt:
             print("interrupted: the same command goes on from here", file=sys.stderr)
@@ -71,6 +71,8 @@ def main() -> int:
     parser.add_argument("--seeds", help="of each study, at most; as each benchmark promises unless said")
     parser.add_argument("--data", type=Path, help="folder of real data")
     options = parser.parse_args()
+    from benchmarks import real_data
+
     data = options.data or real_data.default_folder()
     failed = 0
     if not all((data / name).exists() for name in real_data.FILES):

@@ -146,6 +146,7 @@ def test_of_a_segment_that_grew_it_is_not_known_how_much_is_lost(tmp_path, plan)
     done = command(killed, "--mend")
     assert done.exit_code == 1
     assert "does not go on until that is accepted" in done.stderr
+    assert "0 reports" not in done.stderr
     with open_store(killed) as store:
         assert store.study(plan.id).lost == Lost(0, 1, accepted=False)
         assert store.study(plan.id).counts.received == 4

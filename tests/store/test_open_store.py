@@ -7,7 +7,7 @@ from coterie.store.shuffle_files import default_folder
 
 
 def test_whoever_only_reads_makes_no_store(tmp_path):
-    with pytest.raises(StoreError, match="holds no store; give the folder"):
+    with pytest.raises(StoreError, match="holds no store; give the one"):
         open_store(tmp_path / "typo", make=False)
     assert not (tmp_path / "typo").exists()
     open_store(tmp_path / "kept").shut()

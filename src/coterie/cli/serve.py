@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 from coterie.cli.options import read_options
 from coterie.cli.screen import say
 from coterie.errors import SettingError, bringing
-from coterie.service.keys import signing_key
+from coterie.service.keys import TOKEN_VARIABLE, signing_key
 from coterie.service.settings import PREFIX, Settings
 from coterie.wire.signing import public_key
 
@@ -90,4 +91,5 @@ def _ready(address: str, settings: Settings) -> None:
     else:
         say(f"results are signed; the public key to publish, for verify --key, is\n{key}")
     say(f"collecting at {address} (settings also from {PREFIX}…); stop with Ctrl+C")
-    say(f"the operator's token is in {settings.token_path}")
+    where = TOKEN_VARIABLE if TOKEN_VARIABLE in os.environ else settings.token_path
+    say(f"the operator's token is in {where}")

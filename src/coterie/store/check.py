@@ -98,7 +98,8 @@ def _check_folder(folder: Path, mend: bool) -> Checked:
     for plan_id, study in studies.items():
         if (lost := study.state.lost) is not None and not lost.accepted:
             words = "acknowledged reports are lost, and the study does not go on until that is accepted"
-            found.findings.append(Finding(str(study.folder), words, plan_id, lost.reports))
+            # 0: of segments that still grew it is not known how many
+            found.findings.append(Finding(str(study.folder), words, plan_id, lost.reports or None))
     return found
 
 

@@ -61,7 +61,8 @@ def store_folder(address: AnyPath) -> Path:
     """Return the folder of an embedded store; StoreError if it holds none."""
     folder = Path(address).absolute()
     if not (folder / "store").is_file():
-        raise StoreError(f"{os.fspath(address)} holds no store; give the folder that a collector keeps")
+        words = "holds no store; give the one that a collector keeps, DATA/store"
+        raise StoreError(f"{os.fspath(address)} {words}")
     return folder
 
 
