@@ -41,8 +41,10 @@ def test_a_plan_is_put_once_and_got_for_ever(server, plan):
     again = ask(server.url, "PUT", f"/plans/{plan.id}", spaced, OPERATOR)
     assert again[0] == 200
     other = small_plan()
+    problem(ask(server.url, "GET", f"/plans/{other.id}"), 404, "unknown-plan")  # and that is not remembered
     made = ask(server.url, "PUT", f"/plans/{other.id}", other.to_json(), OPERATOR)
     assert (made[0], made[1]["location"]) == (201, f"/plans/{other.id}")
+    assert ask(server.url, "GET", f"/plans/{other.id}")[0] == 200
     listed = json.loads(ask(server.url, "GET", "/plans", headers=OPERATOR)[2])
     assert listed == {"plans": sorted([plan.id, other.id])}
 
