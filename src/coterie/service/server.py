@@ -14,11 +14,10 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import uvicorn
-from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from coterie.errors import SettingError
@@ -94,26 +93,19 @@ def uvicorn_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
     )
 
 
-def serve(
-    settings: Settings,
-    *,
-    routes: Sequence[BaseRoute] = (),
-    started: Callable[[str], None] | None = None,
-) -> None:
+def serve(settings: Settings, *, started: Callable[[str], None] | None = None) -> None:
     """Run a collector or a shuffler until SIGTERM or SIGINT; what was accepted by then is written.
 
     Parameters
     ----------
     settings : Settings
         How.
-    routes : sequence
-        More routes of the application, besides the pages.
     started : callable, optional
         Told the address when the service is ready.
     """
     with listening(settings) as sockets, plain_log(), open_store(settings.store_address) as store:
         pages = SHUFFLER_PAGES if settings.role == "shuffler" else PAGES
-        app = create_app(service_of(settings, store), [*pages, *routes])
+        app = create_app(service_of(settings, store), pages)
         Server(uvicorn_config(app, settings), started).run(sockets)
 
 
