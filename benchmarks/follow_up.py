@@ -15,7 +15,7 @@ data (none that is reported on) is decoded without repeated fits, and compared w
 
 `--directions` decodes nothing (directions.csv): of what lies between those groups, which part the twelve
 directions hold that halfspaces name, that halfspaces and the second moment of the same reports name
-(`centers.directions.sharpened`), and the best.
+(`centers.spectrum`), and the best.
 """
 
 from __future__ import annotations
@@ -31,14 +31,12 @@ from benchmarks import harness, statements
 from benchmarks.harness import RESULTS, Benchmark, Figures, Runs, Study
 from benchmarks.poisoned_waves import found_by
 from benchmarks.populations import non_private
-from coterie.centers.directions import sharpened
 from coterie.centers.population import shrunk_mean
 from coterie.centers.repeats import own_means
-from coterie.centers.spectrum import LEADING
+from coterie.centers.spectrum import FLAT, spectrum
 from coterie.engines.simulate import simulate
 from coterie.plan.follow_up import FEW, ball_after, unsure_center
 from coterie.protocols.codeword.oracles.rows import mean_rest, rows_of
-from coterie.protocols.codeword.oracles.second_moment import second_moment
 from coterie.protocols.codeword.table import CodewordTable
 
 SAMPLE = 6_000  # people are like these, where nothing is decoded
@@ -90,7 +88,7 @@ def between_outside(points: np.ndarray, centers: np.ndarray) -> float:
     away = points - points.mean(axis=0)
     lengths = np.maximum(np.linalg.norm(away, axis=1), 1e-12)
     _, axes = np.linalg.eigh((away / lengths[:, None]).T @ away)
-    others = axes[:, :-LEADING]
+    others = axes[:, :-FLAT]
     equal = np.full(len(points), 1 / len(points))
     means, shares = own_means((away, equal), centers - points.mean(axis=0))
     inside = float(shares @ ((means @ others) ** 2).sum(axis=1))
@@ -104,13 +102,13 @@ def play_directions(study: Study, seed: int, folder: Path) -> Figures:
     away = non_private(source, study.clusters, seed, starts=1) - points.mean(axis=0)
     table = simulate(plan, points[:SAMPLE], study.users, random_state=seed).table
     assert isinstance(table, CodewordTable)
-    views, moment = rows_of(table), second_moment(table)
+    views = rows_of(table)
     (halves,) = (view for view in views if view.halfspaces)
     about = shrunk_mean(views), 1 - mean_rest(views) ** 2
     named = {
-        "halfspaces": sharpened([(halves, None)], *about),
-        "both": sharpened([(halves, moment)], *about),
-        "best": np.linalg.eigh(np.cov(points.T))[1][:, -LEADING:].T,
+        "halfspaces": spectrum([replace(halves, moment=None)], *about).leading,
+        "both": spectrum([halves], *about).leading,
+        "best": np.linalg.eigh(np.cov(points.T))[1][:, -FLAT:].T,
     }
     return {name: float(((away @ each.T) ** 2).sum() / (away**2).sum()) for name, each in named.items()}
 

@@ -33,8 +33,8 @@ from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
 from coterie.centers.explain import as_long
-from coterie.centers.groups import letter
 from coterie.centers.solution import Weighted, squared_distances
+from coterie.plain.words import letter
 from coterie.protocols.codeword.oracles.rows import ViewRows
 
 FALSE_ALARM: Final = 1e-3  # of each of both tests, in an honest study

@@ -9,11 +9,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.centers.solution import squared_distances, with_equal_points
+from coterie.centers.solution import LEAST_SHARE, squared_distances, with_equal_points
 
 _STARTS: Final = 10  # of k-means++
 _AS_GOOD: Final = 1.01  # times the least cost: optima that a population cannot tell apart
-_LIGHT: Final = 1e-3  # of the mean weight: points that k-means does not look at
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +119,7 @@ def _looked_at(
     points: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the points that weigh something in their span, (n, r), their weights, and the span, (d, r)."""
-    heavy = weights > _LIGHT * weights.mean()
+    heavy = weights > LEAST_SHARE * weights.mean()
     seen, share = points[heavy], weights[heavy]
     values, vectors = np.linalg.eigh(seen.T @ seen)
     span = vectors[:, values > len(values) * np.finfo(np.float64).eps * values[-1]]

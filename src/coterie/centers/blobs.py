@@ -24,7 +24,7 @@ the large products are rounded before (`exact`), so that every processor takes t
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -34,7 +34,7 @@ from scipy.special import erf
 from coterie.centers.exact import coarse, on_grid
 from coterie.centers.least import least
 from coterie.centers.population import Cloud
-from coterie.centers.solution import LEAST_SHARE, into_ball, squared_distances
+from coterie.centers.solution import LEAST_SHARE, Weighted, into_ball, squared_distances
 from coterie.geometry.ball import SCALE
 from coterie.protocols.codeword.oracles.rows import ViewRows
 
@@ -55,6 +55,13 @@ class Blobs:
     errors: _Array  # (k,), expected squared distance from the truth, if groups are round
     apart: float  # squared distance of centers from the mean of everybody, as far as the rows tell
     chi: float  # chi-square less the number of numbers
+
+    def drawn(self, rng: np.random.Generator) -> Blobs:
+        """Return the groups where they may as well be."""
+        wrong = np.sqrt(self.errors / self.centers.shape[1])[:, None] * rng.standard_normal(
+            self.centers.shape
+        )
+        return replace(self, centers=self.centers + wrong, errors=np.zeros_like(self.errors))
 
     def atoms(
         self, each: int, rng: np.random.Generator, basis: _Array | None = None
@@ -98,9 +105,13 @@ class _Slopes:
 class BlobFit:
     """Fits blobs to one view of halfspaces, in the coordinates of that view's ball."""
 
-    def __init__(self, view: ViewRows, middle: _Array) -> None:
+    def __init__(self, view: ViewRows, middle: _Array, supposed: Weighted | None = None) -> None:
         self.view = view
         self.middle = middle  # (d,): before looking, centers lie around the mean of everybody
+        self.trust = np.eye(view.vectors.shape[1])  # (D, D), in units of a row's weight; alike everywhere
+        if supposed is not None:  # noise is larger along the people
+            noise = view.noise_covariance(*supposed, view.predicted(*supposed))
+            self.trust = coarse(np.asarray(np.linalg.inv(noise)))
         self.rows = on_grid(view.vectors)
         self.normals = view.geometry.normals[view.kept]
         self.offsets = view.geometry.offsets[view.kept]
@@ -113,10 +124,16 @@ class BlobFit:
 
     def residual(self, blobs: Blobs, points: _Array) -> _Array:
         """Return how much a further small group at each point would explain, in deviations: (n,)."""
-        miss = ((self.rows - self.predicted(blobs)) * self.weights[:, None]).astype(np.float32)
-        scores = np.einsum("nd,nd->n", self.view.features(points) @ miss, self.view.lifted(points))
-        peaks: _Array = scores / math.sqrt(float(self.weights.sum()))
+        pull = self._pull(coarse(self.rows - self.predicted(blobs))).astype(np.float32)
+        lifted = self.view.lifted(points)
+        scores = np.einsum("nd,nd->n", self.view.features(points) @ pull, lifted)
+        noise = float(self.weights.sum()) * np.einsum("ni,ij,nj->n", lifted, self.trust, lifted)
+        peaks: _Array = scores / np.sqrt(noise)
         return peaks
+
+    def _pull(self, miss: _Array) -> _Array:
+        """Return what rows miss, rounded, by how far each of its directions is to be trusted: (M, D)."""
+        return np.asarray(miss @ self.trust * self.weights[:, None])
 
     def fit(
         self, centers: _Array, shares: _Array, sigma: _Array, *, apart: float = 1.0, own_spreads: bool = False
@@ -182,8 +199,8 @@ class BlobFit:
         return Seen(heights, signs, bells, wide, lifted, room > _LEAST_REST, rows)
 
     def _chi(self, seen: Seen) -> float:
-        miss = self.rows - seen.rows
-        return float(np.einsum("ij,ij,i->", miss, miss, self.weights))
+        miss = coarse(self.rows - seen.rows)
+        return float(np.vdot(miss, self._pull(miss)))
 
     def _curvature(self, seen: Seen, shares: _Array, prior: float) -> _Array:
         """Return the mean diagonal element of each center's block of the normal equations: (k,)."""
@@ -207,7 +224,7 @@ class BlobFit:
         `volume` is how much it counts that signs and bells change the curvature, (k,).
         """
         point, dimension = self.view.lift.point, self.normals.shape[1]
-        miss = coarse((seen.rows - self.rows) * self.weights[:, None])
+        miss = coarse(self._pull(coarse(seen.rows - self.rows)))
         lifted, bulge = seen.lifted, sigma**2 / seen.wide
         told = on_grid(seen.signs * shares).T @ miss  # by the lifted centers, (k, D)
         along = coarse(miss @ lifted.T)  # (M, k)

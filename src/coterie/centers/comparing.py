@@ -20,7 +20,6 @@ from coterie.centers.comparison import Comparison, Difference, holm, two_sided
 from coterie.centers.decode import check_alike, checked_clusters, decode, usable
 from coterie.centers.dress import dress
 from coterie.centers.explain import as_long
-from coterie.centers.groups import listed
 from coterie.centers.labels import Reading, read_confirmed, read_labels
 from coterie.centers.result import Result
 from coterie.centers.solution import COVERAGE, Solution, squared_distances
@@ -28,6 +27,7 @@ from coterie.errors import DecodeError
 from coterie.features import Cycle, Estimate, Feature, Schema
 from coterie.features.reading import Block
 from coterie.plain.canonical import shown
+from coterie.plain.words import listed
 from coterie.plan import Plan
 from coterie.plan.forecast import HELD, seen_shift
 from coterie.protocols import PROTOCOLS

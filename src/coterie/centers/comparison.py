@@ -12,9 +12,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.centers.groups import letter, listed, number_word
 from coterie.centers.result import Result
 from coterie.features import Estimate
+from coterie.plain.words import letter, listed, number_word
 
 VERSION: Final = 1  # of `to_dict`
 _MOST_NAMED: Final = 6  # figures that moved, in one line

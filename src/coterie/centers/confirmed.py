@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.centers.groups import letter, listed
 from coterie.centers.solution import Interval
 from coterie.features import Estimate
+from coterie.plain.words import letter, listed
 
 
 @dataclass(frozen=True, slots=True, eq=False)

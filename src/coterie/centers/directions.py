@@ -25,7 +25,7 @@ from coterie.centers.explain import hidden_outside
 from coterie.centers.population import shrunk_mean
 from coterie.centers.repeats import WIDER, normal
 from coterie.centers.solution import Interval, Solution
-from coterie.centers.spectrum import LEADING, differences, spectrum
+from coterie.centers.spectrum import spectrum
 from coterie.errors import DecodeError
 from coterie.geometry.ball import SCALE
 from coterie.plan import Plan
@@ -37,7 +37,6 @@ from coterie.protocols.codeword.oracles.rows import (
     mean_rest,
     seen_through,
 )
-from coterie.protocols.codeword.oracles.second_moment import SecondMoment
 
 # What lies between groups outside the directions, of people's spread there: 0.002 to 0.1 of calibration data,
 # 0.06 of digits (benchmarks/results/follow_up.csv); the most that was seen.
@@ -46,35 +45,6 @@ _SPREAD: Final = 0.1  # relative deviation of a population's spread inside them
 _EQUAL: Final = (
     1e-3  # of their squared length: what steps of 2^-20 leave of orthogonal directions of one length
 )
-
-
-def sharpened(
-    tables: Sequence[tuple[ViewRows, SecondMoment | None]], mean: NDArray[np.float64], square: float
-) -> NDArray[np.float64]:
-    """Return the directions in which people differ most, by all that tables tell of them: (m, d).
-
-    Halfspaces tell E[x·xᵀ/|x|] at first order, the second moment E[x·xᵀ] without any: their noise is known
-    and that of the one has nothing to do with that of the other, so each counts by its precision.
-
-    Parameters
-    ----------
-    tables : sequence of pairs
-        Halfspaces of whole points, in the frame, and the second moment of the same reports, if one is kept.
-    mean : ndarray, shape (d,)
-        Of everybody, in the frame.
-    square : float
-        E|x|² in the frame.
-    """
-    size = len(mean)
-    total = np.zeros((size, size))
-    for view, moment in tables:
-        values, vectors, noise, units = differences(view, mean, square)
-        total += size / (noise * units) * (vectors * values) @ vectors.T
-        if moment is not None:
-            local, lifted = view.frame.local(mean[None])[0], view.lift.point**2
-            apart = moment.matrix[:size, :size] / lifted - np.outer(local, local)
-            total += (lifted / (moment.deviation * view.frame.scale)) ** 2 * apart
-    return np.linalg.eigh(total)[1][:, ::-1][:, :LEADING].T
 
 
 class InDirections:
@@ -194,7 +164,7 @@ class InDirections:
             return 0.0
         mean = shrunk_mean(self._whole)
         square = _spread(self._whole)[0] + float(mean @ mean)
-        seen = spectrum(max(halves, key=lambda view: view.people), mean, square)
+        seen = spectrum(halves, mean, square)
         hidden = hidden_outside(seen.edge, clusters, seen.basis.shape[1])
         return min(max(hidden, _BETWEEN * self._outside), self._outside)
 

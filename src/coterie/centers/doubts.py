@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.centers.evidence import PEAK
-from coterie.centers.groups import letter, listed
 from coterie.centers.repeats import Found, pairs_in_doubt
+from coterie.plain.words import letter, listed
 
 
 def doubts(found: Found | None, radii: NDArray[np.float64] | None = None) -> tuple[str, ...]:

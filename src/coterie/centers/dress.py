@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
-from coterie.centers.groups import letter, listed
 from coterie.centers.result import Population, Result
 from coterie.centers.solution import Distance, Interval, Solution
+from coterie.plain.words import letter, listed
 from coterie.plan import Plan
 from coterie.privacy import Guarantee
 from coterie.protocols import protocol_of

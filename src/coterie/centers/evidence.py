@@ -20,8 +20,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.centers import repeats
 from coterie.centers.answer import Answer, k_means
 from coterie.centers.blobs import BlobFit, Blobs
+from coterie.centers.exact import on_grid
 from coterie.centers.population import Cloud, seen_parts
 from coterie.centers.solution import Weighted, squared_distances
 from coterie.protocols.codeword.oracles.rows import ViewRows, joined
@@ -34,7 +36,6 @@ _EXPECTED_DEVIATION: Final = 0.2  # likewise
 _ALL: Final = 0.95  # α from which blobs stand alone
 _REAL_DEVIATION: Final = 0.5  # of α from one group to an answer, before looking
 _SIDES: Final = 0.15  # of the way from one group to the answer: what an answer needs
-_DECIMALS: Final = 6  # of α: in the rest of it processors differ
 _WITHIN: Final = 2.0  # deviations: of chi-square that noise has, and of a group's people that are its own
 
 
@@ -71,10 +72,10 @@ class Parts:
     evidence: Evidence | None
 
 
-def blob_fit(views: Sequence[ViewRows], middle: NDArray[np.float64]) -> BlobFit | None:
-    """Return the fit to the halfspaces of the frame's own ball, if there are any."""
+def blob_fit(views: Sequence[ViewRows], middle: NDArray[np.float64], supposed: Weighted) -> BlobFit | None:
+    """Return the fit to the halfspaces of the frame's own ball, if there are any; noise is these people's."""
     own = [view for view in views if view.halfspaces and view.own_ball]
-    return BlobFit(joined(own), middle) if own else None
+    return BlobFit(joined(own), middle, supposed) if own else None
 
 
 def weigh(
@@ -83,6 +84,7 @@ def weigh(
     """Weigh blobs against the population, by the rows both were fitted to and by cells."""
     basis = population.basis
     points, weights = blobs.atoms(ATOMS_EACH, rng)
+    others = [blobs.drawn(rng).atoms(ATOMS_EACH, rng) for _ in range(repeats.REPEATS)]
     along, size = 0.0, 0.0
     for view in _left_out(views):
         dimension = view.lift.dimension
@@ -95,8 +97,10 @@ def weigh(
             return np.column_stack([rows[:, :split] @ basis, rows[:, split:]])
 
         gap = inside(second - first)
-        along += float(np.vdot(gap, inside(observed - first)))
-        size += float(np.vdot(gap, gap))
+        strays = [np.square(inside(view.predicted(*one) / noise - second)).sum(axis=1) for one in others]
+        counts = gap / (1 + np.mean(strays, axis=0))[:, None]
+        along += float(np.vdot(counts, inside(observed - first)))
+        size += float(np.vdot(counts, gap))
     alpha = _believed(along, size, _EXPECTED, _EXPECTED_DEVIATION)
     return Evidence(_within_noise(fit, blobs, population), _far_apart(blobs), alpha)
 
@@ -181,7 +185,8 @@ def _left_out(views: Sequence[ViewRows]) -> list[ViewRows]:
 def _believed(along: float, square: float, expected: float, deviation: float) -> float:
     """Return α, 0 to 1, as the rows and what was expected beforehand have it together."""
     prior = 1 / deviation**2
-    return round(min(max((along + expected * prior) / (square + prior), 0.0), 1.0), _DECIMALS)
+    alpha = min(max((along + expected * prior) / (square + prior), 0.0), 1.0)
+    return float(on_grid(np.array(alpha)))  # in the rest of it processors differ
 
 
 def _within_noise(fit: BlobFit, blobs: Blobs, population: Cloud) -> bool:

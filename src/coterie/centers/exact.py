@@ -6,13 +6,12 @@ numbers below 2^53 have no last bits: on every processor they are the same (deci
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-_GRID: Final = 2.0**20  # units of the ball's radius
-_BITS: Final = 20  # of the largest: with 20 of the other factor, sums of 8,192 of them stay below 2^53
+from coterie.geometry.ball import SCALE
 
 
 def on_grid(values: NDArray[Any]) -> NDArray[np.float64]:
@@ -23,18 +22,18 @@ def on_grid(values: NDArray[Any]) -> NDArray[np.float64]:
     >>> float(on_grid(np.array([0.3]))[0]) * 2**20
     314573.0
     """
-    rounded: NDArray[np.float64] = np.rint(values * _GRID) / _GRID
+    rounded: NDArray[np.float64] = np.rint(values * SCALE) / SCALE
     return rounded
 
 
 def coarse(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return values rounded to 20 bits of the largest.
+    """Return values rounded to 20 bits of the largest: sums of 8,192 products of such stay below 2^53.
 
     Examples
     --------
     >>> coarse(np.array([3.0, 1e-9])).tolist()
     [3.0, 0.0]
     """
-    unit = 2.0 ** (int(np.frexp(np.abs(values).max(initial=0.0))[1]) - _BITS)
+    unit = 2.0 ** int(np.frexp(np.abs(values).max(initial=0.0))[1]) / SCALE
     rounded: NDArray[np.float64] = np.rint(values / unit) * unit
     return rounded

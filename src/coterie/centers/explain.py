@@ -38,7 +38,6 @@ from coterie.centers.evidence import (
     weigh,
 )
 from coterie.centers.population import (
-    FLAT,
     Cloud,
     fit_population,
     pooled,
@@ -48,15 +47,16 @@ from coterie.centers.population import (
 from coterie.centers.proved import find_in_net, proved_worse
 from coterie.centers.repeats import Finder, Found, Told
 from coterie.centers.solution import COVERAGE, Interval, Solution, Weighted, into_ball, squared_distances
-from coterie.centers.spectrum import spectrum
-from coterie.protocols.codeword.oracles.rows import ViewRows, everybody, mean_rest
+from coterie.centers.spectrum import FLAT, spectrum
+from coterie.protocols.codeword.oracles.rows import Through, ViewRows, everybody, mean_rest
 from coterie.wire.workers import on_all_cores
 
 MEMBERS: Final = 4  # populations of fresh starts
 
 _PAYS: Final = 0.2  # edge of the noise over people's spread up to which directions are worth reporting in
-_HIDDEN: Final = 0.1  # of the edge of the noise, times √k: what groups' means have outside the subspace
-_HIDDEN_FREE: Final = 0.05  # of the edge: the same for each direction of groups that was not found
+# Of the edge of the noise, times √k, and half of it for each direction of groups that was not found: what
+# groups' means have outside the subspace.
+_HIDDEN: Final = 0.1
 
 
 def explain(
@@ -154,7 +154,7 @@ def find_groups(
     if not found:
         return None
     population = pooled(found)
-    fit = blob_fit(views, middle)
+    fit = blob_fit(views, middle, (population.atoms, population.weights))
     parts, peak, spare = Parts(population, None, None), 0.0, None
     if fit is not None:
         start = k_means(population.inner, population.weights, clusters, rng, starts=3)
@@ -182,7 +182,7 @@ def hidden_outside(edge: float, clusters: int, found: int) -> float:
 
     The subspace has `found` directions; k groups differ in k - 1.
     """
-    return edge * (_HIDDEN * math.sqrt(clusters) + _HIDDEN_FREE * max(clusters - 1 - found, 0))
+    return edge * _HIDDEN * (math.sqrt(clusters) + max(clusters - 1 - found, 0) / 2)
 
 
 def _round(blobs: Blobs, answer: Answer, rng: np.random.Generator) -> Found:
@@ -208,7 +208,7 @@ def _find_near(
 ) -> Found | None:
     """Fit round groups again, from where they are."""
     del clusters, members
-    fit = blob_fit(views, shrunk_mean(views))
+    fit = blob_fit(views, shrunk_mean(views), blobs.atoms(ATOMS_EACH, rng))
     if fit is None:
         return None
     near = fit.fit(blobs.centers, blobs.shares, blobs.sigma, apart=blobs.apart, own_spreads=True)
@@ -341,11 +341,11 @@ def _lacking(found: Found, views: Sequence[ViewRows]) -> float:
 
 def _leading(views: Sequence[ViewRows]) -> NDArray[np.float64] | None:
     """Return the directions that other people had better report in; None where they are not known."""
-    halves = [view for view in views if view.halfspaces]
+    halves = [view for view in views if view.halfspaces and not isinstance(view.frame, Through)]
     if not halves or halves[0].lift.dimension <= FLAT:
         return None
     square, mean = 1 - mean_rest(views) ** 2, shrunk_mean(views)
-    seen = spectrum(max(halves, key=lambda view: view.people), mean, square)
+    seen = spectrum(halves, mean, square)
     return seen.leading if seen.edge <= _PAYS * (square - float(mean @ mean)) else None
 
 

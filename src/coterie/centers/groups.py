@@ -11,25 +11,22 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
 from coterie.centers.solution import COVERAGE
-from coterie.errors import MissingExtraError, SettingError
+from coterie.plain.words import letter
 
 if TYPE_CHECKING:
     from coterie.centers.result import Result
     from coterie.features import Estimate, Schema
 
-LIBRARIES: Final = ("pandas", "polars", "pyarrow")
 APART: Final = 3  # features that are named, at most
-_COUNTS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NOISE: Final = 0.999  # rate at which noise alone stays below what sets a group apart
 
 
@@ -145,44 +142,6 @@ def _estimates(
     return tuple(dataclasses.replace(each, low=math.nan, high=math.nan) for each in estimates)
 
 
-def letter(place: int) -> str:
-    """Name a group by its place, from 0, as columns of a sheet are named.
-
-    Examples
-    --------
-    >>> [letter(place) for place in (0, 25, 26, 701, 702)]
-    ['A', 'Z', 'AA', 'ZZ', 'AAA']
-    """
-    name = ""
-    place += 1
-    while place:
-        place, last = divmod(place - 1, 26)
-        name = chr(ord("A") + last) + name
-    return name
-
-
-def listed(words: Sequence[str]) -> str:
-    """Write several things as one says them.
-
-    Examples
-    --------
-    >>> listed(["one", "two", "three"])
-    'one, two and three'
-    """
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-def number_word(number: int) -> str:
-    """Write a small number as a word.
-
-    Examples
-    --------
-    >>> number_word(3), number_word(12)
-    ('three', '12')
-    """
-    return _COUNTS[number] if number < len(_COUNTS) else f"{number:,}"
-
-
 def forging(told: NDArray[np.bool_], fragile: NDArray[np.float64]) -> str:
     """Say of the group that forged reports could have made up most easily how many that takes.
 
@@ -228,30 +187,3 @@ def _apart(
         if distance**2 > variance * _quantile(_NOISE, len(away[block])):
             distances.append((-distance, name))
     return tuple(name for _, name in sorted(distances)[:APART])
-
-
-def frame_of(groups: Sequence[Group], library: Any) -> Any:
-    """Return one row per figure as a data frame of a library."""
-    if library not in LIBRARIES:
-        raise SettingError(f"library must be one of {', '.join(LIBRARIES)}, got {library!r}")
-    rows = [(group, estimate) for group in groups for estimate in group.estimates]
-    columns: dict[str, list[Any]] = {
-        "group": [group.name for group, _ in rows],
-        **{
-            f"group_{name}": [getattr(group, name) for group, _ in rows]
-            for name in ("share", "low", "high", "clear")
-        },
-        "feature": [estimate.feature for _, estimate in rows],
-        "what": [estimate.what for _, estimate in rows],
-        "label": [None if estimate.label is None else str(estimate.label) for _, estimate in rows],
-        **{
-            name: [getattr(estimate, name) for _, estimate in rows]
-            for name in ("value", "low", "high", "unit")
-        },
-    }
-    try:
-        import narwhals
-
-        return narwhals.from_dict(columns, backend=library).to_native()
-    except ImportError:
-        raise MissingExtraError(f"narwhals or {library}", "frames") from None

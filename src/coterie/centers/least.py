@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _STEPS: Final = 60
-_DECIMALS: Final = 5  # of a step, in which such differences have grown
-_STOP: Final = 1e-5  # relative decrease of the loss, or part of a step, at which it ends
+_DECIMALS: Final = 5  # of a place, in which such differences have grown: of less, no step and no decrease
 
 Loss = Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]]  # place -> value and slope
 
@@ -28,7 +27,7 @@ def least(loss: Loss, start: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> least(lambda x: (float(((x - 3) ** 2).sum()), 2 * (x - 3)), np.zeros(2)).tolist()
     [3.0, 3.0]
     """
-    place = start
+    place, least_step = start, 10.0**-_DECIMALS
     value, slope = loss(place)
     changes: list[
         tuple[NDArray[np.float64], NDArray[np.float64], float]
@@ -47,7 +46,7 @@ def least(loss: Loss, start: NDArray[np.float64]) -> NDArray[np.float64]:
             way += (mark - inverse * float((turn * way).sum())) * step
         length, new = 1.0, math.inf
         while not new < value:
-            if length < _STOP:
+            if length < least_step:
                 return place
             tried = np.round(place - length * way, _DECIMALS)
             new, new_slope = loss(tried)
@@ -55,7 +54,7 @@ def least(loss: Loss, start: NDArray[np.float64]) -> NDArray[np.float64]:
         step, turn = tried - place, new_slope - slope
         if (product := float((step * turn).sum())) > 0:
             changes.append((step, turn, 1 / product))
-        done = value - new <= _STOP * max(abs(value), abs(new), 1.0)
+        done = value - new <= least_step * max(abs(value), abs(new), 1.0)
         place, value, slope = tried, new, new_slope
         if done:
             break

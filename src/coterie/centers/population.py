@@ -33,11 +33,10 @@ from scipy.stats import chi2
 from coterie.centers.exact import on_grid
 from coterie.centers.least import least
 from coterie.centers.solution import into_ball
-from coterie.centers.spectrum import covariance, spectrum
-from coterie.protocols.codeword.oracles.rows import Through, ViewRows, everybody, joined, mean_rest
+from coterie.centers.spectrum import FLAT, covariance, spectrum
+from coterie.protocols.codeword.oracles.rows import Through, ViewRows, everybody, mean_rest
 from coterie.wire.workers import on_all_cores
 
-FLAT: Final = 12  # dimensions up to which the atoms fill the ball itself
 ATOMS: Final = 2000  # of one fit; measured: 1,500 to 4,000 are as good
 ENTROPY: Final = 100.0  # τ; measured: benchmarks/results/tuning.csv
 _JITTERS: Final = (0.4, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05)  # of the spread, turn by turn
@@ -45,7 +44,6 @@ _BLOCK: Final = 256  # rows that one core does at a time; the same however many 
 _EXACT_BITS: Final = 23  # of sums of whole numbers: single precision holds one more, for their rounding
 _FALSE_CELL: Final = 3e-4  # chance that an empty cell proposes atoms
 _NEW_DIRECTION: Final = 0.03  # share of the clear cells' energy that makes a direction of its own
-_MEAN_DIRECTION: Final = 0.05  # length of the mean from which its direction joins the subspace
 _LEAST_SPREAD: Final = 1e-4
 
 
@@ -120,8 +118,7 @@ def _as_wide(
 ) -> _Start:
     """Return a start in all directions of the frame, as wide as people are in each."""
     spread = max(1 - rest**2 - float(mean @ mean), _LEAST_SPREAD)
-    own = [view for view in halves if view.own_ball]
-    wide = covariance(joined(own or halves), mean, spread)
+    wide = covariance([view for view in halves if view.own_ball] or halves, mean, spread)
     places = rng.multivariate_normal(mean, wide, ATOMS, method="eigh")
     dimension = len(mean)
     return _Start(np.eye(dimension), np.sqrt(np.diag(wide)), 0.0, 0.0, np.zeros(dimension), into_ball(places))
@@ -136,15 +133,14 @@ def _span(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float, float] | None:
     """Return basis, variances, floor and edge: what halfspaces see, the mean, and what cells see besides."""
     square = 1 - rest**2
-    own = [view for view in halves if view.own_ball]
-    seen = spectrum(joined(own) if own else max(halves, key=lambda view: view.people), mean, square)
+    seen = spectrum(halves, mean, square)
     basis, variances = seen.basis, seen.variances
     if not basis.shape[1] and not len(cells):
         return None
     left = square - float(mean @ mean) - float(variances.sum())
     floor = max(left / max(len(mean) - len(variances), 1), _LEAST_SPREAD**2)
     away = mean - basis @ (basis.T @ mean)
-    if (length := float(np.linalg.norm(away))) > _MEAN_DIRECTION:
+    if (length := float(np.linalg.norm(away))) ** 2 > floor:  # farther than people scatter there
         basis = np.column_stack([basis, away / length])
         variances = np.append(variances, floor)
     if len(cells):

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.centers.atoms import Population
-from coterie.centers.groups import Group, everybody_of, forging, frame_of, groups_of
 from coterie.centers.solution import OBJECTIVES, Choice, Distance, Interval, squared_distances
 from coterie.errors import DecodeError
 from coterie.plain.files import replacing
@@ -24,6 +23,7 @@ from coterie.protocols.base import Leverage
 if TYPE_CHECKING:
     from coterie.aggregate import Aggregate
     from coterie.centers.confirmed import Confirmed
+    from coterie.centers.groups import Group
     from coterie.features import Estimate, Schema
     from coterie.plan import Plan
 
@@ -156,11 +156,15 @@ class Result:
     @property
     def groups(self) -> tuple[Group, ...]:
         """Each group in words: its share, its figures with intervals, what sets it apart."""
+        from coterie.centers.groups import groups_of  # words are not needed to decode
+
         return groups_of(self)
 
     @property
     def everybody(self) -> tuple[Estimate, ...]:
         """The mean of all people in words, with intervals: what groups are compared with."""
+        from coterie.centers.groups import everybody_of
+
         return everybody_of(self)
 
     def describe(self) -> str:
@@ -182,6 +186,8 @@ class Result:
             value, low, high = self.explained
             clear += f"; together they explain {value:.0%} [{low:.0%}, {high:.0%}] of people's spread"
         told = [group for group in self.groups if group.share > 0]
+        from coterie.centers.groups import forging
+
         forged = [said] if (said := forging(self.clear, self.fragile)) else []
         words = [] if self.confirmed is None else [self.confirmed.words]
         words += [] if self.distance is None else [distance_words(self.distance)]
@@ -249,6 +255,8 @@ class Result:
             Columns group, group_share, group_low, group_high, group_clear, feature, what, label, value, low,
             high, unit; see `Group` and `Estimate`.
         """
+        from coterie.centers.frames import frame_of  # few ask for one
+
         return frame_of(self.groups, library)
 
     def refit(

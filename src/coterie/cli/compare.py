@@ -39,7 +39,7 @@ def run(
         Seed of the analyst's choices, to repeat a result.
     """
     from coterie.centers import compare
-    from coterie.centers.groups import letter
+    from coterie.plain.words import letter
 
     check_output(out, force, tables)
     wanted = wanted_clusters(clusters)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from coterie.centers.groups import letter
 from coterie.cli.simulation import Study
 from coterie.cli.words import WORDING, headline, shortcomings
+from coterie.plain.words import letter
 from coterie.show.cards import Truth
 from coterie.show.pages import render as fill
 from coterie.show.people import HABITS, SCHEMA

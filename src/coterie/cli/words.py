@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from coterie.centers.groups import listed, number_word
+from coterie.plain.words import listed, number_word
 from coterie.show.people import HABITS, SCHEMA
 from coterie.show.words import Phrase, Wording
 

@@ -229,7 +229,8 @@ class Spark(Inline):
         defaults = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
         for name, value in {**defaults, **self._settings}.items():
             builder = builder.config(name, value)
-        return builder.getOrCreate()
+        session: SparkSession = builder.getOrCreate()
+        return session
 
 
 def _pyspark() -> Any:

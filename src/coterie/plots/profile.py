@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import numpy as np
 
-from coterie.centers.groups import Group, letter
+from coterie.centers.groups import Group
 from coterie.centers.result import Result
 from coterie.errors import SettingError
 from coterie.features import Category, Cycle, Estimate, Feature, Number, Ordinal
+from coterie.plain.words import letter
 from coterie.plots.style import INK, LINE, PEOPLE, SOFT, Display, color_of, styled
 from coterie.show.told import Told
 from coterie.show.words import Wording, is_clock, names_of, percent, rounded

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from coterie.centers.groups import letter
 from coterie.centers.result import Result
 from coterie.errors import bringing
+from coterie.plain.words import letter
 from coterie.show.words import Wording
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.centers.groups import letter
+from coterie.plain.words import letter
 from coterie.show.words import percent
 
 

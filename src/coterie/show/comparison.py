@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from coterie.centers.groups import letter
+from coterie.plain.words import letter
 from coterie.show.cards import COLORS
 from coterie.show.pages import render
 from coterie.show.words import Wording

@@ -15,8 +15,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from coterie import __version__
-from coterie.centers.groups import number_word
 from coterie.errors import bringing
+from coterie.plain.words import number_word
 from coterie.plan.collection import written_duration, written_time
 from coterie.show.words import percent
 

@@ -10,9 +10,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.centers.groups import Group, forging, letter, listed, number_word
+from coterie.centers.groups import Group, forging
 from coterie.centers.result import Choice, Interval
 from coterie.features import Estimate
+from coterie.plain.words import letter, listed, number_word
 from coterie.show.words import percent
 
 ROUGH: Final = 0.5  # of the ball's radius: centers that are less certain are no more than directions

@@ -16,8 +16,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from coterie.centers.groups import Group, listed
+from coterie.centers.groups import Group
 from coterie.features import Category, Cycle, Estimate, Feature, Flag, Number, Ordinal, Schema
+from coterie.plain.words import listed
 
 WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS: Final = (

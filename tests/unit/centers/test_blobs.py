@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
+from coterie import Plan
 from coterie.centers.blobs import BlobFit, Blobs, search
 from coterie.centers.population import Cloud
 from coterie.centers.solution import into_ball
+from coterie.engines import simulate as simulate_table
+from coterie.protocols.codeword.oracles.rows import rows_of
 
 DIMENSION = 24
 MIDDLE = np.zeros(DIMENSION)
@@ -47,6 +50,24 @@ def test_predicted_rows_are_those_of_the_people(simulate, round_groups):
     rows = BlobFit(view, MIDDLE).seen(centers, np.array([0.7, 0.3]), sigma, np.zeros(2)).rows
     assert np.abs(rows - drawn)[:, :DIMENSION].mean() < 1e-3  # several times that without the term of σ²·g
     assert np.abs(rows - drawn).max() < 0.03  # the last coordinate is that of the mean square
+
+
+def test_rows_are_weighed_by_their_noise_in_each_direction(round_groups):
+    """At ε = 8 it is larger along the people: what the truth misses is noise only if that is known."""
+    points, _ = round_groups(2, DIMENSION, spread=0.3, count=2000)
+    plan = Plan.design(DIMENSION, 2, 8.0, 300_000)
+    table = simulate_table(plan, points, 300_000, random_state=1).table
+    (view,) = (one for one in rows_of(table) if one.halfspaces)
+    people = points, np.full(len(points), 1 / len(points))
+    left = view.vectors - view.predicted(*people)
+    main = np.linalg.svd(view.second_moment(*people))[0][:, :3]  # directions in which people are
+    along = {}
+    for name, fit in (("alike", BlobFit(view, MIDDLE)), ("weighed", BlobFit(view, MIDDLE, people))):
+        pull = fit._pull(left)
+        assert np.vdot(left, pull) / left.size == pytest.approx(1, abs=0.2)
+        along[name] = np.vdot(left @ main, pull @ main) / (3 * len(left))
+    assert along["weighed"] == pytest.approx(1, abs=0.15)
+    assert along["alike"] > 1.2
 
 
 def test_claimed_and_true_error_agree(simulate, round_groups):

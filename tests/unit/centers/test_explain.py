@@ -14,9 +14,10 @@ from coterie.centers.blobs import BlobFit, Blobs, search
 from coterie.centers.doubts import doubts
 from coterie.centers.evidence import Evidence, Parts, combined, weigh
 from coterie.centers.explain import _alternatives, explain, find_groups, one_group, stand_clear
-from coterie.centers.population import fit_population
+from coterie.centers.population import Cloud, fit_population
 from coterie.centers.repeats import Found, own_means, pairs_in_doubt
 from coterie.centers.solution import into_ball
+from coterie.geometry.ball import SCALE
 from coterie.geometry.spread import spread_points
 from coterie.plan.views import Halfspaces, Net
 from coterie.protocols.codeword.design import spread_offsets
@@ -181,6 +182,34 @@ def test_evidence_without_rows_stays_at_what_was_expected(simulate, round_groups
     parts = explanations(views, 3)
     none = weigh(parts.population, parts.blobs, BlobFit(views[0], np.zeros(DIMENSION)), views[:1], rng())
     assert none.alpha == pytest.approx(evidence._EXPECTED)
+
+
+def test_what_hangs_on_the_side_of_a_border_tells_nothing(simulate):
+    """A group beside a cell's border: it is not known on which side, and both explanations put it on both."""
+    first, second = np.eye(2, DIMENSION) * 0.7
+    (cells,) = (view for view in simulate(first[None], 10**8) if not view.halfspaces)
+
+    def cell(place):
+        return cells.geometry.of(place[None] * SCALE)[0]
+
+    for _ in range(40):  # to the border between two cells
+        middle = (first + second) / 2
+        first, second = (middle, second) if cell(middle) == cell(first) else (first, middle)
+    border, other = (first + second) / 2, -(first + second) / 2
+    halves = np.full(2, 0.5)
+    blobs = Blobs(np.stack([border, other]), halves, np.full(2, 1e-6), np.full(2, 0.01), 1.0, 0.0)
+    points, weights = blobs.atoms(200, rng())
+    mine = np.array([cell(point) == cell(first) for point in points])
+    lean = weights * np.where(mine, 1.4, 0.7)  # the population leans to the side where the people are
+    cloud = Cloud(points, points, lean / lean.sum(), np.eye(DIMENSION), np.zeros(DIMENSION), 1e-5, 0.0, 1.0)
+    there = replace(cells, vectors=cells.predicted(np.stack([first, other]), halves))
+    views = [simulate(first[None])[0], there]
+    known = replace(blobs, centers=np.stack([second, other]), errors=np.zeros(2))
+    found = [
+        weigh(cloud, each, BlobFit(views[0], np.zeros(DIMENSION)), views, rng()) for each in (blobs, known)
+    ]
+    assert found[0].alpha == pytest.approx(evidence._EXPECTED, abs=0.1)
+    assert found[1].alpha == 0  # as surely on the wrong side, it is denied
 
 
 @pytest.mark.slow

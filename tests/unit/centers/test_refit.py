@@ -149,7 +149,7 @@ def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
         np.savez_compressed(file, **{**good, "points": np.zeros((10_000, 10)), "weights": np.ones(10_000)})
     (tmp_path / "packed.npz").write_bytes(file.getvalue())
     assert Population.load(tmp_path / "packed.npz").points.shape == (10_000, 10)
-    monkeypatch.setattr("coterie.centers.atoms.MAX_BYTES", 100_000)
+    monkeypatch.setattr("coterie.centers.population_file.MAX_BYTES", 100_000)
     assert len(file.getvalue()) < 100_000
     with pytest.raises(FileError, match="expected a population"):
         Population.load(tmp_path / "packed.npz")

@@ -23,7 +23,7 @@ def on_axes(lengths):
 def test_it_is_the_second_moment_over_the_length_whatever_the_data(simulate, through_the_middle):
     """E[x·xᵀ/|x|] of half the people 0.8 and half 0.4 from the middle is 0.4 and 0.2; its trace is E|x|."""
     (view,) = simulate(on_axes([0.8, 0.4]), 10**10, views=through_the_middle)
-    seen = spectrum(view, np.zeros(DIMENSION), 0.4)
+    seen = spectrum([view], np.zeros(DIMENSION), 0.4)
     assert seen.basis.shape == (DIMENSION, 2)
     length = np.sqrt(0.4)  # root mean square
     np.testing.assert_allclose(np.sort(seen.variances), [length * 0.2, length * 0.4], rtol=0.15)
@@ -32,7 +32,7 @@ def test_it_is_the_second_moment_over_the_length_whatever_the_data(simulate, thr
 
 def test_the_subspace_stands_clear_of_noise(simulate, round_groups):
     points, centers = round_groups(4, DIMENSION)
-    seen = spectrum(simulate(points, 10**6)[0], points.mean(axis=0), 0.64)
+    seen = spectrum(simulate(points, 10**6)[:1], points.mean(axis=0), 0.64)
     assert seen.basis.shape[1] in (3, 4)
     np.testing.assert_allclose(seen.basis.T @ seen.basis, np.eye(seen.basis.shape[1]), atol=1e-9)
     offsets = centers - centers.mean(axis=0)
@@ -42,7 +42,7 @@ def test_the_subspace_stands_clear_of_noise(simulate, round_groups):
 
 def test_noise_alone_has_no_directions(simulate):
     nobody = np.zeros((1, DIMENSION))  # everybody in the middle: each row is its noise, and a constant
-    found = [spectrum(simulate(nobody, 10**4, seed)[0], nobody[0], 0.5).basis.shape[1] for seed in range(20)]
+    found = [spectrum(simulate(nobody, 10**4, seed)[:1], nobody[0], 0.5).basis.shape[1] for seed in range(20)]
     assert sum(found) <= 6  # of 480; the edge of the noise is exact for large matrices only
 
 
@@ -51,14 +51,14 @@ def test_rows_beside_the_middle_count_by_what_they_see(simulate):
     for length in (0.8, 0.4):
         points = on_axes([length] * 4)
         view = simulate(points, 10**10)[0]
-        seen = spectrum(view, np.zeros(DIMENSION), length**2)
+        seen = spectrum([view], np.zeros(DIMENSION), length**2)
         assert seen.variances.sum() == pytest.approx(length**2, rel=0.1)
 
 
 def test_what_noise_hides_falls_with_the_people(simulate):
     points = on_axes([0.8, 0.4])
     edges = [
-        spectrum(simulate(points, people)[0], np.zeros(DIMENSION), 0.4).edge for people in (10**4, 10**6)
+        spectrum(simulate(points, people)[:1], np.zeros(DIMENSION), 0.4).edge for people in (10**4, 10**6)
     ]
     assert edges[0] / edges[1] == pytest.approx(10, rel=0.1)  # as its square root
 
@@ -68,7 +68,7 @@ def test_what_noise_adds_to_an_eigenvalue_is_taken_out(simulate, through_the_mid
 
     def seen(people, seed=0):
         (view,) = simulate(on_axes([0.8]), people, seed, views=through_the_middle)
-        return spectrum(view, np.zeros(DIMENSION), 0.64).variances.max()
+        return spectrum([view], np.zeros(DIMENSION), 0.64).variances.max()
 
     ratio = np.mean([seen(1500, seed) for seed in range(12)]) / seen(10**10)
     assert 0.75 < ratio < 0.97
@@ -78,6 +78,6 @@ def test_where_everybody_is_is_no_difference(simulate):
     """One tight group off the middle: its direction is the mean's, not one in which people differ."""
     points = np.tile(0.6 * np.eye(1, DIMENSION), (10, 1))
     view = simulate(points, 10**7)[0]
-    raw, less = (spectrum(view, mean, 0.36).variances for mean in (np.zeros(DIMENSION), points[0]))
+    raw, less = (spectrum([view], mean, 0.36).variances for mean in (np.zeros(DIMENSION), points[0]))
     assert raw.max() > 0.2
     assert less.sum() < 0.2 * raw.max()

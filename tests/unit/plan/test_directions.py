@@ -7,7 +7,6 @@ import pytest
 
 from coterie import Plan
 from coterie.centers import spectrum
-from coterie.centers.population import FLAT
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE, project, quantize
 from coterie.plan.follow_up import AROUND, FEW, HELD, ball_after, next_question
@@ -99,7 +98,7 @@ def test_directions_in_which_nobody_differs_are_stretched_as_far_as_may_be():
 
 def test_few_is_the_same_number_everywhere():
     """Up to which a population fills its ball, a plan asks for whole points, and else for so many."""
-    assert FEW == FLAT == spectrum.LEADING == LEADING
+    assert FEW == spectrum.FLAT == LEADING
 
 
 def test_few_dimensions_are_asked_as_a_whole_in_a_smaller_ball_or_the_same():

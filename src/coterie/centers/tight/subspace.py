@@ -11,15 +11,12 @@ d. Where it is inexact, the block outside keeps what stands clear of noise, so n
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.centers.spectrum import past_edge
 from coterie.centers.tight.shrinkage import shrink
 from coterie.protocols.codeword.oracles.second_moment import SecondMoment
-
-_BEYOND_THE_EDGE: Final = 1.05  # finite matrices reach a little past the semicircle
 
 
 def signal_subspace(moment: SecondMoment, dimension: int) -> NDArray[np.float64]:
@@ -34,7 +31,7 @@ def signal_subspace(moment: SecondMoment, dimension: int) -> NDArray[np.float64]
     """
     values, vectors = np.linalg.eigh(moment.matrix[:dimension, :dimension])
     edge = 2 * moment.deviation * np.sqrt(len(values))
-    kept: NDArray[np.float64] = vectors[:, values > _BEYOND_THE_EDGE * edge]
+    kept: NDArray[np.float64] = vectors[:, values > past_edge(len(values)) * edge]
     return kept
 
 

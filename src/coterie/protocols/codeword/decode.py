@@ -9,16 +9,15 @@ from types import UnionType
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
 from coterie.centers.explain import explain
-from coterie.centers.population import FLAT, shrunk_mean
 from coterie.centers.solution import Solution
+from coterie.centers.spectrum import FLAT
 from coterie.errors import DecodeError
 from coterie.plan.views import Halfspaces, Partition
-from coterie.protocols.codeword.oracles.rows import ViewRows, mean_rest, rows_of
-from coterie.protocols.codeword.oracles.second_moment import SecondMoment, second_moment
+from coterie.protocols.codeword.oracles.rows import ViewRows, rows_of
+from coterie.protocols.codeword.oracles.second_moment import second_moment
 from coterie.protocols.codeword.oracles.suspicion import warning
 from coterie.protocols.codeword.table import CodewordTable
 from coterie.wire.rows import Rows
@@ -55,22 +54,7 @@ def explained(
         missed = () if asked[-1] in asked[:-1] else missed_by_ball(waves[-1])
         said = missed or disagreement(waves, (found.points, found.weights), found.centers)
         found = replace(found, notes=(*said, *found.notes))
-    if found.directions is not None:
-        found = replace(found, directions=_sharpened(tables, waves))
     return found if seen is None else seen.outward(found)
-
-
-def _sharpened(tables: Sequence[Aggregate], waves: Sequence[Sequence[ViewRows]]) -> NDArray[np.float64]:
-    """Return the directions in which people differ most, by all rows and second moments of whole points."""
-    from coterie.centers.directions import sharpened  # few plans need it
-
-    views = [view for own in waves for view in own]
-    told: list[tuple[ViewRows, SecondMoment | None]] = []
-    for each, own in zip(tables, waves, strict=True):
-        halves = [view for view in own if view.halfspaces]
-        moments = [second_moment(codeword_table(each)), *[None] * len(halves)]  # a report counts in it once
-        told += zip(halves, moments, strict=False)
-    return sharpened(told, shrunk_mean(views), 1 - mean_rest(views) ** 2)
 
 
 def decoded(tables: Sequence[Aggregate], solution: Solution) -> Solution:

@@ -30,7 +30,8 @@ from coterie.geometry.hadamard import fwht
 from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.plain.pieces import pieces
 from coterie.plan import Plan
-from coterie.protocols.codeword.oracles.rows import all_rows, embedding_matrix, unit_points
+from coterie.protocols.codeword.oracles.rows import all_rows, unit_points
+from coterie.protocols.codeword.oracles.second_moment import embedding_matrix
 from coterie.protocols.codeword.parameters import CodewordParameters
 from coterie.protocols.codeword.table import CodewordTable
 from coterie.wire.rows import Rows

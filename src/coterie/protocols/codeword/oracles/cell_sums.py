@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.protocols.codeword.oracles.rows import embedding_matrix as embedding_matrix
 from coterie.protocols.codeword.oracles.rows import rows_of
+from coterie.protocols.codeword.oracles.second_moment import embedding_matrix as embedding_matrix
 from coterie.protocols.codeword.parameters import CodewordParameters
 from coterie.protocols.codeword.table import CodewordTable
 

@@ -30,7 +30,8 @@ from numpy.typing import NDArray
 
 from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.protocols.codeword.oracles.cell_sums import cell_sums
-from coterie.protocols.codeword.oracles.rows import Lift, embedding_matrix
+from coterie.protocols.codeword.oracles.rows import Lift
+from coterie.protocols.codeword.oracles.second_moment import embedding_matrix
 from coterie.protocols.codeword.table import CodewordTable
 
 

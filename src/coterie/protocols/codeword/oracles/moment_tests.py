@@ -35,8 +35,8 @@ from numpy.typing import NDArray
 from coterie.geometry.ball import SCALE
 from coterie.geometry.halfspaces import mean_coordinate
 from coterie.geometry.lift import EXTRA_COORDINATES
-from coterie.protocols.codeword.oracles.rows import ViewRows, embedding_matrix, rows_of
-from coterie.protocols.codeword.oracles.second_moment import second_moment
+from coterie.protocols.codeword.oracles.rows import ViewRows, rows_of
+from coterie.protocols.codeword.oracles.second_moment import embedding_matrix, second_moment
 from coterie.protocols.codeword.oracles.seen import Seen
 from coterie.protocols.codeword.table import CodewordTable
 

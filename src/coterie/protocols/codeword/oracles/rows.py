@@ -28,11 +28,10 @@ from numpy.typing import NDArray
 from coterie.geometry.ball import SCALE
 from coterie.geometry.hadamard import fwht
 from coterie.geometry.halfspaces import HalfspaceSigns
-from coterie.geometry.lift import EXTRA_COORDINATES, point_weight
-from coterie.geometry.rotation import Rotation
+from coterie.geometry.lift import point_weight
 from coterie.plan.plan import Plan
 from coterie.plan.views import Halfspaces
-from coterie.protocols.codeword.parameters import CodewordParameters
+from coterie.protocols.codeword.oracles.second_moment import SecondMoment, embedding_matrix, second_moment
 from coterie.protocols.codeword.table import CodewordTable
 from coterie.wire.rows import Rows
 
@@ -107,6 +106,7 @@ class ViewRows:
     across: float = 1.0  # 1/(1 + c₂/D): the noise's variance where nobody is, over that of `deviations`
     along: float = 0.0  # c₂/(1 + c₂/D): what E[w·wᵀ] adds to it
     known: float = 0.0  # κ²/(1 + c₂/D): what Y·Yᵀ takes from it
+    moment: SecondMoment | None = None  # of all reports of the table: its first view of halfspaces has it
 
     @property
     def halfspaces(self) -> bool:
@@ -139,6 +139,11 @@ class ViewRows:
         features = self.features(points).T.astype(np.float64)
         return np.asarray(features @ (weights[:, None] * self.lifted(points)))
 
+    def second_moment(self, points: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return E[w·wᵀ] of weighted points: (n, d), (n,) -> (D, D)."""
+        lifted = self.lifted(points)
+        return np.asarray((weights[:, None] * lifted).T @ lifted / weights.sum())
+
     def noise_covariance(
         self, points: NDArray[np.float64], weights: NDArray[np.float64], rows: NDArray[np.float64]
     ) -> NDArray[np.float64]:
@@ -146,11 +151,9 @@ class ViewRows:
 
         For people like these points, (n, d), of these weights, (n,), who make these rows of them, (M, D).
         """
-        lifted = self.lifted(points)
-        moment = (weights[:, None] * lifted).T @ lifted / weights.sum()
         squares = rows.T @ rows / (len(rows) if self.halfspaces else 1)  # cells add up to rows of as many
-        across = self.across * np.eye(lifted.shape[1])
-        return np.asarray(across + self.along * moment - self.known * squares)
+        across = self.across * np.eye(rows.shape[1])
+        return np.asarray(across + self.along * self.second_moment(points, weights) - self.known * squares)
 
     def mean(self) -> tuple[NDArray[np.float64], float]:
         """Return E[w], (D,), and the variance of each of its coordinates; infinite where no row tells.
@@ -164,12 +167,6 @@ class ViewRows:
             return np.zeros(self.vectors.shape[1]), np.inf
         trust = 1 / self.deviations[whole] ** 2
         return trust @ self.vectors[whole] / trust.sum(), float(1 / trust.sum())
-
-
-def embedding_matrix(plan: Plan, parameters: CodewordParameters) -> NDArray[np.float64]:
-    """Return R, (P, D) with orthonormal columns: the public embedding of lifted vectors."""
-    rotation = Rotation.from_key(plan.randomness_key("embedding"), parameters.embedding)
-    return rotation.matrix(plan.coordinates + EXTRA_COORDINATES) / parameters.embedding
 
 
 def rows_of(table: CodewordTable, frame: Plan | None = None) -> tuple[ViewRows, ...]:
@@ -191,6 +188,7 @@ def rows_of(table: CodewordTable, frame: Plan | None = None) -> tuple[ViewRows, 
     spread = np.sqrt(whole) / gain
     lift = Lift.from_count_weight(parameters.count_weight, plan.coordinates)
     place = frame_of(plan, frame or plan)
+    moment = second_moment(table)
     views = []
     for number, (view, rows) in enumerate(zip(parameters.views, Rows.of(parameters).parts, strict=True)):
         counts = table.counts[rows]
@@ -207,8 +205,9 @@ def rows_of(table: CodewordTable, frame: Plan | None = None) -> tuple[ViewRows, 
             kept = np.arange(view.rows)
             vectors = fwht(sums.T).T @ back / (gain * people)
             deviations = np.full(view.rows, spread / np.sqrt(people))
-        noise = {"across": 1 / whole, "along": second / whole, "known": gain**2 / whole}
-        views.append(ViewRows(vectors, deviations, people, geometry, kept, place, lift, **noise))
+        own, moment = (moment, None) if isinstance(view, Halfspaces) else (None, moment)
+        noise = 1 / whole, second / whole, gain**2 / whole
+        views.append(ViewRows(vectors, deviations, people, geometry, kept, place, lift, *noise, own))
     return tuple(views)
 
 
@@ -257,7 +256,7 @@ def seen_of(lifted: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArray[
 def seen_through(view: ViewRows, frame: Through) -> ViewRows:
     """Return a view of whole points as a frame of directions sees it."""
     lift = replace(view.lift, dimension=frame.basis.shape[1])
-    return replace(view, vectors=seen_of(view.vectors, frame.basis), frame=frame, lift=lift)
+    return replace(view, vectors=seen_of(view.vectors, frame.basis), frame=frame, lift=lift, moment=None)
 
 
 def frame_of(plan: Plan, frame: Plan) -> Frame:

@@ -20,8 +20,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.protocols.codeword.oracles.rows import embedding_matrix
+from coterie.geometry.lift import EXTRA_COORDINATES
+from coterie.geometry.rotation import Rotation
+from coterie.plan.plan import Plan
+from coterie.protocols.codeword.parameters import CodewordParameters
 from coterie.protocols.codeword.table import CodewordTable
+
+
+def embedding_matrix(plan: Plan, parameters: CodewordParameters) -> NDArray[np.float64]:
+    """Return R, (P, D) with orthonormal columns: the public embedding of lifted vectors."""
+    rotation = Rotation.from_key(plan.randomness_key("embedding"), parameters.embedding)
+    return rotation.matrix(plan.coordinates + EXTRA_COORDINATES) / parameters.embedding
 
 
 class SecondMoment(NamedTuple):
@@ -29,6 +38,11 @@ class SecondMoment(NamedTuple):
 
     matrix: NDArray[np.float64]  # (D, D), symmetric: M
     deviation: float  # standard deviation of an off-diagonal entry
+
+    def drawn(self, true: NDArray[np.float64], rng: np.random.Generator) -> SecondMoment:
+        """Return what as many reports of other people would tell, whose E[w·wᵀ] is known: (D, D)."""
+        noise = rng.standard_normal(true.shape)
+        return self._replace(matrix=true + self.deviation * (noise + noise.T) / np.sqrt(2))
 
 
 def second_moment(table: CodewordTable) -> SecondMoment | None:
