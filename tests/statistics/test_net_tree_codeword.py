@@ -89,7 +89,7 @@ NIGHTLY = pytest.mark.nightly  # the other half of the grid
         pytest.param(3, 4.0, "axis", 40_000, marks=NIGHTLY),
         pytest.param(60, 4.0, "spread", 60_000, marks=NIGHTLY),
         pytest.param(3, 8.0, "axis", 200_000, marks=NIGHTLY),
-        pytest.param(60, 8.0, "spread", 400_000, marks=NIGHTLY),
+        pytest.param(60, 8.0, "spread", 640_000, marks=NIGHTLY),
         pytest.param(60, 10.0, "axis", 200_000, marks=NIGHTLY),
     ],
 )
