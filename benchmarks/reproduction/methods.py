@@ -175,7 +175,6 @@ def method_of(name: str) -> Method:
 
 
 FEW: Final = Setting(4000, 3, 2, 4.0, 20.0)  # the people on whom code is compared with code
-_DIGITS: Final = 3  # of their objective: other processors differ in later ones
 
 
 class _Planned(Exception):  # noqa: N818  # no error: it carries the plan out of a method
@@ -212,16 +211,16 @@ def plan_of(method: str, setting: Setting) -> Plan | None:
 
 @lru_cache
 def sample_of(method: str) -> str:
-    """Return what the code makes of a few fixed people, in few digits."""
+    """Return what the code makes of a few fixed people: their objective."""
     played = Played(FEW, seed=0)
-    return f"{normalized_objective(played.data[0], method_of(method)(played)):.{_DIGITS}g}"
+    return f"{normalized_objective(played.data[0], method_of(method)(played)):.6g}"
 
 
 def design_of(study: Study) -> str:
-    """Return the key of what a run of this study depends on: method, plan in this setting, code."""
+    """Return the key of what a run of this study depends on: method and plan in this setting, and code."""
     plan = plan_of(study.method, Setting.of(study))
-    parts = (study.method, plan.to_json() if plan else "", sample_of(study.method))
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+    parts = (study.method, plan.to_json() if plan else "")
+    return f"{hashlib.sha256(chr(10).join(parts).encode()).hexdigest()[:12]}:{sample_of(study.method)}"
 
 
 def available_methods() -> frozenset[str]:

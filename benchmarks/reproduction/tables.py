@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any, Final
 
-from benchmarks.harness import Runs, Study
+from benchmarks.harness import Runs, Study, same_design
 from benchmarks.reproduction.studies import ABLATION, Setting, Sweep, ablation_settings
 
 PRESENT: Final = "present"
@@ -52,7 +52,9 @@ def points_of(
         study = setting.study(method)
         known = runs.get(study.name, ())
         keyed = [run for run in known if run.get("design")]  # the others are older than all keys
-        fresh = known if design is None else [run for run in keyed if run["design"] == design(study)]
+        fresh = (
+            known if design is None else [run for run in keyed if same_design(run["design"], design(study))]
+        )
         found = [run["objective"] for run in fresh or known]
         if found:
             spread = stdev(found) if len(found) > 1 else 0.0

@@ -97,8 +97,11 @@ def test_a_design_is_its_plan_and_its_code(monkeypatch):
     study, other = TINY.study("lsh-tree"), replace(TINY, epsilon=2.0).study("lsh-tree")
     key = design_of(study)
     assert len({key, design_of(other), design_of(TINY.study("step-1-randomizer"))}) == 3
-    monkeypatch.setattr(methods, "sample_of", lambda method: "other code")
-    assert design_of(study) != key
+    monkeypatch.setattr(methods, "sample_of", lambda method: "0.5")
+    assert not harness.same_design(key, design_of(study))
+    figure = key.split(":")[1]
+    monkeypatch.setattr(methods, "sample_of", lambda method: f"{1.002 * float(figure):.6g}")
+    assert harness.same_design(key, design_of(study))  # another processor
 
 
 def test_runs_of_another_design_are_played_again_and_marked_until_then(tmp_path, monkeypatch):
