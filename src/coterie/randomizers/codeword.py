@@ -127,8 +127,10 @@ class CodewordRandomizer:
         # All N squared scores sum to N in the mean, so the cap's surplus decides.
         return ((self.odds - BASE_ODDS) * within + self.codewords * BASE_ODDS) / self.total - 1
 
-    def gain_error(self, embedding: int) -> float:
+    def gain_error(self, embedding: int, roots: float = 1.0) -> float:
         """Return by how much E[v]/κ misses w' in any one direction: root mean square over public rotations.
+
+        Or so many times that: what the least lucky points have under one rotation.
 
         A coordinate's share of the score decides its mean: with ρ = E Σ_{top m} (Z³ - 3Z) / E Σ_{top m} Z,
 
@@ -144,7 +146,7 @@ class CodewordRandomizer:
         """
         _, first, _, third, _ = _cap_moments(self.codewords, self.cap)
         turned = abs(third / first - 3) * math.sqrt(2 / (3 * embedding**3))
-        return math.hypot(turned, _GAIN_PROMISE)
+        return math.hypot(roots * turned, _GAIN_PROMISE)
 
     def fourth_moment(self) -> float:
         """Return E⟨v,w'⟩⁴ for a unit vector w', in the limit of large P; 3 for a codeword that leans nowhere.
