@@ -106,15 +106,45 @@ def test_any_solver_in_scikit_learns_manner_will_do():
     assert cost(WeightedPointSet(points, np.ones(len(points))), outcome.centers) <= 1.3 * best
 
 
-def test_the_theorys_decoder_takes_a_solver_with_a_ratio(monkeypatch):
+def test_the_theorys_decoder_takes_a_solver_with_a_ratio_where_it_cannot_exchange_leaves(monkeypatch):
     fitted, really = [], LocalSearch.fit
     monkeypatch.setattr(LocalSearch, "fit", lambda self, *a, **k: fitted.append(1) or really(self, *a, **k))
-    plan = Plan.design(2, 3, 4.0, 2000, protocol="net-tree", constants="theory")
+    plan = Plan.design(2, 3, 4.0, 2000, protocol="net-tree", constants="theory", levels=2)
     table = play(plan, mixture(0, 2, 3, 0.05, count=2000), SimulationCoins(0))
     decode(table, random_state=0)
     assert not fitted
-    decode(table, random_state=0, constants="theory")
+    places = decode(table, random_state=0, constants="theory").tree
+    assert not fitted
+    apart = np.abs(places.projected_centers[:, None] - places.tree.leaf_points()).max(axis=2)
+    assert not apart.min(axis=1).any()  # exchanged leaves
+    decode(table, random_state=0, constants="theory", expansion=1)
     assert len(fitted) == 1
+
+
+def test_leaves_are_exchanged_by_counts_that_may_be_negative():
+    nets, clamped = NetFamily.from_key(bytes(16), 1, levels=1, ratio=4), 0
+
+    class Noise:
+        reports = 100
+
+        def frequencies(self, level, paths):
+            return counts
+
+        def deviation(self, level):
+            return 1e-6
+
+        def part_sums(self, level, paths, parts, count):
+            return np.zeros((count, 1))
+
+    for seed in range(20):
+        counts = np.random.default_rng(seed).normal(5, 30, len(nets.roots_children()))
+        outcome = k_means_decoder(
+            nets, Noise(), Noise(), BuildParameters(1, 100, 1), proved=True, complete=True, random_state=0
+        )
+        apart = (outcome.coreset.points - outcome.coreset.points.T) ** 2  # of one center all places are tried
+        assert outcome.projected_centers == outcome.coreset.points[(counts @ apart).argmin()]
+        clamped += (np.maximum(counts, 0) @ apart).argmin() == (counts @ apart).argmin()
+    assert clamped < 15
 
 
 def test_a_solver_with_foreign_centers_is_refused():

@@ -16,7 +16,10 @@ from coterie.centers import LocalSearch, decode
 from coterie.coins import SimulationCoins
 from coterie.engines import drawn_table, play
 from coterie.plan import Plan
+from coterie.protocols.paper.approximation import sums_of_noise
 from coterie.protocols.paper.coreset import WeightedPointSet
+from coterie.protocols.paper.net_tree.decode import tree_oracles
+from coterie.protocols.paper.net_tree_sums.oracle import TreeSums
 from tests.plans import needs
 
 THEORY = {"constants": "theory"}
@@ -101,6 +104,59 @@ def check_the_chain(plan, points, result, promise, kappa):
     return found, open_.inertia_
 
 
+def check_the_exchanges(plan, points, table, result, promise):
+    """Check each step of the proof for exchanges among all leaves, and then its statement."""
+    tree, n, shape, k = result.tree, len(points), plan.parameters, plan.clusters
+    rho, r, d = shape.bias, float(shape.ratio) ** -shape.levels, plan.dimension
+    exchange, averaged, most = sums_of_noise(
+        shape, dimension=d, people=n, clusters=k, failure=promise.failure
+    )
+    index, leaves = tree.tree.representative_indices(points), tree.tree.leaf_points()
+    assert len(leaves) <= most
+    true = np.bincount(index, minlength=len(leaves))
+    oracle = {"net-tree-sums": lambda held: (TreeSums(held),) * 2}.get(plan.protocol, tree_oracles)
+    counts, vectors = oracle(table.table)
+    paths = tree.tree.levels[-1].paths
+    wrong = counts.frequencies(shape.levels, paths) - true
+    assert (np.abs(leaves).max(axis=1) <= 1 + r).all()
+    # No exchange lowers the estimated cost, and noise adds E' at most to what it changes.
+    apart = ((leaves[:, None] - leaves) ** 2).sum(axis=2)
+    chosen = ((leaves[:, None] - tree.projected_centers) ** 2).sum(axis=2).argmin(axis=0)
+    assert (leaves[chosen] == tree.projected_centers).all()
+    now = apart[:, chosen].min(axis=1)
+    others = np.stack(
+        [
+            np.minimum(apart, np.delete(apart[:, chosen], leaving, axis=1).min(axis=1)[:, None])
+            - now[:, None]
+            for leaving in range(k)
+        ]
+    )  # (k, leaves, who comes): what each leaf's people pay more
+    coming = np.setdiff1d(np.arange(len(leaves)), chosen)
+    gains = np.einsum("l,klc->kc", true + wrong, others[:, :, coming])
+    assert gains.min() >= -0.01 * exchange
+    added = np.abs(np.einsum("l,klc->kc", wrong, others)).max()
+    assert added <= exchange + 4 * rho * n
+    # What the exchanges leave, beside the best centers anywhere; then the leaves' people, and their means.
+    near = n * r**2
+    best = KMeans(k, n_init=5, random_state=0).fit(leaves, sample_weight=true + 1e-9).inertia_
+    assert true @ now <= 25 * best + 5 / 3 * (k * (1.01 * exchange + 4 * rho * n) + 4 * near)
+    parts = tree.parts[index]
+    left = ((points - tree.projected_centers[parts]) ** 2).sum()
+    assert math.sqrt(left) <= math.sqrt(true @ now) + math.sqrt(near)
+    sums = np.zeros((k, d))
+    np.add.at(sums, parts, points)
+    missed = np.linalg.norm(vectors.part_sums(shape.levels, paths, tree.parts, k) - sums, axis=1).sum()
+    missed += np.abs(np.bincount(tree.parts, wrong, minlength=k)).sum()
+    assert missed <= averaged + 4 * rho * n
+    people, wide = WeightedPointSet(points, np.ones(n)), 2 * rho / (1 - rho)
+    found = cost(people, result.centers)
+    bent = (2 if rho else 1) * 6 * averaged / (1 - rho) + 2 * wide**2 * n
+    assert found <= partition_cost(people, parts) + bent
+    open_ = KMeans(k, n_init=5, random_state=0).fit(points).inertia_
+    assert found <= promise.ratio * open_ + promise.additive
+    return found, open_, added / exchange, missed / averaged
+
+
 @pytest.mark.parametrize("randomizer", ["djw", "codeword"])
 @pytest.mark.parametrize(("dimension", "count"), [(1, 60_000), (2, 30_000)])
 def test_theorem_1_end_to_end_at_the_theorys_constants(randomizer, dimension, count):
@@ -112,7 +168,12 @@ def test_theorem_1_end_to_end_at_the_theorys_constants(randomizer, dimension, co
         )
         table = play(plan, points, SimulationCoins(seed))
         result = decode(table, random_state=seed, **THEORY)
-        check_the_chain(plan, points, result, plan.approximation(THEORY, failure=FAILURE), LocalSearch.ratio)
+        promise = plan.approximation(THEORY, failure=FAILURE)
+        _, _, *rooms = check_the_exchanges(plan, points, table, result, promise)
+        assert min(rooms) > 1e-3  # of the noise that is allowed, at any exchange and beta = 1e-6
+        clamped = decode(table, random_state=seed, solver=LocalSearch(3, random_state=seed), **THEORY)
+        promise = plan.approximation(THEORY, failure=FAILURE, solver_ratio=LocalSearch.ratio)
+        check_the_chain(plan, points, clamped, promise, LocalSearch.ratio)
 
 
 @needs("net-tree-sums")
@@ -130,6 +191,9 @@ def test_theorem_2_end_to_end_at_the_theorys_constants_where_it_says_something(e
     assert promise.ratio <= 1.5 * (1 + 1e-9)
     assert promise.additive < 0.7 * count
     assert found < best + 0.01 * count  # and what is found is much better
+    own, promise = decode(table, random_state=seed, **THEORY), plan.approximation(THEORY, failure=RARE)
+    check_the_exchanges(plan, points, table, own, promise)
+    assert promise.additive < 0.7 * count
 
 
 @needs("net-tree-sums")

@@ -49,7 +49,7 @@ DESIGNS = [  # d, k, ε, n, options, what was chosen
     (100, 8, 4.0, 200_000, TREE, "a7a27294f267f341"),
     (100, 8, 4.0, 2_000_000_000, TREE, "ec41d0c27e7e85ee"),
     (6, 8, 4.0, 10_000_000, TREE, "cc68d81915ee47b2"),
-    (2, 4, 1.0, 200_000, TREE | {"constants": "theory"}, "6256f696af9dfa82"),
+    (2, 4, 1.0, 200_000, TREE | {"constants": "theory"}, "35451795db02f873"),
     (2, 4, 1.0, 200_000, TREE | {"ratio": 3, "shrink": 2.5}, "e625fd8c31819e90"),
     (100, 8, 1.0, 1_000_000, TREE | {"randomizer": "codeword"}, "e7bb05b098c4d94d"),
     (7, 8, 14.0, 100_000_000, TREE | {"randomizer": "codeword"}, "abf98aae726b236f"),

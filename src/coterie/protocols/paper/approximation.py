@@ -26,9 +26,19 @@ Back in d dimensions costs are d/(d'Λ²) times as large, after a projection up 
 averaging each part with noisy sums costs 8(η+η̃) a leaf (all parts together: N leaves, where the proof has
 k·N).
 
+*Exchanges.* Where all nodes are expanded and no solver is given, the decoder exchanges leaves by their
+unclamped counts (`paper.k_means.exchanged_leaves`). No count has to be right, only sums over leaves: with E'
+for what noise adds to one exchange, any of the at most N^(k+1), and A for what it adds to the k parts' counts
+and vector sums, any of the at most k·N^k parts (docs/theory/guarantees.md),
+
+    ratio = 25(1+ξ)(1+ζ) = 25(1+α),     F = 1.01·k·E' + 4n/q^(2T)
+    t     = (1+ζ)·(25(1+1/ξ)·n/q^(2T) + (5/3)·F) + (1+1/ζ)·n/q^(2T) + 6A
+
+so noise is counted √N times, not N times. A solver that is given gets clamped counts, and the bound above.
+
 *Bias.* Where a report's mean is off by a fixed function of the point, of relative size ρ at most, the oracles
-are exact for people of weight 1 ± ρ: costs change by (1±ρ), and part means by ρ̄ = 2ρ/(1-ρ), which costs
-2ρ̄²·n and doubles the last term, 8(η+η̃)·N.
+are exact for people of weight 1 ± ρ: costs change by (1±ρ), n/q^(2T) by 1+ρ, and part means by
+ρ̄ = 2ρ/(1-ρ), which costs 2ρ̄²·n and doubles the last term, 8(η+η̃)·N or 6A.
 
 *Premises*, without which the ratio is infinite: the paper's decoder (no floor, nothing pruned), a solver with
 a ratio κ (scikit-learn's KMeans has none), θ > 0, no node that shares a bucket with people, a known bias, and
@@ -61,6 +71,9 @@ from coterie.protocols.paper.nets.sizes import (
     reach,
 )
 from coterie.protocols.paper.tree.parameters import ALPHA, TreeDecoding, TreeParameters
+
+EXCHANGED: Final = 25.0  # κ of exchanges among leaves that are everywhere
+EARLY: Final = 0.01  # of E': less than that an exchange need not gain
 
 _XI_STEP: Final = 0.95  # ξ is looked for in such steps down from the largest that the ratio allows
 _XI_STEPS: Final = 120
@@ -187,8 +200,8 @@ def approximation(
     slack : float, optional
         ξ, in (0, 1]; by default the one that makes t least.
     solver_ratio : float, optional
-        κ of the k-means solver that is given to `decode`, 1 for a perfect one; by default that of the solver
-        that the decoder takes itself.
+        κ of the k-means solver that is given to `decode`, 1 for a perfect one; by default that of what the
+        decoder does itself.
     jl_constant : float
         C of Theorem 21, if the plan projects; infinite, for nobody has proved one.
     nodes : float, optional
@@ -222,10 +235,12 @@ def approximation(
     eta, eta_vector = shape.oracle_errors(
         dimension=dimension, people=people, failure=share, nodes=sum(by_level)
     )
-    every = all(level < group for level in by_level[:-1])
+    every = expands_all(shape, group)
     leaves = by_level[-1] if every and nodes is None else most
-    largest = (1 + alpha) ** (0.25 if projects else 0.5) - 1
-    xis = [largest * _XI_STEP**step for step in range(_XI_STEPS)]
+    exchanges = every and solver_ratio is None and kappa < math.inf
+    kappa = EXCHANGED if exchanges else kappa
+    largest = (1 + alpha) ** (1 / (1 + 2 * projects) if exchanges else 1 / (2 + 2 * projects)) - 1
+    xis = [largest * _XI_STEP ** (step + exchanges) for step in range(_XI_STEPS)]
     if slack is not None:
         xis = [checked_real("slack", slack, 1e-9, 1.0)]
     proved = decoding.strays == 0 and not spoiled and shape.bias < 1 and kappa < math.inf
@@ -236,8 +251,12 @@ def approximation(
     found = Approximation(math.inf, math.inf, failure, xis[0], eta, eta_vector, most)
     if not proved:
         return found
-    noise = (eta, eta_vector, leaves)
-    bounds = [_bound(shape, decoding, dimension, people, (kappa, xi), noise, every) for xi in xis]
+    if exchanges:
+        wrong = sums_of_noise(shape, dimension=dimension, people=people, clusters=clusters, failure=share)
+        bounds = [_exchanged(shape, people, clusters, alpha, xi, wrong, dimension) for xi in xis]
+    else:
+        noise = (eta, eta_vector, leaves)
+        bounds = [_bound(shape, decoding, dimension, people, (kappa, xi), noise, every) for xi in xis]
     # The least t; where no ξ has the ratio, the least ratio.
     allowed = kappa * (1 + alpha) * (1 + shape.bias) / (1 - shape.bias) * (1 + 1e-12)
     (ratio, additive), xi = min(
@@ -280,6 +299,65 @@ def _bound(
         ratio *= (1 + bias) / (1 - bias)
         last = 2 * last + 2 * (2 * bias) ** 2 * people / (1 - bias)
     return ratio, (additive + last) / (1 - bias)
+
+
+def _exchanged(
+    shape: TreeParameters,
+    people: int,
+    clusters: int,
+    alpha: float,
+    xi: float,
+    wrong: tuple[float, float, float],
+    dimension: int,
+) -> tuple[float, float]:
+    """Return ratio and t of exchanges among all leaves, as the module's text has them, for (E', A, N)."""
+    exchange, averaged, _ = wrong
+    bias, projects = shape.bias, shape.projected < dimension
+    near = people * (1 + bias) * float(shape.ratio) ** (-2 * shape.levels)
+    zeta = (1 + alpha) / (1 + xi) ** (3 if projects else 1) - 1
+    zeta = zeta if zeta > 0 else xi
+    added = clusters * (1 + EARLY) * exchange + 4 * near  # F
+    ratio = EXCHANGED * (1 + xi) * (1 + zeta)
+    additive = (1 + zeta) * (EXCHANGED * (1 + 1 / xi) * near + 5 / 3 * added) + (1 + 1 / zeta) * near
+    additive *= dimension / (shape.projected * shape.scale**2)
+    if projects:
+        ratio, additive = ratio * (1 + xi) ** 2, additive * (1 + xi)
+    last = 6 * averaged
+    if bias:
+        ratio *= (1 + bias) / (1 - bias)
+        last = 2 * last + 2 * (2 * bias) ** 2 * people / (1 - bias)
+    return ratio, (additive + last) / (1 - bias)
+
+
+def sums_of_noise(
+    shape: TreeParameters, *, dimension: int, people: int, clusters: int, failure: float
+) -> tuple[float, float, float]:
+    """Return E', A and N: what noise adds to an exchange of leaves and to all parts' sums; the leaves."""
+    noise = shape.leaf_noise(dimension=dimension, people=people)
+    leaves, r = complete_nodes(shape)[-1], float(shape.ratio) ** -shape.levels
+    each = failure / 3
+    # Σ_l |l - c|² and the root of Σ_l |l - c|⁴, |c| ≤ 1+r, by the mean over the ball of radius 1+2r, which
+    # holds all cells: both are convex, and a cell is symmetric around its leaf.
+    d, c, wide = shape.projected, (1 + r) ** 2, (1 + 2 * r) ** 2
+    second, fourth = wide * d / (d + 2), wide**2 * d / (d + 4)
+    h1, h = leaves * (second + c), math.sqrt(leaves * (fourth + 2 * c * second + c * c + 4 * c * second / d))
+    if clusters == 1:  # no center stays
+        h1, h = 2 * h1, math.sqrt(2) * h
+    logarithm = (clusters + 1) * math.log(leaves) + math.log(2 / each)
+    exchange = math.sqrt(2 * noise.count * logarithm) * h
+    exchange += 2 / 3 * (noise.largest * h1 + 4 * (1 + r) ** 2) * logarithm
+    logarithm = clusters * math.log(leaves) + math.log(2 * clusters / each)
+    root = math.sqrt(clusters * leaves)  # at least the sum of the roots of the parts' numbers of leaves
+    averaged = math.sqrt(2 * noise.count * logarithm) * root
+    averaged += 2 / 3 * (noise.largest * leaves + clusters) * logarithm
+    averaged += math.sqrt(noise.vector) * root * (1 + math.sqrt(2 * logarithm))
+    averaged += 4 / 3 * noise.longest * leaves * logarithm + noise.rounded
+    return exchange, averaged, leaves
+
+
+def expands_all(shape: TreeParameters, group: int) -> bool:
+    """Return whether ka exceeds every level above the deepest, so that BuildTree expands all nodes."""
+    return all(level < group for level in complete_nodes(shape)[:-1])
 
 
 def _inside(shape: TreeParameters, dimension: int, people: int, failure: float) -> bool:

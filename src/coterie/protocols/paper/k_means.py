@@ -15,6 +15,7 @@ people's second moment stands clear. All of it is post-processing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol, cast
@@ -27,7 +28,7 @@ from sklearn.cluster import KMeans
 from coterie.centers.tight.subspace import shrink_in_blocks, signal_subspace
 from coterie.errors import DecodeError
 from coterie.protocols.paper.coreset import WeightedPointSet, nearest, representative_point_set
-from coterie.protocols.paper.local_search import LocalSearch
+from coterie.protocols.paper.local_search import LocalSearch, exchange
 from coterie.protocols.paper.nets.nets import NetFamily
 from coterie.protocols.paper.tree.build import BuildParameters, WeighedTree, build_tree
 from coterie.protocols.paper.tree.net_tree import NetTree
@@ -41,6 +42,7 @@ from coterie.protocols.paper.tree.prune import pruned
 
 _DOUBT: Final = 2.0  # deviations by which counts must exceed lengths before parts are taken to be broad
 _STRAY: Final = 0.01  # chance that an empty leaf stands clear by the coordinates that do not count
+_LEAST: Final = 0.01  # of the deviation of all leaves' count: less than that an exchange need not gain
 _LOOSEST: Final = 1.5  # by which a broad part's sum may be shorter than its people are many
 
 
@@ -109,6 +111,7 @@ def k_means_decoder(
     *,
     solver: Solver | None = None,
     proved: bool = False,
+    complete: bool = False,
     random_state: int | np.random.RandomState | None = None,
 ) -> NetTreeOutcome:
     """Build the tree, cluster its coreset, and average each part in the original space (kMeansDecoder).
@@ -125,6 +128,9 @@ def k_means_decoder(
         𝒜; by default scikit-learn's KMeans with ten starts.
     proved : bool
         Take `LocalSearch` where no solver is given: it has an approximation ratio.
+    complete : bool
+        Every node is expanded, whatever the oracle says. Then `proved` takes exchanges among the leaves with
+        their unclamped counts, whose noise adds up as a root.
     random_state : int, RandomState or None
         The analyst's seed, for the default solver.
     """
@@ -144,7 +150,11 @@ def k_means_decoder(
         shared, pooled = _one_leaf_a_row(weighed, pooled, vectors)
         weights, noisy = np.where(pooled, weights, 0.0), np.where(pooled, noisy, 0.0)
     coreset = representative_point_set(weighed.tree, weights)
-    found = _solve(coreset, noisy, parameters.clusters, solver, proved, random_state)
+    if proved and complete and solver is None:
+        least = _LEAST * frequencies.deviation(nets.levels) * math.sqrt(len(noisy))
+        found = coreset.points[exchanged_leaves(coreset.points, noisy, parameters.clusters, least)]
+    else:
+        found = _solve(coreset, noisy, parameters.clusters, solver, proved, random_state)
     parts = nearest(coreset.points, found)
     count = len(found)
     if lifted is not None and isinstance(vectors, LiftedSumOracle):
@@ -165,6 +175,21 @@ def k_means_decoder(
     lengths = np.linalg.norm(centers, axis=1, keepdims=True)
     centers = centers / np.maximum(1.0, lengths)
     return NetTreeOutcome(centers, part_weights, weighed.tree, coreset, found, parts, pooled, shared)
+
+
+def exchanged_leaves(
+    points: NDArray[np.float64], counts: NDArray[np.float64], clusters: int, least: float
+) -> NDArray[np.int64]:
+    """Return which leaves no exchange of one for another makes cheaper by `least`, by unclamped counts.
+
+    Examples
+    --------
+    >>> leaves = np.array([[-0.9], [-0.8], [0.5], [0.6]])
+    >>> leaves[exchanged_leaves(leaves, np.array([20.0, 40.0, 50.0, -10.0]), 2, 0.1), 0].tolist()
+    [-0.8, 0.5]
+    """
+    start = np.argsort(-counts, kind="stable")[:clusters]  # the heaviest
+    return np.sort(exchange(points, counts, start, least)[0])
 
 
 def _solve(

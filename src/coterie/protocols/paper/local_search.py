@@ -87,15 +87,24 @@ class LocalSearch:
 
 
 def exchange(
-    points: NDArray[np.float64], weights: NDArray[np.float64], chosen: NDArray[np.int64]
+    points: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    chosen: NDArray[np.int64],
+    least: float | None = None,
 ) -> tuple[NDArray[np.int64], int]:
-    """Exchange centers until no exchange gains enough: (m, d), (m,), (k,) -> (k,), number of exchanges."""
+    """Exchange centers until no exchange gains enough: (m, d), (m,), (k,) -> (k,), number of exchanges.
+
+    Enough is `least`, or θ/k of the cost. With `least`, weights may be negative.
+    """
     chosen = chosen.copy()
     count, clusters = len(points), len(chosen)
     nearest, first, second = _tables(points, points[chosen])
     total, made, since = float(weights @ first), 0, 0
     place = 0
     while since < count:  # a whole round over all candidates without a gain
+        if place in chosen:
+            place, since = (place + 1) % count, since + 1
+            continue
         away = squared_distances(points, points[place][None])[:, 0]
         without = np.minimum(first, away)
         gone = np.bincount(
@@ -103,7 +112,7 @@ def exchange(
         )  # what each center's leaving costs
         leaving = int(gone.argmin())
         cost = float(weights @ without) + float(gone[leaving])
-        if cost < total * (1 - 1 / (_EARLY * clusters)):
+        if total - cost > (total / (_EARLY * clusters) if least is None else least):
             chosen[leaving] = place
             nearest, first, second = _tables(points, points[chosen])
             total, made, since = float(weights @ first), made + 1, 0

@@ -37,7 +37,7 @@ from coterie.privacy.odds import BASE_ODDS
 from coterie.protocols.base import LocalParameters, Part, bits_of
 from coterie.protocols.codeword.parameters import MAX_EMBEDDING, MIN_EMBEDDING
 from coterie.protocols.paper.answers import AnswerParameters
-from coterie.protocols.paper.tree.parameters import OracleErrors, TreeParameters
+from coterie.protocols.paper.tree.parameters import LeafNoise, OracleErrors, TreeParameters
 from coterie.randomizers.codeword import CODEWORDS, CodewordRandomizer
 from coterie.randomizers.sphere import djw_norm
 
@@ -106,6 +106,12 @@ class NetTreeParameters(LocalTreeParameters, AnswerParameters):
         norm = djw_norm(dimension + 1, self.vector_response.scale)  # B
         vectors = (norm + 1) * math.sqrt(people) * (1 + math.sqrt(2 * math.log(nodes / each)))
         return counts, vectors
+
+    def leaf_noise(self, *, dimension: int, people: int) -> LeafNoise:
+        """Return n·c² and n·B², of answers c and B."""
+        norm = djw_norm(dimension + 1, self.vector_response.scale)  # B
+        counted = self.count_response.scale
+        return LeafNoise(people * counted**2, people * norm**2, counted, norm)
 
     @property
     def answers(self) -> int:
@@ -206,12 +212,17 @@ class CodewordTreeParameters(LocalTreeParameters):
         A report of the level counts T-fold: V = T·n times its variance, M = T·√P/κ over b or a. The vector's
         length exceeds its root mean square √V by as much (bounded differences would have P for d).
         """
-        count, vector = self.variances(dimension)
-        largest = self.levels * (math.sqrt(self.embedding) / self.randomizer.gain(self.embedding))
+        noise = self.leaf_noise(dimension=dimension, people=people)
         log_counts, log_vectors = (math.log(2 * nodes / (failure / 2)), math.log(nodes / (failure / 2)))
-        spread, length = (math.sqrt(self.levels * people * v) for v in (count, vector))
-        counts = spread * math.sqrt(2 * log_counts) + 2 / 3 * largest * log_counts * SCALE / self.count_weight
-        vectors = (
-            length * (1 + math.sqrt(2 * log_vectors)) + 4 / 3 * largest * log_vectors / self.point_weight
+        counts = math.sqrt(2 * noise.count * log_counts) + 2 / 3 * noise.largest * log_counts
+        vectors = math.sqrt(noise.vector) * (1 + math.sqrt(2 * log_vectors))
+        return counts, vectors + 4 / 3 * noise.longest * log_vectors
+
+    def leaf_noise(self, *, dimension: int, people: int) -> LeafNoise:
+        """Return T·n times a report's variances, and T·√P/κ over b and over a."""
+        count, vector = self.variances(dimension)
+        largest = self.levels * math.sqrt(self.embedding) / self.randomizer.gain(self.embedding)
+        many = self.levels * people
+        return LeafNoise(
+            many * count, many * vector, largest * SCALE / self.count_weight, largest / self.point_weight
         )
-        return counts, vectors

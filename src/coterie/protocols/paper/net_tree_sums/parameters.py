@@ -23,7 +23,7 @@ from coterie.geometry.ball import SCALE, SCALE_SQUARED
 from coterie.geometry.hashing import HASH_PRIME, PathHash
 from coterie.plain.checks import checked_choice, checked_integer
 from coterie.privacy.renyi import Influence
-from coterie.protocols.paper.tree.parameters import OracleErrors, TreeParameters
+from coterie.protocols.paper.tree.parameters import LeafNoise, OracleErrors, TreeParameters
 from coterie.protocols.shares.parameters import ShareParameters
 
 LAYOUT: Final = "tree"  # hash and rows as in docs/theory/net-tree-sums.md; others get another name
@@ -94,13 +94,18 @@ class NetTreeSumParameters(TreeParameters, ShareParameters):
 
         Sums of discrete Gaussians are sub-Gaussian with their own variance; half of β for each oracle.
         """
+        noise, each = self.leaf_noise(dimension=dimension, people=people), failure / 2
+        counts = math.sqrt(2 * noise.count * math.log(2 * nodes / each))
+        tails = 1 + math.sqrt(2 * math.log(nodes / each) / dimension)
+        return counts, math.sqrt(noise.vector) * tails + noise.rounded
+
+    def leaf_noise(self, *, dimension: int, people: int) -> LeafNoise:
+        """Return σ²/b² and d·σ²/a², and everybody's rounding."""
         sigma = self.total_noise(people)
-        each = failure / 2
         point = math.sqrt(SCALE_SQUARED - self.count_weight**2) / SCALE  # a
-        counts = sigma * math.sqrt(2 * math.log(2 * nodes / each)) / (self.count_weight / SCALE)
-        tails = math.sqrt(dimension) + math.sqrt(2 * math.log(nodes / each))
-        rounded = people * math.sqrt(dimension) / self.grid
-        return counts, (sigma * tails + rounded) / point
+        rounded = people * math.sqrt(dimension) / self.grid / point
+        counted = sigma * SCALE / self.count_weight
+        return LeafNoise(counted**2, dimension * (sigma / point) ** 2, 0.0, 0.0, rounded)
 
     def shared_chance(self, *, occupied: float, nodes: float) -> float:
         """Return at most how likely one of N nodes shares its bucket with one of M occupied ones: N·M/s."""

@@ -12,6 +12,7 @@ import numpy as np
 from coterie.aggregate import Aggregate
 from coterie.centers.solution import Solution
 from coterie.plan import Plan
+from coterie.protocols.paper.approximation import expands_all
 from coterie.protocols.paper.k_means import NetTreeOutcome, Solver, k_means_decoder
 from coterie.protocols.paper.nets.nets import NetFamily
 from coterie.protocols.paper.parts import solution_of_parts
@@ -53,7 +54,7 @@ def decode_tree(
     about : callable
         Of what was built, and the least share of the people who are in no leaf: what there is to say of it.
     solver : Solver, optional
-        𝒜, any k-means solver in scikit-learn's manner; `LocalSearch` for constants="theory", else KMeans.
+        𝒜, any k-means solver in scikit-learn's manner; exchanges for constants="theory", else KMeans.
     **options
         Of BuildTree, as in `paper.tree.parameters.TreeDecoding`: constants, alpha, expansion, rounds, strays.
 
@@ -74,6 +75,7 @@ def decode_tree(
         BuildParameters(plan.clusters, decoding.expansion, decoding.rounds, decoding.strays),
         solver=solver,
         proved=decoding.solver_ratio < math.inf,
+        complete=expands_all(TreeParameters.of(plan), plan.clusters * decoding.expansion),
         random_state=int(rng.integers(1 << 31)),
     )
     outcome = _with_all_clusters(outcome, clusters)

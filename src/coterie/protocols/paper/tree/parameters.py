@@ -37,6 +37,21 @@ KeyOf = Callable[[str], bytes]  # a label's 16-byte key: Plan.randomness_key
 OracleErrors = tuple[float, float]  # η and η̃, of a count and of a vector sum
 
 
+@dataclass(frozen=True, slots=True)
+class LeafNoise:
+    """What all people together add to one leaf's answers, and what one report may add at most.
+
+    Reports are independent, and a report's parts of two leaves are uncorrelated: over m leaves variances are
+    m times as large, as is the largest part of a report. Gaussian noise, which is no report's, has 0 there.
+    """
+
+    count: float  # variance of f̃
+    vector: float  # E of the squared length of ṽ's error
+    largest: float  # of one report's count
+    longest: float  # of one report's vector
+    rounded: float = 0.0  # by which all vector sums together may be off, by rounding
+
+
 class TreeParameters(Parameters):
     """Parameters of a plan over a net tree. Frozen dataclasses inherit from it."""
 
@@ -57,6 +72,10 @@ class TreeParameters(Parameters):
 
         With probability 1 - `failure` in all, in people and in radii times people.
         """
+
+    @abstractmethod
+    def leaf_noise(self, *, dimension: int, people: int) -> LeafNoise:
+        """Return the noise of one leaf of the deepest level."""
 
     @property
     def bias(self) -> float:

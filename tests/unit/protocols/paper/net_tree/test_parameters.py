@@ -170,7 +170,7 @@ def test_theory_computes_every_constant():
 def test_theory_builds_where_it_can_and_refuses_with_the_numbers_where_not():
     parameters = design(constants="theory", users=20_000)
     assert parameters.levels == 1  # the paper's 8 would have a larger additive error
-    assert design(constants="theory", users=10**12).levels == 2
+    assert design(constants="theory", users=10**12).levels == 3
     assert decoding(users=20_000, constants="theory") == TreeDecoding(71736, 15, 0.0, SEARCH_RATIO)
     with pytest.raises(PlanError, match=r"nets of 100 dimensions cannot be built.*theta=.*nodes"):
         design(dimension=100, constants="theory")
