@@ -27,7 +27,8 @@ import json
 import math
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from dataclasses import replace
+from functools import lru_cache, partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -183,8 +184,14 @@ def play_one(name: str, dimension: int, people: int, seed: int) -> tuple[float, 
 
 def plan_of(name: str, dimension: int, people: int, seed: int) -> Plan:
     """Return the plan of what is played."""
-    options = {} if name == "default" else {**PROTOCOLS[name], **THEORY}
-    return Plan.design(dimension, 4, 1.0, people, seed=seed, **options)
+    if name == "default":  # whose net follows from the seed
+        return Plan.design(dimension, 4, 1.0, people, seed=seed)
+    return replace(_tree_plan(name, dimension, people), seed=seed)
+
+
+@lru_cache
+def _tree_plan(name: str, dimension: int, people: int) -> Plan:
+    return Plan.design(dimension, 4, 1.0, people, **PROTOCOLS[name], **THEORY)
 
 
 def by_law(name: str, people: int) -> bool:

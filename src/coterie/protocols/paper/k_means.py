@@ -4,7 +4,9 @@
     -> φ: each leaf to its closest c'_j -> ṽ^j = Σ ṽ_z, ñ^j = Σ f̃_z over the leaves of part j
     -> c_j = ṽ^j / max{1, ñ^j}, drawn back to the unit ball
 
-With strays at 0 this is the paper's decoder to the letter: all leaves count, ñ unclamped. With strays > 0
+With strays at 0 this is the paper's decoder to the letter: all leaves count, ñ unclamped. Where it chooses 𝒜
+itself and all nodes are expanded, it exchanges leaves by unclamped counts, too
+(`paper.approximation`). With strays > 0
 (`constants="practical"`) frequencies that noise alone explains count as zero, expansions that lost their
 people are undone (`paper.tree.prune`), and only the leaves above the floor are pooled: hundreds of empty
 leaves would bury ñ and ṽ under their noise. Where the oracle's vectors are lifted to length 1, ñ is the
