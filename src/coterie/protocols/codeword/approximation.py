@@ -86,7 +86,7 @@ def approximation(
     --------
     >>> from coterie.plan import Plan
     >>> found = Plan.design(1, 4, 1.0, 10**10).approximation()
-    >>> found.ratio < 42, found.additive < 10**10
+    >>> found.ratio < 43, found.additive < 10**10
     (True, True)
     """
     from coterie.protocols.paper.approximation import Approximation
