@@ -97,8 +97,9 @@ def weigh(
             return np.column_stack([rows[:, :split] @ basis, rows[:, split:]])
 
         gap = inside(second - first)
-        strays = [np.square(inside(view.predicted(*one) / noise - second)).sum(axis=1) for one in others]
-        counts = gap / (1 + np.mean(strays, axis=0))[:, None]
+        strays = np.array([inside(view.predicted(*one) / noise - second) for one in others])
+        unsure = np.eye(gap.shape[1]) + np.einsum("sci,scj->cij", strays, strays) / len(strays)
+        counts = np.linalg.solve(unsure, gap[..., None])[..., 0]  # of each cell, less where it is unsure
         along += float(np.vdot(counts, inside(observed - first)))
         size += float(np.vdot(counts, gap))
     alpha = _believed(along, size, _EXPECTED, _EXPECTED_DEVIATION)
