@@ -7,7 +7,7 @@ those of whole points that other people reported before, seen through the direct
     centers = eᵀ·y/s² + the mean of everybody outside the directions, which the earlier reports tell
 
 Outside, groups differ by what the earlier reports could hide (`spectrum`), and by a part of how people differ
-there that was not asked about; both count in the errors.
+there that was not asked about; and the mean itself is not known exactly. All of it counts in the errors.
 Where nobody reported whole points, nothing is known there: the result says so.
 """
 
@@ -29,6 +29,7 @@ from coterie.centers.spectrum import spectrum
 from coterie.errors import DecodeError
 from coterie.geometry.ball import SCALE
 from coterie.plan import Plan
+from coterie.plan.follow_up import UNSURE
 from coterie.protocols.codeword.oracles.rows import (
     Frame,
     Through,
@@ -73,19 +74,24 @@ class InDirections:
             )
         self._own = [view for views in own for view in views]
         self._whole = [view for views in earlier for view in views]
-        self._middle, self._outside = self._beyond()
+        self._middle, self._astray, self._outside = self._beyond()
         self.own = list(own)
         self.whole = [[self._seen(view) for view in views] for views in earlier]
         self.views = [*self._own, *(view for views in self.whole for view in views)]
 
-    def _beyond(self) -> tuple[NDArray[np.float64], float]:
-        """Return where people are outside the directions, (d,), and how far they scatter there, squared."""
-        dimension = len(self._basis)
+    def _beyond(self) -> tuple[NDArray[np.float64], float, float]:
+        """Return where people are outside the directions, (d,), how wrong that may be, how far they scatter.
+
+        Both squared. The mean is drawn to the middle of the ball, which is that of the last population: so
+        its error is that of a ball that followed, not what is left of the noise after drawing.
+        """
+        dimension, size = self._basis.shape
         if not self._whole:
-            return np.zeros(dimension), 0.0
-        mean = shrunk_mean(self._whole)
+            return np.zeros(dimension), 0.0, 0.0
+        mean, deviation = shrunk_mean(self._whole), everybody(self._whole)[1]
         middle = mean - self._basis @ (self._basis.T @ mean)
-        return middle, max(_spread(self._whole)[0] - _spread(self._own)[0] / self._stretch**2, 0.0)
+        astray = (dimension - size) * (UNSURE * deviation) ** 2
+        return middle, astray, max(spread(self._whole)[0] - spread(self._own)[0] / self._stretch**2, 0.0)
 
     def _seen(self, view: ViewRows) -> ViewRows:
         """Return a view of whole points as the directions see it."""
@@ -103,7 +109,7 @@ class InDirections:
         basis, stretch = self._basis, self._stretch
         dimension, size = basis.shape
         part = self._part(found)
-        hidden = WIDER**2 * self._hidden(len(found.centers))
+        hidden = WIDER**2 * self._hidden(len(found.centers)) + self._astray
         radii = found.errors / stretch
         errors = np.minimum(np.hypot(radii, math.sqrt(hidden)), 1.0)
         inner = np.zeros(size) if found.profile is None else found.profile
@@ -134,7 +140,7 @@ class InDirections:
             return 1.0, 0.0  # nothing else was asked about
         shares = found.weights / found.weights.sum()
         inside = float(shares @ ((found.points - shares @ found.points) ** 2).sum(axis=1)) / self._stretch**2
-        whole, wrong = _spread(self._whole)
+        whole, wrong = spread(self._whole)
         part = min(inside / max(whole, 1e-12), 1.0)
         return part, part * math.hypot(_SPREAD, wrong / max(whole, 1e-12))
 
@@ -163,7 +169,7 @@ class InDirections:
         if not halves:
             return 0.0
         mean = shrunk_mean(self._whole)
-        square = _spread(self._whole)[0] + float(mean @ mean)
+        square = spread(self._whole)[0] + float(mean @ mean)
         seen = spectrum(halves, mean, square)
         hidden = hidden_outside(seen.edge, clusters, seen.basis.shape[1])
         return min(max(hidden, _BETWEEN * self._outside), self._outside)
@@ -175,7 +181,7 @@ _NOWHERE: Final = (
 )
 
 
-def _spread(views: Sequence[ViewRows]) -> tuple[float, float]:
+def spread(views: Sequence[ViewRows]) -> tuple[float, float]:
     """Return E|x - mean|² in the frame and its deviation, by the ball that most people answered for."""
     ball = max(views, key=lambda view: view.people).frame
     local = Frame(np.zeros_like(ball.shift), 1.0)

@@ -44,7 +44,7 @@ HELD: Final = 0.97  # of the people, there: of a round cloud the last 3 % cost 2
 # 1.2 would hold 83 and 93 %, for 1.2 times the noise.
 MARGIN: Final = 1.1
 # Of what is not known of a ball's center: off the middle a population's mean is so far off.
-_UNSURE: Final = 0.5
+UNSURE: Final = 0.5
 # √0.65: a new ball has the rows of its own wave, 0.65 of all; noise is as its square.
 _FAR_SMALLER: Final = 0.8
 _FAR_OFF: Final = 0.25  # of the radius: then people half as far around have a quarter of their square by it
@@ -150,7 +150,7 @@ def ball_after(found: Any) -> tuple[list[float], float]:
         radius = _held_within(distances, weights)
     else:
         radius = MARGIN * float(np.sqrt(weights @ distances**2 / total))
-    radius = float(np.hypot(radius, _UNSURE * unsure_center(found)))
+    radius = float(np.hypot(radius, UNSURE * unsure_center(found)))
     if len(reached):
         sure = np.linalg.norm(reached[:, :-1] - center, axis=1) - reached[:, -1]
         radius = max(radius, float(sure.max()))
@@ -188,7 +188,7 @@ def next_question(found: Any, radius: float | None = None, center: Sequence[floa
     middle, suits = ball_after(found)
     if population.points.shape[1] <= FEW:
         return "ball" if radius is None or suits < radius else "same"
-    sure = math.hypot(suits, math.sqrt(1 - _UNSURE**2) * unsure_center(found))
+    sure = math.hypot(suits, math.sqrt(1 - UNSURE**2) * unsure_center(found))
     smaller = radius is not None and sure < _FAR_SMALLER * radius
     moved = float(np.linalg.norm(np.array(middle) - (0.0 if center is None else np.array(center))))
     if smaller and radius is not None and moved > _FAR_OFF * radius:

@@ -8,11 +8,13 @@ import pytest
 from coterie import Plan, Population, decode
 from coterie.centers.directions import InDirections
 from coterie.centers.population import shrunk_mean
+from coterie.centers.solution import Solution
 from coterie.centers.spectrum import spectrum
 from coterie.engines import simulate
 from coterie.errors import DecodeError
+from coterie.plan.follow_up import UNSURE
 from coterie.protocols.codeword import decode as codeword
-from coterie.protocols.codeword.oracles.rows import mean_rest, rows_of
+from coterie.protocols.codeword.oracles.rows import everybody, mean_rest, rows_of
 
 DIMENSION, CLUSTERS, PEOPLE = 40, 4, 300_000
 AWAY = 0.15  # of everybody, in a direction that tells no groups apart
@@ -145,3 +147,17 @@ def test_directions_of_different_lengths_are_not_decoded(second):
     longer = tuple(tuple((1 + (i == 0)) * x for x in row) for i, row in enumerate(second.plan.directions))
     with pytest.raises(DecodeError, match="not orthogonal and of one length"):
         InDirections(replace(second.plan, directions=longer), rows_of(second.table), [])
+
+
+def test_that_the_mean_outside_is_not_known_counts_in_the_errors(first, second, monkeypatch):
+    """Of one group whose place inside the directions is known: what is left is everybody's mean outside."""
+    seen = codeword.seen_in([first, second])
+    monkeypatch.setattr(InDirections, "_hidden", lambda self, clusters: 0.0)
+    place, one = np.zeros((1, 12)), np.ones(1)
+    known = Solution(place, one, np.zeros(1), one > 0, place, one)
+    deviation = everybody(rows_of(first.table, second.plan))[1]
+    said = seen.outward(known)
+    assert said.errors[0] == pytest.approx(UNSURE * deviation * np.sqrt(DIMENSION - 12))
+    np.testing.assert_allclose(said.profile @ said.profile, 1)
+    np.testing.assert_allclose(BASIS @ said.profile, 0, atol=1e-3)
+    assert InDirections(second.plan, seen.own, []).outward(known).errors[0] == 0  # nobody told of it
