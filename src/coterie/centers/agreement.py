@@ -33,18 +33,18 @@ from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
 from coterie.centers.explain import as_long
+from coterie.centers.population import ATOMS
 from coterie.centers.solution import Weighted, squared_distances
+from coterie.centers.spectrum import FLAT
+from coterie.geometry.ball import SCALE
 from coterie.plain.words import letter
 from coterie.protocols.codeword.oracles.rows import ViewRows
 
 FALSE_ALARM: Final = 1e-3  # of each of both tests, in an honest study
 
-_AXES: Final = 12  # in which waves may differ; a plan of directions asks about as many
-_ATOMS: Final = 3000  # of the population that are looked at: their own noise is the same for all waves
-_FLAT: Final = 1e-6  # of the ball's squared radius: spread below which nothing can differ
-_OWN: Final = 0.05  # δ: of a deviation of people, or of everybody where it is a share
-_SINGULAR: Final = 1e-7  # of the largest eigenvalue of what is known: below it nothing is
-_WITHIN: Final = 0.95  # ρ, of the radius
+_OWN: Final = 0.05  # δ, of a deviation of people, or of everybody where it is a share: not worth a note
+_UNKNOWN: Final = 2.0**-26  # of the largest eigenvalue of what is known: half the digits of a double
+_WITHIN: Final = 0.95  # ρ, of the radius: whom the note calls clearly inside
 _FEW: Final = 0.5  # share of the people: a ball that surely holds fewer within ρ is said to miss them
 
 
@@ -148,12 +148,12 @@ class _Tilts:
         points, weights = people
         away = points - weights @ points
         spreads, axes = np.linalg.eigh((weights[:, None] * away).T @ away)
-        wide = np.flatnonzero(spreads > _FLAT)[::-1][:_AXES]
+        wide = np.flatnonzero(spreads > SCALE**-2)[::-1][:FLAT]  # what a device's steps show
         columns = [*(weights[:, None] * (away @ (axes[:, wide] / np.sqrt(spreads[wide])))).T]
         names = ["where people are"] * len(columns)
         squares = np.einsum("ij,ij->i", away, away)
         squares -= weights @ squares
-        if (deviation := math.sqrt(float(weights @ squares**2))) > _FLAT:
+        if (deviation := math.sqrt(float(weights @ squares**2))) > 1 / SCALE:
             columns.append(weights * squares / deviation)
             names.append("how widely people are spread")
         nearest = squared_distances(points, centers).argmin(axis=1)
@@ -201,16 +201,16 @@ def _each_wrong(
 def _thinned(people: Weighted) -> Weighted:
     points, weights = people
     shares = weights / weights.sum()
-    if len(points) <= _ATOMS:
+    if len(points) <= ATOMS:  # their own noise is the same for all waves
         return points, shares
-    chosen = np.random.default_rng(0).choice(len(points), _ATOMS, p=shares)
-    return points[chosen], np.full(_ATOMS, 1 / _ATOMS)
+    chosen = np.random.default_rng(0).choice(len(points), ATOMS, p=shares)
+    return points[chosen], np.full(ATOMS, 1 / ATOMS)
 
 
 def _explained(known: NDArray[np.float64], score: NDArray[np.float64]) -> tuple[float, int]:
     """Return what the best θ explains of chi-square, and how many numbers of it are known at all."""
     values, vectors = np.linalg.eigh(known)
-    clear = values > _SINGULAR * max(float(values[-1]), 1e-300)
+    clear = values > _UNKNOWN * max(float(values[-1]), 1e-300)
     return float(((vectors[:, clear].T @ score) ** 2 / values[clear]).sum()), int(clear.sum())
 
 
