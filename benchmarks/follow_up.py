@@ -1,9 +1,10 @@
 """What a first wave knows of the ball and of the directions that the next plan asks about.
 
-    python -m benchmarks follow_up [--directions] [--seeds 1] [--only NAME …]
+    python -m benchmarks follow_up [--directions | --questions] [--seeds 1] [--only NAME …]
 
-Where the constants of `plan/follow_up.py` and `centers/directions.py` come from. A first wave of calibration
-data (none that is reported on) is decoded without repeated fits, and compared with its people:
+Where the constants of `plan/follow_up.py` and `centers/directions.py` come from, and `_PAYS` of
+`centers/explain.py`. A first wave of calibration data (none that is reported on) is decoded without repeated
+fits, and compared with its people:
 
 *off*      the ball's center from everybody's mean, over √d·deviation of the mean that the rows tell
 *wide*     the population's spread, E|x - mean|², over the true one
@@ -16,6 +17,15 @@ data (none that is reported on) is decoded without repeated fits, and compared w
 `--directions` decodes nothing (directions.csv): of what lies between those groups, which part the twelve
 directions hold that halfspaces name, that halfspaces and the second moment of the same reports name
 (`centers.spectrum`), and the best.
+
+`--questions` asks the other half of the people everything that may be asked, whatever the plan would choose,
+and compares what both waves recover with one round of as many (questions.csv). Ways are compared, not
+decoders: for time each fit is one population of 1,000 atoms, without repeats.
+
+*edge*        of the noise in the first wave, over people's spread: how well directions are known
+*suits*       radius of the ball that the first wave suggests, over the first one
+*inside*      spread that the population of both waves has inside the directions, over the true one
+*whole*       people's spread by the lengths of whole points alone, over the true one
 """
 
 from __future__ import annotations
@@ -24,17 +34,24 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
 from benchmarks import harness, statements
-from benchmarks.harness import RESULTS, Benchmark, Figures, Runs, Study
+from benchmarks.harness import MILLION, RESULTS, Benchmark, Figures, Runs, Study
 from benchmarks.poisoned_waves import found_by
-from benchmarks.populations import non_private
+from benchmarks.populations import non_private, one_center
+from coterie import Aggregate, Plan, Result
+from coterie.centers import explain, population
+from coterie.centers.directions import spread
 from coterie.centers.population import shrunk_mean
 from coterie.centers.repeats import own_means
 from coterie.centers.spectrum import FLAT, spectrum
 from coterie.engines.simulate import simulate
+from coterie.geometry.ball import SCALE
+from coterie.metrics import normalized_objective, recovered
+from coterie.plan import follow_up
 from coterie.plan.follow_up import FEW, ball_after, unsure_center
 from coterie.protocols.codeword.oracles.rows import mean_rest, rows_of
 from coterie.protocols.codeword.table import CodewordTable
@@ -100,9 +117,7 @@ def play_directions(study: Study, seed: int, folder: Path) -> Figures:
     source, plan = statements.people_of(study, seed, folder)
     points = np.asarray(source.points, dtype=np.float64)
     away = non_private(source, study.clusters, seed, starts=1) - points.mean(axis=0)
-    table = simulate(plan, points[:SAMPLE], study.users, random_state=seed).table
-    assert isinstance(table, CodewordTable)
-    views = rows_of(table)
+    views = rows_of(_codewords(simulate(plan, points[:SAMPLE], study.users, random_state=seed)))
     (halves,) = (view for view in views if view.halfspaces)
     about = shrunk_mean(views), 1 - mean_rest(views) ** 2
     named = {
@@ -122,6 +137,79 @@ def direction_tables(grid: Sequence[Study], runs: Runs) -> str:
         if (some := runs[study.name])
     ]
     return harness.table(["first wave", "seeds", *ways], rows)
+
+
+def play_questions(study: Study, seed: int, folder: Path) -> Figures:
+    """Ask half of the people all that may be asked after the others, and compare it with one round."""
+    source, plan = statements.people_of(study, seed, folder)
+    points = np.asarray(source.points, dtype=np.float64)
+    best = normalized_objective(points, non_private(source, study.clusters, seed))
+    people = study.users // 2
+    with patch.object(explain, "MEMBERS", 1), patch.object(population, "ATOMS", 1000):
+        one = found_by(simulate(plan, points, study.users, random_state=seed), seed)
+        first = simulate(plan, points, people, random_state=100 * seed)
+        found, edge = first_wave(first, seed)
+        center, radius = ball_after(found)
+        figures = {
+            **{"edge": edge, "suits": radius, "moved": float(np.linalg.norm(center))},
+            "held": float((np.linalg.norm(points - np.array(center), axis=1) <= radius).mean()),
+        }
+        results = {"one_round": one}
+        for question in ("ball", "directions"):
+            with patch.object(follow_up, "next_question", lambda *_, question=question: question):
+                asked = plan.follow_up(found, people)
+            both = [first, simulate(asked, points, people, random_state=100 * seed + 1)]
+            results[question] = found_by(both, seed)
+    told = {
+        name: recovered(
+            normalized_objective(points, each.centers), one_center=one_center(points), non_private=best
+        )
+        for name, each in results.items()
+    }
+    return {**figures, **told, **_spreads(first, asked, results["directions"], points)}
+
+
+def first_wave(table: Aggregate, seed: int) -> tuple[Result, float]:
+    """Return what a first wave finds, with directions however well they are known, and the noise's edge."""
+    views, found = rows_of(_codewords(table)), found_by(table, seed)
+    mean, square = shrunk_mean(views), 1 - mean_rest(views) ** 2
+    seen = spectrum([view for view in views if view.halfspaces], mean, square)
+    edge = seen.edge / (square - float(mean @ mean))
+    return replace(found, population=replace(found.population, directions=seen.leading)), edge
+
+
+def _spreads(first: Aggregate, asked: Plan, result: Result, points: np.ndarray) -> Figures:
+    """Return people's spread inside the directions and in all, as it is told, over the true ones."""
+    directions = np.array(asked.directions) / SCALE
+    basis = directions / np.sqrt((directions**2).sum(axis=1).mean())  # (m, d)
+    away, places = points - points.mean(axis=0), result.population.points
+    shares = result.population.weights / result.population.weights.sum()
+    inside = float(shares @ (((places - shares @ places) @ basis.T) ** 2).sum(axis=1))
+    return {
+        "inside": inside / float(((away @ basis.T) ** 2).sum(axis=1).mean()),
+        "whole": spread(rows_of(_codewords(first)))[0] / float((away**2).sum(axis=1).mean()),
+    }
+
+
+def _codewords(table: Aggregate) -> CodewordTable:
+    assert isinstance(table.table, CodewordTable)
+    return table.table
+
+
+def question_tables(grid: Sequence[Study], runs: Runs) -> str:
+    """Return what each question recovers beyond one round, as Markdown, the best known directions first."""
+    played = sorted(((run["edge"], study.name, run) for study in grid for run in runs[study.name]), key=str)
+    rows = [
+        [
+            *(name, run["seed"], f"{edge:.3f}", f"{run['suits']:.2f}", f"{run['held']:.0%}"),
+            f"{run['one_round']:.3f}",
+            *(f"{run[way] - run['one_round']:+.3f}" for way in ("ball", "directions")),
+            *(f"{run[key]:.2f}" for key in ("inside", "whole")),
+        ]
+        for edge, name, run in played
+    ]
+    head = ["first wave", "seed", "edge", "suits", "held", "one round", "ball", "directions"]
+    return harness.table([*head, "inside", "whole"], rows)
 
 
 def tables(grid: Sequence[Study], runs: Runs) -> str:
@@ -151,13 +239,21 @@ DIRECTIONS = tuple(
     for name in ("movement_libras", "spambase", "sonar", "wdbc", "ionosphere")
     for people, epsilon in ((50_000, 1.0), (50_000, 2.0), (50_000, 4.0))
 )
+QUESTIONS = tuple(
+    Study(f"{name}-{users:.0e}-eps-{epsilon:g}".replace("e+0", "e"), users=users, epsilon=epsilon, **about)  # type: ignore[arg-type]
+    for name, about in statements.OTHERS.items()
+    if name not in ("magic", "phoneme", "mixed-10")  # of at most twelve dimensions
+    for users in (30_000, 100_000, MILLION)
+    for epsilon in (1.0, 2.0, 4.0)
+)
 BENCHMARK = Benchmark(GRID, play, tables, RESULTS / "follow_up.csv", seeds=1, first_seed=1000)
 
 
 def main() -> None:
-    """Run what is missing of one of the two."""
+    """Run what is missing of one of the three."""
     parser = harness.parser_of(BENCHMARK, __doc__)
-    parser.add_argument("--directions", action="store_true")
+    for name in ("directions", "questions"):
+        parser.add_argument(f"--{name}", action="store_true")
     options = parser.parse_args()
     chosen = BENCHMARK
     if options.directions:
@@ -168,4 +264,7 @@ def main() -> None:
             tables=direction_tables,
             out=RESULTS / "directions.csv",
         )
+    elif options.questions:
+        out = RESULTS / "questions.csv"
+        chosen = Benchmark(QUESTIONS, play_questions, question_tables, out, seeds=1, first_seed=20_000)
     raise SystemExit(harness.play_grid(chosen, options) > 0)
