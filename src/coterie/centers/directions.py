@@ -42,7 +42,8 @@ from coterie.protocols.codeword.oracles.rows import (
 # What lies between groups outside the directions, of people's spread there: 0.002 to 0.1 of calibration data,
 # 0.06 of digits (benchmarks/results/follow_up.csv); the most that was seen.
 _BETWEEN: Final = 0.1
-_SPREAD: Final = 0.1  # relative deviation of a population's spread inside them
+# Relative deviation of a population's spread inside them: 0.099 of 34 studies (questions.csv, there).
+_SPREAD: Final = 0.1
 _EQUAL: Final = (
     1e-3  # of their squared length: what steps of 2^-20 leave of orthogonal directions of one length
 )

@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from coterie.errors import PlanError
 from coterie.geometry.ball import MAX_STRETCH, SCALE, quantize
 from coterie.plain.canonical import shown
+from coterie.plain.checks import MOST_PEOPLE, checked_integer
 
 # Measured on first waves of calibration data (benchmarks/results/follow_up.csv), or derived as it says.
 FEW: Final = 12  # dimensions that a population fills, and tells its tail in (`centers.population.FLAT`)
@@ -45,8 +46,6 @@ HELD: Final = 0.97  # of the people, there: of a round cloud the last 3 % cost 2
 MARGIN: Final = 1.1
 # Of what is not known of a ball's center: off the middle a population's mean is so far off.
 UNSURE: Final = 0.5
-# √0.65: a new ball has the rows of its own wave, 0.65 of all; noise is as its square.
-_FAR_SMALLER: Final = 0.8
 _FAR_OFF: Final = 0.25  # of the radius: then people half as far around have a quarter of their square by it
 AROUND: Final = 2.0  # times such a radius: by Chebyshev it draws back at most 1/2.2² of any people
 
@@ -164,7 +163,12 @@ def ball_after(found: Any) -> tuple[list[float], float]:
     return center.tolist(), radius
 
 
-def next_question(found: Any, radius: float | None = None, center: Sequence[float] | None = None) -> str:
+def next_question(
+    found: Any,
+    radius: float | None = None,
+    center: Sequence[float] | None = None,
+    people: int | None = None,
+) -> str:
     """Return what to ask other people: in the "same" ball, in a better "ball", or in "directions".
 
     In few dimensions a smaller ball that suits the population is as good as anything. In many, a ball that
@@ -172,8 +176,9 @@ def next_question(found: Any, radius: float | None = None, center: Sequence[floa
     population names, which are stretched into a ball of their own; the noise of a report falls with the
     dimension. Where it names none, because groups were found beyond doubt or directions were not, a far
     smaller ball; and else the same: rows of one ball are one body of rows, and whom it held it holds again.
-    So a ball is far smaller only if it is so with all that is not known of its center, not with the half that
-    widens it.
+    In a new ball little but its own wave counts, a part s of all people, and noise grows with its square: it
+    is far smaller below √s of the old radius. And only if it is so with all that is not known of its center,
+    not with the half that widens it.
 
     Parameters
     ----------
@@ -183,13 +188,18 @@ def next_question(found: Any, radius: float | None = None, center: Sequence[floa
         Of the ball it was found in; without it there is no "same".
     center : sequence of float, optional
         Of that ball; the origin if None.
+    people : int, optional
+        How many others will answer; as many as did before if that or their number is not known.
     """
     population: Population = getattr(found, "population", found)
+    told = getattr(found, "count", None)
+    others = told if people is None else checked_integer("expected_users", people, 1, MOST_PEOPLE)
+    part = others / (others + told) if told and others else 0.5
     middle, suits = ball_after(found)
     if population.points.shape[1] <= FEW:
         return "ball" if radius is None or suits < radius else "same"
     sure = math.hypot(suits, math.sqrt(1 - UNSURE**2) * unsure_center(found))
-    smaller = radius is not None and sure < _FAR_SMALLER * radius
+    smaller = radius is not None and sure < math.sqrt(part) * radius
     moved = float(np.linalg.norm(np.array(middle) - (0.0 if center is None else np.array(center))))
     if smaller and radius is not None and moved > _FAR_OFF * radius:
         return "ball"

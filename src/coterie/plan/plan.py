@@ -327,7 +327,9 @@ class Plan(Questions):
                 center, radius = ball_after(after)
                 found: Any = getattr(population, "directions", None)
                 before = getattr(after, "radius", None), getattr(after, "middle", None)
-                question = next_question(after, *before) if isinstance(directions, str) else "ball"
+                question = "ball"
+                if isinstance(directions, str):
+                    question = next_question(after, *before, expected_users)
                 if question == "same":
                     radius, center = before
                 elif question == "directions" and PROTOCOLS[protocol].takes_directions:
@@ -431,7 +433,7 @@ class Plan(Questions):
             settings.update(center=middle, radius=changes.get("radius", suits))
         if not changes.get("confirm") and not {"center", "radius", "directions"} & changes.keys():
             keeps = self.directions  # once others were asked about these, there is nothing better to ask
-            question = "same" if keeps else next_question(result, self.radius, self.center)
+            question = "same" if keeps else next_question(result, self.radius, self.center, expected_users)
             if question == "same":
                 same = None if keeps is None else np.array(keeps, dtype=np.float64)
                 settings.update(center=self.center, radius=self.radius, directions=same)

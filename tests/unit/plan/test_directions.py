@@ -107,6 +107,14 @@ def test_few_dimensions_are_asked_as_a_whole_in_a_smaller_ball_or_the_same():
     assert next_question(few, 0.9) == "same"  # people are √(11/12) from their mean
 
 
+@pytest.mark.parametrize(("people", "question"), [(20_000, "ball"), (10_000, "same"), (None, "same")])
+def test_a_new_ball_must_be_worth_the_people_who_told_the_old_one(people, question):
+    """0.77 of the old radius is below √⅔ and above √½: mostly the people of its own wave count in it."""
+    seen = SimpleNamespace(population=found(radius=0.7, directions=False), count=10_000)
+    assert ball_after(seen)[1] == pytest.approx(0.77, abs=1e-3)
+    assert next_question(seen, 1.0, None, people) == question
+
+
 @pytest.mark.parametrize(("error", "question"), [(0.05, "ball"), (0.12, "same")])
 def test_a_ball_whose_center_is_not_known_is_no_smaller_one(error, question):
     """√40·0.12 = 0.76: whoever lies 0.5 from the mean may lie 0.9 from where it seems to be."""
