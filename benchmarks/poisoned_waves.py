@@ -1,6 +1,6 @@
 """What liars in the first wave can do to the next plan, and whether anything shows it.
 
-    python -m benchmarks poisoned_waves [--seeds 10] [--only NAME …]
+    python -m benchmarks poisoned_waves [--seeds 40] [--only NAME …]
 
 The first people's reports are made, those of liars forged (`poisoning`), the second plan follows from their
 table, and honest people answer it (their table is drawn by its law). Both are decoded together.
@@ -61,15 +61,16 @@ CASES: dict[str, dict[str, object]] = {
 SETS = {"segment": 7, "magic": 6, "spambase": 6, "ring": 4, "phoneme": 5, "ionosphere": 5, "vehicle": 5}
 
 
-def _study(case: str, liars: str, share: float, **rest: object) -> Study:
+def _study(case: str, liars: str, share: float) -> Study:
     clusters = GROUPS + (case == "confirm")
     name = f"{case}-{liars}" + f"-{share:.0%}" * (share > 0)
-    return Study(name, "mixture", 100_000, clusters, method=f"{liars} {share}", **CASES[case], **rest)  # type: ignore[arg-type]
+    bar = {0.0: FALSE, 0.02: SAFE}.get(share)
+    return Study(name, "mixture", 100_000, clusters, method=f"{liars} {share}", bar=bar, **CASES[case])  # type: ignore[arg-type]
 
 
 GRID = (
-    *(_study(case, "none", 0.0, bar=FALSE) for case in CASES),
-    *(_study("ball", liars, 0.02, bar=SAFE) for liars, *_ in LIARS),
+    *(_study(case, "none", 0.0) for case in CASES),
+    *(_study("ball", liars, 0.02) for liars, *_ in LIARS),
     *(_study("ball", "balanced", share) for share in (0.01, 0.05)),
     *(_study("directions", "balanced", share) for share in (0.01, 0.02, 0.05)),
     *(_study("confirm", "balanced", share) for share in (0.01, 0.02, 0.05)),
@@ -209,4 +210,4 @@ def tables(grid: Sequence[Study], runs: Runs) -> str:
     return harness.table([*head, "made up, not confirmed", "bar"], rows)
 
 
-BENCHMARK = Benchmark(GRID, play, tables, RESULTS / "poisoned_waves.csv", seeds=10)
+BENCHMARK = Benchmark(GRID, play, tables, RESULTS / "poisoned_waves.csv", seeds=40)
