@@ -22,6 +22,7 @@ program.
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import shutil
@@ -52,9 +53,10 @@ MANY: Final = 256  # people who are answered again and again with the same ids
 MANY_BYTES: Final = 1 << 16  # of their reports
 TURNS: Final = 24
 FEW: Final = 3  # people whose coins are changed byte by byte
-MOST_BYTES: Final = 96  # of them
-LEAST_OF_ID: Final = 11  # of a person's bytes: one in 256 is changed into itself
-COMMAND_ROUNDS: Final = 3  # a command starts four times in each
+MOST_BYTES: Final = 32  # of each
+LEAST_ALONE: Final = 0.9  # of changes of an id: where a number is drawn again, all that follows is another
+LEAST_OF_ID: Final = 11  # of a person's bytes
+COMMAND_ROUNDS: Final = 3  # a command starts four times in each, then once a turn and once a byte
 COMMAND_TURNS: Final = 8
 
 Ask = Callable[[People, tape.Tape], tuple[list[bytes], int | None]]  # people, coins -> reports, coins drawn
@@ -173,10 +175,11 @@ def _one_by_one(probes: Probes, ask: Ask, reader: Reader, count: int) -> set[str
     ids, draws = _ids(first), reader.read(points, _rows(first))[0]
     inside = [place for span in _spans(first, drawn) for place in range(*span)]
     others = sorted(set(range(drawn or 0)) - set(inside))
-    others = np.random.default_rng().permutation(others)[: MOST_BYTES - len(inside)].tolist()
+    others = np.random.default_rng().permutation(others)[: MOST_BYTES * count - len(inside)].tolist()
     id_alone = id_too = one = several = 0
     for place in (*inside, *others):
-        coins = tape.Tape(1, 2, ((0, place), (place + 1, sys.maxsize)))
+        other = next(seed for seed in itertools.count(2) if _byte(seed, place) != _byte(1, place))
+        coins = tape.Tape(1, other, ((0, place), (place + 1, sys.maxsize)))
         rows = _rows(ask(people, coins)[0])
         new_ids = (rows[:, :ID_BYTES] != ids).any(axis=1)
         new_draws = (reader.read(points, rows)[0] != draws).any(axis=1)
@@ -185,13 +188,19 @@ def _one_by_one(probes: Probes, ask: Ask, reader: Reader, count: int) -> set[str
         one += int(new_draws.sum() == 1)
         several += int(new_draws.sum() > 1)
     problems = set()
-    if 2 * id_alone < id_too:
+    if id_alone < LEAST_ALONE * id_too:
         problems.add("coins of an id are coins of an answer, or of another id")
-    elif len(inside) + len(others) == drawn and id_alone < LEAST_OF_ID * count:
-        problems.add(f"ids of {count} people hang on {id_alone} bytes of coins, not on {ID_BYTES} each")
+    if len(inside) + len(others) == drawn and id_too < LEAST_OF_ID * count:
+        problems.add(f"ids of {count} people hang on {id_too} bytes of coins, not on {ID_BYTES} each")
     if several > one and reader.laws[0].cap:  # noise takes more coins or fewer, and shifts all that follow
         problems.add("a coin decides the answers of several people")
     return problems
+
+
+def _byte(seed: int, place: int) -> bytes:
+    coins = tape.Tape(seed)
+    coins.drawn = place
+    return coins.urandom(1)
 
 
 def _spans(reports: list[bytes], drawn: int | None) -> tuple[tuple[int, int], ...]:

@@ -78,6 +78,7 @@ def test_an_honest_client_passes():
     assert found.passed, found.found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("client", "words"),
     [
