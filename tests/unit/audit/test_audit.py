@@ -48,6 +48,8 @@ SLOW = {name for name, reports in canaries._NEEDED.items() if reports >= canarie
 def few(monkeypatch):
     """Look at fewer reports than a quick audit does: enough for what passes; what must be caught has more."""
     monkeypatch.setattr("coterie.audit.run._QUICK_REPORTS", 8000)
+    monkeypatch.setattr("coterie.audit.replay.TURNS", 4)
+    monkeypatch.setattr("coterie.audit.replay.ROUNDS", 4)
 
 
 @pytest.mark.slow

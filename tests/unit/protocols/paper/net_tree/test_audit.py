@@ -23,6 +23,8 @@ def broken(plan, **changes):
 @pytest.mark.slow
 def test_the_packages_own_client_passes(monkeypatch):
     monkeypatch.setattr("coterie.audit.run._QUICK_REPORTS", 8000)  # enough for what passes
+    monkeypatch.setattr("coterie.audit.replay.TURNS", 4)
+    monkeypatch.setattr("coterie.audit.replay.ROUNDS", 4)
     found = audit(CODEWORDS, quick=True, with_canaries=False)
     assert found.passed, found.failures
     assert {check.part for check in found.checks} == {"exact", "empirical", "environment"}
