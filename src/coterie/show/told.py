@@ -40,10 +40,11 @@ class Told:
 
     @classmethod
     def of(cls, document: Mapping[str, Any], radius: float) -> Told:
-        """Read `Result.to_dict()`, version 2 or 3, or its JSON, of a study whose ball has this radius."""
+        """Read `Result.to_dict()`, or its JSON, of a study whose ball has this radius."""
         errors = np.array([number_of(each) for each in document["errors"]])
         clear = [group for group in map(_group, document["groups"]) if group.clear]
         known = errors < ROUGH * radius  # false for NaN
+        fragile = [[number_of(each) for each in both] for both in document["fragile"]]
         return cls(
             centers=np.array(document["centers"], dtype=np.float64),
             errors=errors,
@@ -56,7 +57,7 @@ class Told:
                 for each in document["choices"]
             ),
             alternatives=tuple(tuple(cut) for cut in document["alternatives"]),
-            fragile=_fragile(document),
+            fragile=np.array(fragile).reshape(-1, 2),
             notes=tuple(document["notes"]),
             count=document["count"],
             coverage=document["coverage"],
@@ -115,11 +116,6 @@ class Told:
         names = f"group{'s' * (len(cut) > 1)} {listed([letter(each) for each in cut])}" if cut else "no group"
         words = f"k-means finds {number_word(number)} other answer{'s' * several} as good"
         return f"{words}; {'they cut' if several else 'it cuts'} {names} otherwise."
-
-
-def _fragile(document: Mapping[str, Any]) -> NDArray[np.float64]:
-    found = document.get("fragile") or [[None, None]] * len(document["centers"])  # version 2 had none
-    return np.array([[number_of(each) for each in both] for both in found]).reshape(-1, 2)
 
 
 def _group(fields: Mapping[str, Any]) -> Group:
