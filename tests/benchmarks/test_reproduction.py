@@ -138,6 +138,12 @@ def test_the_last_step_of_the_ablation_is_cells_alone_and_the_first_the_paper():
     assert (METHODS["step-0-paper"](played) == METHODS["lsh-tree"](played)).all()
 
 
+def test_centers_without_what_is_stated_are_those_of_decode():
+    played = Played(TINY, seed=4)
+    whole = decode(played.reports("codeword"), random_state=4).centers
+    assert (METHODS["codeword"](played) == whole).all()
+
+
 def test_a_run_repeats_exactly(tmp_path):
     for method in ("lsh-tree", "codeword", "interactive-users"):
         study = TINY.study(method)
