@@ -183,8 +183,9 @@ def _one_by_one(probes: Probes, ask: Ask, reader: Reader, count: int) -> set[str
         rows = _rows(ask(people, coins)[0])
         new_ids = (rows[:, :ID_BYTES] != ids).any(axis=1)
         new_draws = (reader.read(points, rows)[0] != draws).any(axis=1)
-        id_too += int(new_ids.any())
-        id_alone += int(new_ids.sum() == 1 and not new_draws.any())
+        if place in inside or not inside:  # elsewhere a coin may shift the ids of those who come later
+            id_too += int(new_ids.any())
+            id_alone += int(new_ids.sum() == 1 and not new_draws.any())
         one += int(new_draws.sum() == 1)
         several += int(new_draws.sum() > 1)
     problems = set()
