@@ -200,7 +200,7 @@ class BlobFit:
 
     def _chi(self, seen: Seen) -> float:
         miss = coarse(self.rows - seen.rows)
-        return float(np.vdot(miss, self._pull(miss)))
+        return float(np.einsum("ij,ij->", miss, self._pull(miss)))
 
     def _curvature(self, seen: Seen, shares: _Array, prior: float) -> _Array:
         """Return the mean diagonal element of each center's block of the normal equations: (k,)."""

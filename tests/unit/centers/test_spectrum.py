@@ -1,10 +1,15 @@
 """The directions in which people differ, from rows whose population is known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from coterie import Plan
 from coterie.centers.spectrum import spectrum
+from coterie.engines import simulate as simulate_table
 from coterie.plan.views import Halfspaces
+from coterie.protocols.codeword.oracles.rows import rows_of
 
 DIMENSION = 24
 
@@ -81,3 +86,37 @@ def test_where_everybody_is_is_no_difference(simulate):
     raw, less = (spectrum([view], mean, 0.36).variances for mean in (np.zeros(DIMENSION), points[0]))
     assert raw.max() > 0.2
     assert less.sum() < 0.2 * raw.max()
+
+
+def test_a_ball_elsewhere_tells_the_same_of_how_people_differ():
+    """An earlier plan's ball, smaller and off the middle, seen from the last one: each part of its table."""
+    rng = np.random.default_rng(5)
+    points = 0.1 * rng.standard_normal((4000, DIMENSION)) * np.where(np.arange(DIMENSION) < 2, 3.0, 0.5)
+    points += 0.2 * np.eye(1, DIMENSION)
+    last = Plan.design(DIMENSION, 2, 4.0, 10**7)
+    earlier = Plan.design(
+        DIMENSION, 2, 4.0, 10**7, center=[0.1, *[0.0] * (DIMENSION - 1)], radius=0.9, seed=1
+    )
+    mean, square = points.mean(axis=0), float((points**2).sum(axis=1).mean())
+    true = np.linalg.eigvalsh(np.cov(points.T))[-2:]
+    found = []
+    for plan in (last, earlier):
+        (view,) = (one for one in rows_of(drawn(plan, points), last) if one.halfspaces)
+        parts = replace(view, moment=None), only_moment(view), view
+        seen = [spectrum([part], mean, square) for part in parts]
+        for each in seen:
+            np.testing.assert_allclose(np.linalg.norm(each.basis[:2, -2:]), np.sqrt(2), atol=0.02)
+        found.append([np.sort(each.variances)[-2:] for each in seen])
+    for own, other in zip(*found, strict=True):
+        np.testing.assert_allclose(own, other, rtol=0.1)
+    for one in found:
+        np.testing.assert_allclose(one[1], true, rtol=0.05)  # halfspaces count long vectors less
+
+
+def drawn(plan, points):
+    return simulate_table(plan, points, 10**7, random_state=2).table
+
+
+def only_moment(view):
+    """The same view with rows that nobody can read."""
+    return replace(view, deviations=1e3 * view.deviations)

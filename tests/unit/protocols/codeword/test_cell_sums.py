@@ -11,7 +11,7 @@ from coterie.geometry.cells import CrossPolytopeCells
 from coterie.geometry.lift import lift
 from coterie.plan.views import CrossPolytope, Halfspaces
 from coterie.protocols.codeword.oracles.cell_sums import cell_sums, embedding_matrix
-from coterie.protocols.codeword.oracles.second_moment import second_moment
+from coterie.protocols.codeword.oracles.second_moment import SecondMoment, second_moment
 from coterie.protocols.codeword.table import CodewordTable
 
 PEOPLE = 40_000
@@ -131,3 +131,12 @@ def test_the_diagonal_of_the_second_moment_is_restored():
     gain = parameters.randomizer.second_gain(parameters.embedding)
     table.second[:] = np.round(10**12 * (np.eye(parameters.embedding) + gain * hollow))
     np.testing.assert_allclose(second_moment(table).matrix, lifted.T @ lifted / 3, atol=1e-6)
+
+
+def test_a_second_moment_of_other_people_has_the_noise_of_as_many_reports():
+    moment, true = SecondMoment(np.zeros((40, 40)), 0.1), np.full((40, 40), 0.3)
+    drawn = np.array([moment.drawn(true, np.random.default_rng(seed)).matrix for seed in range(200)])
+    np.testing.assert_array_equal(drawn, drawn.transpose(0, 2, 1))
+    away = (drawn - true)[:, *np.triu_indices(40, 1)]
+    assert away.std() == pytest.approx(0.1, rel=0.02)  # of 156,000 entries; 0.09 and 0.11 are refused
+    assert abs(away.mean()) < 0.002
