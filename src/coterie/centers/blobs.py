@@ -91,6 +91,8 @@ class Seen:
     lifted: _Array  # w, (k, D)
     free: NDArray[np.bool_]  # (k,): the last coordinate is no smaller than it may be
     rows: _Array  # (M, D)
+    miss: _Array  # (M, D), what they are more than the reports say, rounded
+    pull: _Array  # (M, D), by how far each of its directions is to be trusted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,9 +126,12 @@ class BlobFit:
 
     def residual(self, blobs: Blobs, points: _Array) -> _Array:
         """Return how much a further small group at each point would explain, in deviations: (n,)."""
-        pull = self._pull(coarse(self.rows - self.predicted(blobs))).astype(np.float32)
-        lifted = self.view.lifted(points)
-        scores = np.einsum("nd,nd->n", self.view.features(points) @ pull, lifted)
+        seen, lifted = (
+            self.seen(blobs.centers, blobs.shares, blobs.sigma, blobs.errors),
+            self.view.lifted(points),
+        )
+        lacking = self.view.features(points) @ -seen.pull.astype(np.float32)
+        scores = np.einsum("nd,nd->n", lacking, lifted)
         noise = float(self.weights.sum()) * np.einsum("ni,ij,nj->n", lifted, self.trust, lifted)
         peaks: _Array = scores / np.sqrt(noise)
         return peaks
@@ -196,11 +201,11 @@ class BlobFit:
         rows = on_grid(signs * shares) @ lifted
         bulges = bells @ coarse(shares * sigma**2 / wide) / self.lengths  # (M,)
         rows[:, :dimension] += lift.point * bulges[:, None] * self.normals
-        return Seen(heights, signs, bells, wide, lifted, room > _LEAST_REST, rows)
+        miss = coarse(rows - self.rows)
+        return Seen(heights, signs, bells, wide, lifted, room > _LEAST_REST, rows, miss, self._pull(miss))
 
     def _chi(self, seen: Seen) -> float:
-        miss = coarse(self.rows - seen.rows)
-        return float(np.einsum("ij,ij->", miss, self._pull(miss)))
+        return float(np.einsum("ij,ij->", seen.miss, seen.pull))
 
     def _curvature(self, seen: Seen, shares: _Array, prior: float) -> _Array:
         """Return the mean diagonal element of each center's block of the normal equations: (k,)."""
@@ -224,7 +229,7 @@ class BlobFit:
         `volume` is how much it counts that signs and bells change the curvature, (k,).
         """
         point, dimension = self.view.lift.point, self.normals.shape[1]
-        miss = coarse(self._pull(coarse(seen.rows - self.rows)))
+        miss = coarse(seen.pull)
         lifted, bulge = seen.lifted, sigma**2 / seen.wide
         told = on_grid(seen.signs * shares).T @ miss  # by the lifted centers, (k, D)
         along = coarse(miss @ lifted.T)  # (M, k)

@@ -118,9 +118,10 @@ def _as_wide(
 ) -> _Start:
     """Return a start in all directions of the frame, as wide as people are in each."""
     spread = max(1 - rest**2 - float(mean @ mean), _LEAST_SPREAD)
-    wide = covariance([view for view in halves if view.own_ball] or halves, mean, spread)
-    places = rng.multivariate_normal(mean, wide, ATOMS, method="eigh")
     dimension = len(mean)
+    own = [view for view in halves if view.own_ball]
+    wide = covariance(own, mean, spread) if own else spread / dimension * np.eye(dimension)
+    places = rng.multivariate_normal(mean, wide, ATOMS, method="eigh")
     return _Start(np.eye(dimension), np.sqrt(np.diag(wide)), 0.0, 0.0, np.zeros(dimension), into_ball(places))
 
 

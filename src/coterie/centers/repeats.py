@@ -117,16 +117,16 @@ def repeated(
         np.linalg.cholesky(view.noise_covariance(*truth, row)).T
         for view, row in zip(views, rows, strict=True)
     ]
-    moments = [view.second_moment(*truth) for view in views]
+    moments = [None if view.moment is None else view.second_moment(*truth) for view in views]
 
     def again(own: np.random.Generator) -> _Again | None:
         noisy = [
             replace(
                 view,
                 vectors=row + view.deviations[:, None] * own.standard_normal(row.shape) @ factor,
-                moment=None if view.moment is None else view.moment.drawn(moment, own),
+                moment=None if view.moment is None or true is None else view.moment.drawn(true, own),
             )
-            for view, row, factor, moment in zip(views, rows, factors, moments, strict=True)
+            for view, row, factor, true in zip(views, rows, factors, moments, strict=True)
         ]
         other = find(noisy, clusters, own, 1)
         return None if other is None else _compared(other, truth, most)

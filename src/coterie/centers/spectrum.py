@@ -7,8 +7,8 @@ that its signal deserves, therefore gives c_d·E[x·xᵀ/|x|] (h at the people's
 H = Σ h_j²/deviation_j², an entry of the symmetric matrix has the variance s² = 1/(2·d·c_d²·a²·H).
 
 The second moment of the same reports tells E[x·xᵀ] without any rows, and its noise has nothing to do with
-theirs: about as much from ε = 2 on, next to nothing at ε = 1. Times ρ the former is of the same scale, and
-each counts by its precision.
+theirs: as much at ε = 4, a third of it at ε = 2, next to nothing at ε = 1. Times ρ the former is of the same
+scale, and each counts by its precision.
 
 Eigenvalues of noise alone stay within 2·s·√d of their middle, and of a true eigenvalue λ above it the
 observed one is λ + s²d/λ, its vector aligned with the true one by cos² = 1 - s²d/λ² (the spiked model). What
@@ -50,7 +50,8 @@ def spectrum(views: Sequence[ViewRows], mean: NDArray[np.float64], square: float
     Parameters
     ----------
     views : sequence of ViewRows
-        Of halfspaces, of whole points; at least one.
+        Of halfspaces, of whole points; at least one. A ball that does not hold the frame's counts only
+        where there is no other.
     mean : ndarray, shape (d,)
         Of everybody, in the frame.
     square : float
@@ -93,10 +94,15 @@ def covariance(views: Sequence[ViewRows], mean: NDArray[np.float64], spread: flo
 def _differences(
     views: Sequence[ViewRows], mean: NDArray[np.float64], square: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Return eigenvalues and eigenvectors of E[(x - mean)·(x - mean)ᵀ], and s²·d, in the frame."""
+    """Return eigenvalues and eigenvectors of E[(x - mean)·(x - mean)ᵀ], and s²·d, in the frame.
+
+    By balls that hold the frame's: a smaller one has people clipped to its surface, and knows too well how
+    they lie there.
+    """
     dimension = len(mean)
     total, trust = np.zeros((dimension, dimension)), 0.0
-    for view in views:
+    holding = [view for view in views if view.frame.scale >= 1 + float(np.linalg.norm(view.frame.shift))]
+    for view in holding or views:
         for matrix, precision in _told(view, mean, square):
             total += precision * matrix
             trust += precision
@@ -110,7 +116,7 @@ def _told(
     """Yield what a view tells of how people differ, (d, d), and the precision of an entry of it, 1/s²."""
     dimension, scale = view.lift.dimension, view.frame.scale
     local = (mean - view.frame.shift) / scale
-    spread = (square - float(mean @ mean)) / scale**2
+    spread = max(square - float(mean @ mean), 0.0) / scale**2  # noise may leave less than nothing
     length = max(math.sqrt(spread + float(local @ local)), _LEAST_LENGTH)  # ρ, in the view's own ball
     normals = view.geometry.normals[view.kept]
     lengths = np.maximum(np.linalg.norm(normals, axis=1), 1e-12)

@@ -39,7 +39,7 @@ from coterie.plain.canonical import shown
 from coterie.plain.checks import MOST_PEOPLE, checked_integer
 
 # Measured on first waves of calibration data (benchmarks/results/follow_up.csv), or derived as it says.
-FEW: Final = 12  # dimensions that a population fills, and tells its tail in (`centers.population.FLAT`)
+FEW: Final = 12  # dimensions that a population fills, and tells its tail in (`centers.spectrum.FLAT`)
 HELD: Final = 0.97  # of the people, there: of a round cloud the last 3 % cost 2 to 1.4 times the noise
 # Times the root mean square distance, above: it holds 78 % of real people (median) and 60 % of round groups;
 # 1.2 would hold 83 and 93 %, for 1.2 times the noise.

@@ -113,6 +113,21 @@ def test_a_ball_elsewhere_tells_the_same_of_how_people_differ():
         np.testing.assert_allclose(one[1], true, rtol=0.05)  # halfspaces count long vectors less
 
 
+def test_a_smaller_ball_counts_only_where_there_is_no_other():
+    """Everybody outside it is clipped to its surface; and noise may leave lengths less than none there."""
+    points = on_axes([0.8, 0.4])
+    last, narrow = (
+        Plan.design(DIMENSION, 2, 4.0, 10**7),
+        Plan.design(DIMENSION, 2, 4.0, 10**7, radius=0.2, seed=1),
+    )
+    views = [
+        next(one for one in rows_of(drawn(plan, points), last) if one.halfspaces) for plan in (last, narrow)
+    ]
+    alone, both = (spectrum(some, np.zeros(DIMENSION), 0.4) for some in (views[:1], views))
+    np.testing.assert_array_equal(alone.variances, both.variances)
+    assert spectrum(views[1:], 0.05 * np.eye(1, DIMENSION)[0], 0.001).edge > 0
+
+
 def drawn(plan, points):
     return simulate_table(plan, points, 10**7, random_state=2).table
 

@@ -188,8 +188,7 @@ def rows_of(table: CodewordTable, frame: Plan | None = None) -> tuple[ViewRows, 
     spread = np.sqrt(whole) / gain
     lift = Lift.from_count_weight(parameters.count_weight, plan.coordinates)
     place = frame_of(plan, frame or plan)
-    moment = second_moment(table)
-    views = []
+    views: list[ViewRows] = []
     for number, (view, rows) in enumerate(zip(parameters.views, Rows.of(parameters).parts, strict=True)):
         counts = table.counts[rows]
         people = int(counts.sum())
@@ -205,9 +204,10 @@ def rows_of(table: CodewordTable, frame: Plan | None = None) -> tuple[ViewRows, 
             kept = np.arange(view.rows)
             vectors = fwht(sums.T).T @ back / (gain * people)
             deviations = np.full(view.rows, spread / np.sqrt(people))
-        own, moment = (moment, None) if isinstance(view, Halfspaces) else (None, moment)
+        first = isinstance(view, Halfspaces) and not any(one.halfspaces for one in views)
         noise = 1 / whole, second / whole, gain**2 / whole
-        views.append(ViewRows(vectors, deviations, people, geometry, kept, place, lift, *noise, own))
+        moment = second_moment(table) if first else None
+        views.append(ViewRows(vectors, deviations, people, geometry, kept, place, lift, *noise, moment))
     return tuple(views)
 
 
