@@ -183,7 +183,8 @@ def after(plan, **changes):
 @pytest.fixture
 def fast(monkeypatch):
     """Decode nothing: the next plan is the last with other fields."""
-    monkeypatch.setattr(Decoder, "run", lambda self, plan, chunks, timeout, before: (b"{}", b"table"))
+    result = b'{"count": 10, "supported": 1, "centers": [[0, 0, 0]], "explained": {"value": null}}'
+    monkeypatch.setattr(Decoder, "run", lambda self, plan, chunks, timeout, before: (result, b"table"))
 
     def made(self, tables, asked, timeout):
         return after(made.plan, expected_users=asked["expected_users"]).to_json().encode()
