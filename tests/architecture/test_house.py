@@ -1,6 +1,6 @@
 """No room tells protocols apart: it asks the protocol's object, or the plan's parameters."""
 
-from tools.house import KIND, NAME, ROOT, code_lines, found, misplaced, modules, outside
+from tools.house import KIND, NAME, NEW, ROOT, code_lines, found, misplaced, modules, outside
 
 SOURCES = modules(ROOT)
 
@@ -29,3 +29,9 @@ def test_code_is_counted_without_words_and_imports():
     function = 'def f():\n    """Say."""\n    return (\n        os\n    )\n'
     source = f'"""Words."""\n\nimport os\n\n# a comment\n{function}'
     assert code_lines(source) == 4
+
+
+def test_what_counts_as_new_function_is_there_once():
+    named = [f"{name}.py" for names in NEW.values() for name in names.split()]
+    assert len(named) == len(set(named))
+    assert set(named) <= SOURCES.keys()
