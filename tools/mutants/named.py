@@ -112,8 +112,8 @@ NAMED = (
     Named(
         "an answer that rows left out do not side with is the mean of everybody",
         "centers",
-        "if found and not (stand_clear(views, found).any() or better_than_one(",
-        "if found and not (True or better_than_one(",
+        "if not sure and not better_than_one(",
+        "if False and not better_than_one(",
         (*_EXPLAIN, "-k", "one_center"),
     ),
     Named(
@@ -364,8 +364,8 @@ NAMED = (
     Named(
         "stated radii cover what they say",
         "centers",
-        "WIDER: Final = 1.2",
-        "WIDER: Final = 0.5",
+        "COVERAGE))\n    said = ",
+        "COVERAGE / 2))\n    said = ",
         _DECODER,
     ),
     Named(

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from coterie.centers.explain import hidden_outside
 from coterie.centers.population import shrunk_mean
-from coterie.centers.repeats import WIDER, normal
+from coterie.centers.repeats import normal
 from coterie.centers.solution import Interval, Solution
 from coterie.centers.spectrum import spectrum
 from coterie.errors import DecodeError
@@ -110,7 +110,7 @@ class InDirections:
         basis, stretch = self._basis, self._stretch
         dimension, size = basis.shape
         part = self._part(found)
-        hidden = WIDER**2 * self._hidden(len(found.centers)) + self._astray
+        hidden = self._hidden(len(found.centers)) + self._astray
         radii = found.errors / stretch
         errors = np.minimum(np.hypot(radii, math.sqrt(hidden)), 1.0)
         inner = np.zeros(size) if found.profile is None else found.profile

@@ -4,9 +4,9 @@
    of any shape (`population`), *blobs* round groups, and those far better (`blobs`); rows left out say how
    far to trust which (`evidence`). Above 12 dimensions, where a plan has
    cells alone, `tight` finds.
-2. *Judge*: where no group stands clear, rows left out say whether the answer is better than one center; if
-   not, the answer is that. Whichever it is, the cells of a net may prove it worse than places of their own
-   (`proved`), and then these are the answer.
+2. *Judge*: unless round groups were found beyond doubt, rows left out say whether the answer is better than
+   one center; if not, the answer is that. Whichever it is, the cells of a net may prove it worse than places
+   of their own (`proved`), and then these are the answer.
 3. *Repeat*: what can be said of the people nearest to each center, by doing it again (`repeats`).
 """
 
@@ -54,8 +54,8 @@ from coterie.wire.workers import on_all_cores
 MEMBERS: Final = 4  # populations of fresh starts
 
 _PAYS: Final = 0.2  # edge of the noise over people's spread up to which directions are worth reporting in
-# Of the edge of the noise, times √k, and half of it for each direction of groups that was not found: what
-# groups' means have outside the subspace.
+# Of the edge of the noise, times √k, and twice for each direction of groups that was not found: what groups'
+# means have outside the subspace.
 _HIDDEN: Final = 0.1
 
 
@@ -95,8 +95,11 @@ def explain(
     find, often = find or find_groups, again.REPEATS if repeats is None else repeats
     one = one_group(views, rng)
     found = find(views, clusters, rng, MEMBERS)
-    if found and not (stand_clear(views, found).any() or better_than_one(views, found.people, one.people)):
-        found = None
+    if found is not None:
+        clear = bool(stand_clear(views, found).any())
+        sure = clear and found.sure
+        if not sure and not better_than_one(views, found.people, one.people, clear=clear):
+            found = None
     if proved_worse(views, (found or one).answer.centers, clusters):
         found, find = find_in_net(views, clusters, rng, MEMBERS), find_in_net
     if found is None:
@@ -182,7 +185,7 @@ def hidden_outside(edge: float, clusters: int, found: int) -> float:
 
     The subspace has `found` directions; k groups differ in k - 1.
     """
-    return edge * _HIDDEN * (math.sqrt(clusters) + max(clusters - 1 - found, 0) / 2)
+    return edge * _HIDDEN * (math.sqrt(clusters) + 2 * max(clusters - 1 - found, 0))
 
 
 def _round(blobs: Blobs, answer: Answer, rng: np.random.Generator) -> Found:

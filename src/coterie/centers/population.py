@@ -11,9 +11,8 @@ subspace that stands clear of the noise (`spectrum`), with plain Gaussian scatte
 part of the rows is looked at: the rest would be noise.
 
 Where the atoms start: normal in the subspace (the law of largest entropy for a covariance), half of them near
-cells that stand clear by themselves; in few dimensions uniform in the ball; where those are directions
-of a space of more, normal again. Several fits of fresh starts are
-pooled: where they differ the rows do not tell.
+cells that stand clear by themselves; in few dimensions normal in all of them. Several fits of fresh starts
+are pooled: where they differ the rows do not tell.
 
 How far people scatter outside the subspace is told by their lengths: the last coordinate of a lifted point is
 a·√(1 - |x|²), whatever the direction.
@@ -84,10 +83,8 @@ def fit_population(views: Sequence[ViewRows], rng: np.random.Generator) -> Cloud
     fitted = halves or list(views)
     cells, shares = clear_cells(views)
     mean, rest = shrunk_mean(views), mean_rest(views)
-    if any(isinstance(view.frame, Through) for view in views):
+    if dimension <= FLAT or any(isinstance(view.frame, Through) for view in views):
         start = _as_wide(halves, mean, rest, rng)
-    elif dimension <= FLAT:
-        start = _fill_ball(dimension, rng)
     else:
         found = _span(halves, cells, shares, mean, rest)
         if found is None:
@@ -104,13 +101,6 @@ class _Start:
     edge: float
     middle: NDArray[np.float64]  # (d,)
     places: NDArray[np.float64]  # (N, r)
-
-
-def _fill_ball(dimension: int, rng: np.random.Generator) -> _Start:
-    places = rng.standard_normal((ATOMS, dimension))
-    places *= (rng.random(ATOMS) ** (1 / dimension) / np.linalg.norm(places, axis=1))[:, None]
-    spread = np.full(dimension, 1 / math.sqrt(dimension + 2))
-    return _Start(np.eye(dimension), spread, 0.0, 0.0, np.zeros(dimension), places)
 
 
 def _as_wide(
@@ -248,6 +238,18 @@ def seen_parts(views: Sequence[ViewRows], basis: NDArray[np.float64]) -> list[Se
     projection[dimension, size] = projection[dimension + 1, size + 1] = 1
     targets = (view.vectors @ projection / view.deviations[:, None] for view in views)
     return [Seen(projection, target.astype(np.float32)) for target in targets]
+
+
+def misfit(
+    view: ViewRows, rows: NDArray[np.float64], noise: NDArray[np.float64], basis: NDArray[np.float64]
+) -> tuple[float, int]:
+    """Return chi-square of what rows, (M, D), miss of a view in a subspace, and of how many numbers.
+
+    `noise` is the covariance of a row's noise in units of its deviation², (D, D).
+    """
+    (left,) = seen_parts([replace(view, vectors=view.vectors - rows)], basis)
+    each = ((noise @ left.projection) * left.projection).sum(axis=0)  # of each number, (r + 2,)
+    return float((left.targets.astype(np.float64) ** 2 / each).sum()), left.targets.size
 
 
 def reweight(

@@ -7,7 +7,9 @@ found again from fresh starts, and the centers so found are compared with the su
 *them*. No center has to be matched with another.
 
 What the supposed people cannot show is put into them: outside the subspace that stands clear of the noise the
-means of true groups differ by what the noise can hide there (`Found.hidden`).
+means of true groups differ by what the noise can hide there (`Found.hidden`). And real people are none of the
+model's: where it misses rows that took no part in the fits by more than their noise, all errors are larger by
+as much (Birge's ratio).
 
 A distance of a group of share p is taken in units of 1/√p, an error of its share in units of √p: both are
 then much alike for all groups (benchmarks/results/statements.csv) and can be pooled over them.
@@ -28,7 +30,7 @@ from scipy.sparse import csr_array
 from coterie.centers.answer import Answer, by_number
 from coterie.centers.blobs import Blobs
 from coterie.centers.exact import on_grid
-from coterie.centers.population import Cloud
+from coterie.centers.population import Cloud, misfit
 from coterie.centers.solution import (
     COVERAGE,
     LEAST_SHARE,
@@ -44,11 +46,9 @@ from coterie.wire.workers import on_all_cores
 
 REPEATS: Final = 8
 
-# What repeated fits do not show, because real people are none of the model's: by how much true errors are
-# larger, measured on other data than is reported on (benchmarks/results/calibration.csv).
-WIDER: Final = 1.2
-_WIDER_ROUND: Final = 1.05  # where groups are round beyond doubt
-_MODEL: Final = 0.1  # deviation of a share e that is explained, over √(e·(1 - e))
+# Deviation of a share e that is explained, over √(e·(1 - e)), besides what repeated fits show: measured on
+# other data than is reported on (benchmarks/results/calibration.csv).
+_MODEL: Final = 0.1
 _LITTLE: Final = 0.02  # of people's spread: less is not worth a group
 
 
@@ -113,10 +113,8 @@ def repeated(
     points, weights = _truth(found, rng)
     truth = on_grid(points), weights  # their rows are the same on every processor
     rows = [view.predicted(*truth) for view in views]
-    factors = [
-        np.linalg.cholesky(view.noise_covariance(*truth, row)).T
-        for view, row in zip(views, rows, strict=True)
-    ]
+    noise = [view.noise_covariance(*truth, row) for view, row in zip(views, rows, strict=True)]
+    factors = [np.linalg.cholesky(one).T for one in noise]
     moments = [None if view.moment is None else view.second_moment(*truth) for view in views]
 
     def again(own: np.random.Generator) -> _Again | None:
@@ -140,11 +138,11 @@ def repeated(
     scale = np.sqrt(np.maximum(answer.shares, LEAST_SHARE))
     misses = np.concatenate([one.misses for one in done])  # (repeats·k, d)
     squares = (misses**2).mean(axis=0)
-    wider = _WIDER_ROUND if found.sure else WIDER
+    wider = 1.0 if found.sure else _strain(views, rows, noise, found.basis)
     reach = float(np.quantile(np.linalg.norm(misses, axis=1), COVERAGE))
     said = _explained(found.people, answer.centers)
     wrong = float(np.quantile(np.abs(np.concatenate([one.share_misses for one in done])), COVERAGE))
-    choices = _choices(found, done, most)
+    choices = _choices(found, done, most, wider)
     return Told(
         radii=np.minimum(wider * reach / scale, 1.0),
         share_errors=np.minimum(wider * wrong * scale, 1.0),
@@ -153,7 +151,7 @@ def repeated(
         choices=choices,
         best=_best(
             choices,
-            np.stack([one.true_by for one in done]),
+            np.stack([one.true_by[:, 0] / one.true_by[:, 1] for one in done]),
             found.basis.shape[1] or len(found.basis),
         ),
     )
@@ -184,9 +182,9 @@ class _Again:
 
     misses: NDArray[np.float64]  # (k, d): centers less the means of the people nearest to them, times √share
     share_misses: NDArray[np.float64]  # (k,): shares less the true ones, over √share
-    said: float  # what is explained as the repetition has it
-    true: float  # and as it is
-    said_by: NDArray[np.float64]  # (most,): the same by the number of groups
+    said: NDArray[np.float64]  # (2,), what is explained as the repetition has it, and of which spread
+    true: NDArray[np.float64]  # (2,), and as it is
+    said_by: NDArray[np.float64]  # (most, 2): the same by the number of groups
     true_by: NDArray[np.float64]
     reach_by: NDArray[np.float64]  # (most,): `COVERAGE` of the lengths of misses
 
@@ -211,7 +209,7 @@ def _compared(other: Found, truth: Weighted, most: int) -> _Again:
     answer = other.answer
     scale = np.sqrt(np.maximum(answer.shares, LEAST_SHARE))
     means, shares = own_means(truth, answer.centers)
-    said_by, true_by, reach_by = np.zeros(most), np.zeros(most), np.zeros(most)
+    said_by, true_by, reach_by = np.zeros((most, 2)), np.ones((most, 2)), np.zeros(most)
     for place, (few, theirs) in enumerate(by_number(answer, most)):
         said_by[place] = _explained(other.people, few)
         true_by[place] = _explained(truth, few)
@@ -228,9 +226,8 @@ def _compared(other: Found, truth: Weighted, most: int) -> _Again:
     )
 
 
-def _choices(found: Found, done: Sequence[_Again], most: int) -> tuple[Choice, ...]:
+def _choices(found: Found, done: Sequence[_Again], most: int, wider: float) -> tuple[Choice, ...]:
     told = [Choice(1, Interval(0.0, 0.0, 0.0), True)]
-    wider = _WIDER_ROUND if found.sure else WIDER
     for place, (few, shares) in list(enumerate(by_number(found.answer, most)))[1:]:
         missed = np.array([one.said_by[place] - one.true_by[place] for one in done])
         reach = wider * float(np.mean([one.reach_by[place] for one in done]))
@@ -240,11 +237,22 @@ def _choices(found: Found, done: Sequence[_Again], most: int) -> tuple[Choice, .
     return tuple(told)
 
 
-def _interval(said: float, missed: NDArray[np.float64]) -> Interval:
-    """Return a share less its bias, with its interval."""
-    value = min(max(said - float(missed.mean()), 0.0), 1.0)
-    reach = normal() * float(np.hypot(missed.std(), _MODEL * np.sqrt(value * (1 - value))))
-    return Interval(value, max(value - reach, 0.0), min(value + reach, 1.0))
+def _interval(said: NDArray[np.float64], missed: NDArray[np.float64]) -> Interval:
+    """Return the share that a gain is of a spread, (2,), less its bias; repetitions missed both, (n, 2).
+
+    Among few people the spread is known least of all, and a share is no sum: of all shares those are held
+    that such misses can make of the truth (Fieller's interval, here with what the model misses besides).
+    """
+    gain, spread = said - missed.mean(axis=0)
+    value = float(min(max(gain / max(spread, 1e-12), 0.0), 1.0))
+    (gains, both), (_, spreads) = normal() ** 2 * np.cov(missed.T, bias=True)
+    model = (normal() * _MODEL * said[1]) ** 2
+    square, half = spread**2 - spreads + model, gain * spread - both + model / 2
+    root = half**2 - square * (gain**2 - gains)
+    if square <= 0 or root < 0:
+        return Interval(value, 0.0, 1.0)
+    low, high = ((half + sign * math.sqrt(root)) / square for sign in (-1, 1))
+    return Interval(value, min(max(low, 0.0), value), max(min(high, 1.0), value))
 
 
 def normal(rate: float = COVERAGE) -> float:
@@ -272,11 +280,30 @@ def own_means(
     return means, shares / weights.sum()
 
 
-def _explained(people: Weighted, centers: NDArray[np.float64]) -> float:
-    """Return the share of people's spread that centers explain: 1 - cost of the centers/cost of the mean."""
+def _strain(
+    views: Sequence[ViewRows],
+    rows: Sequence[NDArray[np.float64]],
+    noise: Sequence[NDArray[np.float64]],
+    basis: NDArray[np.float64],
+) -> float:
+    """Return by how much more than noise rows that took no part in the fits are missed; 1 at least."""
+    if not any(view.halfspaces for view in views):
+        return 1.0
+    told = [
+        misfit(view, row, one, basis)
+        for view, row, one in zip(views, rows, noise, strict=True)
+        if not view.halfspaces
+    ]
+    chi, numbers = (sum(column) for column in zip(*told, strict=True)) if told else (0.0, 0)
+    return math.sqrt(max(chi / max(numbers, 1), 1.0))
+
+
+def _explained(people: Weighted, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return by how much centers cost less than people's mean, and what that costs: (2,)."""
     points, weights = people
     cost = float(weights @ squared_distances(points, centers).min(axis=1)) / float(weights.sum())
-    return 1 - cost / max(_spread(people), 1e-300)
+    spread = max(_spread(people), 1e-300)
+    return np.array([spread - cost, spread])
 
 
 def _spread(people: Weighted) -> float:

@@ -154,21 +154,24 @@ def test_the_rows_left_out_judge_between_the_answer_and_one_group(simulate, roun
     points, _ = round_groups(3, DIMENSION)
     views = simulate(points, 10**5)
     found, one = find_groups(views, 3, rng(), 1), one_group(views, rng())
-    assert evidence.better_than_one(views, found.people, one.people)
-    against = [views[0], replace(views[1], vectors=views[1].predicted(*one.people))]
-    assert not evidence.better_than_one(against, found.people, one.people)
-    silent = [views[0], replace(views[1], deviations=1e6 * views[1].deviations)]
-    assert not evidence.better_than_one(silent, found.people, one.people)
+    for clear in (False, True):
+        assert evidence.better_than_one(views, found.people, one.people, clear=clear)
+        against = [views[0], replace(views[1], vectors=views[1].predicted(*one.people))]
+        assert not evidence.better_than_one(against, found.people, one.people, clear=clear)
+        silent = [views[0], replace(views[1], deviations=1e6 * views[1].deviations)]
+        assert evidence.better_than_one(silent, found.people, one.people, clear=clear) is clear
 
 
 @pytest.mark.slow
-def test_groups_that_rows_left_out_deny_stay_only_if_they_stand_clear(simulate, monkeypatch):
+def test_groups_that_rows_left_out_deny_go_and_clear_ones_stay_where_these_say_nothing(simulate, monkeypatch):
     views = simulate(ring(), 10**5)
     one = one_group(views, rng())
     against = [views[0], replace(views[1], vectors=views[1].predicted(*one.people))]
-    assert not explain(against, 3, rng(), repeats=0).one_group
+    silent = [views[0], replace(views[1], deviations=1e6 * views[1].deviations)]
+    assert explain(against, 3, rng(), repeats=0).one_group
+    assert not explain(silent, 3, rng(), repeats=0).one_group
     monkeypatch.setattr("coterie.centers.explain.stand_clear", lambda *_: np.zeros(3, dtype=bool))
-    solution = explain(against, 3, rng(), repeats=0)
+    solution = explain(silent, 3, rng(), repeats=0)
     assert solution.one_group
     assert (solution.centers == solution.centers[0]).all()
     assert solution.explained == (0, 0, 0)
@@ -282,11 +285,44 @@ def test_errors_are_those_of_doing_it_again(simulate):
     def find(views, clusters, own, members):
         return found_of(truth + 0.1 * np.eye(1, DIMENSION, 5), [0.55, 0.45])
 
-    told = repeats.repeated(find, simulate(truth, 10**6), found, rng(), 3, 4)
-    np.testing.assert_allclose(told.radii, repeats.WIDER * 0.1 * np.sqrt(0.55 / 0.5), rtol=0.01)
-    np.testing.assert_allclose(told.share_errors, repeats.WIDER * 0.05 * np.sqrt(0.5 / 0.45), rtol=0.02)
+    told = repeats.repeated(find, simulate(truth, 10**6)[:1], found, rng(), 3, 4)  # no rows left out
+    np.testing.assert_allclose(told.radii, 0.1 * np.sqrt(0.55 / 0.5), rtol=0.01)
+    np.testing.assert_allclose(told.share_errors, 0.05 * np.sqrt(0.5 / 0.45), rtol=0.02)
     assert told.profile.argmax() == 5
     assert told.explained.low < 1 - 0.01 / 0.125 < told.explained.high  # misses of 0.1 in a spread of 0.125
+
+
+def test_errors_are_larger_by_what_rows_left_out_are_missed(simulate):
+    """Rows of other people than supposed: a finder's miss of 0.1 counts Birge's ratio times as much."""
+    truth = np.eye(2, DIMENSION) * 0.5
+    found = replace(found_of(truth, [0.5, 0.5]), basis=np.eye(DIMENSION)[:, :3])
+
+    def find(views, clusters, own, members):
+        return found_of(truth + 0.1 * np.eye(1, DIMENSION, 5), [0.55, 0.45])
+
+    def reach(views, found=found):
+        return repeats.repeated(find, views, found, rng(), 3, 4).radii[0] / 0.1
+
+    halves, cells = simulate(truth, 10**6)
+    noise = np.random.default_rng(1).standard_normal(cells.vectors.shape) * cells.deviations[:, None]
+    astray = replace(cells, vectors=cells.vectors + 3 * noise)
+    assert reach([halves, astray]) > 2.5 * reach([halves, cells])
+    assert reach([halves, astray], replace(found, sure=True)) == pytest.approx(reach([halves]), rel=1e-6)
+    assert reach([astray]) == pytest.approx(reach([halves]), rel=1e-6)  # they were fitted themselves
+
+
+def test_a_share_of_a_spread_that_is_hardly_known_may_be_far_larger():
+    """Fieller's interval: a gain of 1 in a spread of 4 ± 1 is a quarter, or two fifths, or a sixth."""
+    draws = np.random.default_rng(0)
+    missed = np.column_stack([np.zeros(4000), draws.standard_normal(4000)])
+    value, low, high = repeats._interval(np.array([1.0, 4.0]), missed - missed.mean(axis=0))
+    assert value == pytest.approx(0.25)
+    assert 1 / low == pytest.approx(4 + 1.645, rel=0.12)  # what the model misses is added
+    assert 1 / high == pytest.approx(4 - 1.645, rel=0.12)
+    biased = repeats._interval(np.array([1.5, 4.0]), np.tile([0.5, 0.0], (8, 1)))
+    assert biased.value == pytest.approx(0.25)
+    assert biased.low < 0.25 < biased.high  # the model's own
+    assert repeats._interval(np.array([1.0, 1.0]), missed)[1:] == (0, 1)
 
 
 def test_groups_may_lie_elsewhere_where_noise_hides_it(simulate):
