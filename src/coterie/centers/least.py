@@ -13,14 +13,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-_STEPS: Final = 60
+STEPS: Final = 60
 _DECIMALS: Final = 5  # of a place, in which such differences have grown: of less, no step and no decrease
 
 Loss = Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]]  # place -> value and slope
 
 
-def least(loss: Loss, start: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return about where a loss is least: (N,) -> (N,).
+def least(loss: Loss, start: NDArray[np.float64], steps: int = STEPS) -> NDArray[np.float64]:
+    """Return about where a loss is least, after so many steps at the most: (N,) -> (N,).
 
     Examples
     --------
@@ -32,7 +32,7 @@ def least(loss: Loss, start: NDArray[np.float64]) -> NDArray[np.float64]:
     changes: list[
         tuple[NDArray[np.float64], NDArray[np.float64], float]
     ] = []  # of place and slope, 1/product
-    for _ in range(_STEPS):
+    for _ in range(steps):
         way, marks = slope.copy(), []
         for step, turn, inverse in reversed(changes):
             marks.append(inverse * float((step * way).sum()))

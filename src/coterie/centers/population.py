@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from coterie.centers.exact import on_grid
-from coterie.centers.least import least
+from coterie.centers.least import STEPS, least
 from coterie.centers.solution import into_ball
 from coterie.centers.spectrum import FLAT, covariance, spectrum
 from coterie.protocols.codeword.oracles.rows import Through, ViewRows, everybody, mean_rest
@@ -39,6 +39,7 @@ from coterie.wire.workers import on_all_cores
 ATOMS: Final = 2000  # of one fit; measured: 1,500 to 4,000 are as good
 ENTROPY: Final = 100.0  # τ; measured: benchmarks/results/tuning.csv
 _JITTERS: Final = (0.4, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05)  # of the spread, turn by turn
+_FEW: Final = 20  # steps while atoms still move; measured: as good as all of them, 10 are not (ablations.csv)
 _BLOCK: Final = 256  # rows that one core does at a time; the same however many cores there are
 _EXACT_BITS: Final = 23  # of sums of whole numbers: single precision holds one more, for their rounding
 _FALSE_CELL: Final = 3e-4  # chance that an empty cell proposes atoms
@@ -189,14 +190,18 @@ def _settle(
         inner = into_ball(start.middle + on_grid(places) @ start.basis.T)
         scatter = on_grid(math.sqrt(floor) * rng.standard_normal((len(places), dimension - size)))
         atoms = into_ball(inner + scatter @ outside.T)
-        weights, misfit = reweight(atoms, fitted, seen, feature_blocks(atoms, fitted))
+        blocks, last = feature_blocks(atoms, fitted), turn == len(_JITTERS) - 1
+        weights, misfit = reweight(atoms, fitted, seen, blocks, STEPS if last else _FEW)
+        if not last and misfit <= 1 and turn >= 2:
+            last = True
+            weights, misfit = reweight(atoms, fitted, seen, blocks)
         if size < dimension:
             room = np.maximum(1 - _squares(atoms), 0.0)
             uneven = float(weights @ room) / max(float(weights @ np.sqrt(room)) ** 2, 1e-12)  # at least 1
             spread = 1 - uneven * rest**2 - float(mean @ mean)
             left = spread - float(weights @ _squares(inner - weights @ inner))
             floor = max(left / (dimension - size), _LEAST_SPREAD**2)
-        if turn == len(_JITTERS) - 1 or (misfit <= 1 and turn >= 2):
+        if last:
             break
         drawn = places[rng.choice(len(places), len(places), p=weights)]
         keep = 1.0 if size == dimension else math.sqrt(1 - jitter**2)
@@ -253,7 +258,11 @@ def misfit(
 
 
 def reweight(
-    atoms: NDArray[np.float64], views: Sequence[ViewRows], seen: Sequence[Seen], blocks: Sequence[Block]
+    atoms: NDArray[np.float64],
+    views: Sequence[ViewRows],
+    seen: Sequence[Seen],
+    blocks: Sequence[Block],
+    steps: int = STEPS,
 ) -> tuple[NDArray[np.float64], float]:
     """Return the weights of largest entropy that explain the rows, (N,), and chi-square per number."""
     count = len(atoms)
@@ -278,7 +287,7 @@ def reweight(
                 slope += np.einsum("nr,nr->n", pull, vectors[block.view])
             return value, weights * (slope - float(weights @ slope))
 
-        found = least(loss, np.zeros(count))
+        found = least(loss, np.zeros(count), steps)
         weights = _softmax(found)
         left = [miss for miss, _ in misses(weights)]
     total = sum(float(np.square(miss, dtype=np.float64).sum()) for miss in left)
