@@ -134,7 +134,8 @@ def table(name: str, folder: Path) -> NDArray[np.float64]:
     flags = np.array([len(np.unique(column)) == 2 for column in values.T])
     low, high = values.min(axis=0), values.max(axis=0)
     numbers = np.clip((values - values.mean(axis=0)) / values.std(axis=0), -3, 3) / 2
-    return np.where(flags, (values - low) / (high - low), numbers)
+    points: NDArray[np.float64] = np.where(flags, (values - low) / (high - low), numbers)
+    return points
 
 
 def patches() -> NDArray[np.float64]:
