@@ -125,10 +125,12 @@ def _told(
     weights = seen / view.deviations**2
     factor = mean_coordinate(dimension) * view.lift.point
     strength = float(weights @ seen)  # H
-    matrix = (view.vectors[:, :dimension].T * weights) @ (normals / lengths[:, None]) / (strength * factor)
-    units = length * scale**2
-    apart = units * (matrix + matrix.T) / 2 - scale**2 * np.outer(local, local)
-    yield apart, 2 * dimension * strength * (factor / units) ** 2
+    if strength > 0:  # else every halfspace holds everybody
+        matrix = (view.vectors[:, :dimension].T * weights) @ (normals / lengths[:, None])
+        matrix /= strength * factor
+        units = length * scale**2
+        apart = units * (matrix + matrix.T) / 2 - scale**2 * np.outer(local, local)
+        yield apart, 2 * dimension * strength * (factor / units) ** 2
     if view.moment is not None:
         lifted = view.lift.point**2 / scale**2
         block = view.moment.matrix[:dimension, :dimension]

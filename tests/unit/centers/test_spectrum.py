@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from coterie import Plan
-from coterie.centers.spectrum import spectrum
+from coterie.centers.spectrum import covariance, spectrum
 from coterie.engines import simulate as simulate_table
 from coterie.plan.views import Halfspaces
 from coterie.protocols.codeword.oracles.rows import rows_of
@@ -135,3 +135,14 @@ def drawn(plan, points):
 def only_moment(view):
     """The same view with rows that nobody can read."""
     return replace(view, deviations=1e3 * view.deviations)
+
+
+def test_halfspaces_that_hold_everybody_tell_nothing_and_the_second_moment_tells_all():
+    plan = Plan.design(2, 1, 4.0, 100, seed=3)
+    halves = rows_of(simulate_table(plan, np.full((1, 2), 0.3), 100, random_state=0).table)[0]
+    lengths = np.linalg.norm(halves.geometry.normals[halves.kept], axis=1)
+    outside = np.flatnonzero(halves.geometry.offsets[halves.kept] > lengths)  # of the ball
+    own = {name: getattr(halves, name)[outside] for name in ("vectors", "deviations", "kept")}
+    wide = covariance([replace(halves, **own)], np.zeros(2), 1e-9)  # as if all were in the middle
+    assert np.trace(wide) == pytest.approx(1e-9)
+    assert np.isfinite(wide).all()
