@@ -2,11 +2,12 @@
 
     python -m benchmarks processors [--tables 11] [--data DIR]
 
-OpenBLAS has kernels for several kinds of processors and can be told to use another one's. Tables of real
-people and of mixtures are decoded and signed with each kind, and all of these results are judged here, with
-this processor's own (`service/verify.py: judge`): honest ones must pass, doctored ones must not. Doctored are
-shares by 0.02, errors halved, a note dropped or added, and two groups exchanged with their words. (A count is
-the table's own and compared beforehand.)
+OpenBLAS has kernels for several kinds of processors and can be told to use another one's; numpy can be told
+to do without the vector instructions that such a processor lacks. Tables of real people and of mixtures are
+decoded and signed with each kind, and all of these results are judged here, with this processor's own
+(`service/verify.py: judge`): honest ones must pass, doctored ones must not. Doctored are shares by 0.02,
+errors halved, a note dropped or added, and two groups exchanged with their words. (A count is the table's own
+and compared beforehand.)
 """
 
 from __future__ import annotations
@@ -33,7 +34,13 @@ from coterie.service.manifest import decoding_seed, make_manifest
 from coterie.service.verify import judge
 from coterie.wire.manifest import read_manifest
 
-CORES: Final = ("SkylakeX", "Haswell", "Zen", "Nehalem")
+_WIDE: Final = "X86_V4 AVX512_ICL AVX512_SPR"
+CORES: Final = {  # kernels of OpenBLAS, and what numpy does without
+    "SkylakeX": "",
+    "Haswell": _WIDE,
+    "Zen": _WIDE,
+    "Nehalem": f"X86_V3 {_WIDE}",
+}
 SEED: Final = 60_000
 TABLES: Final = (
     *("magic-1e5-eps-1", "vehicle-1e5-eps-4", "adult-1e5-eps-2", "r8-1e5-eps-2", "ring-1e5-eps-4"),
@@ -84,8 +91,8 @@ def main() -> None:
             source, plan = people_of(studies[path.stem], SEED, options.data)
             table = simulate(plan, source.points, studies[path.stem].users, random_state=SEED)
             path.write_bytes(table.to_bytes())
-        for core in CORES:
-            environment = os.environ | {"OPENBLAS_CORETYPE": core}
+        for core, without in CORES.items():
+            environment = os.environ | {"OPENBLAS_CORETYPE": core, "NPY_DISABLE_CPU_FEATURES": without}
             command = [sys.executable, "-c", _DECODE, core, *map(str, paths)]
             subprocess.run(command, env=environment, check=True)  # noqa: S603
         for path in paths:
