@@ -5,11 +5,13 @@ where an audit lives, for cells of ten reports and of a million.
 
     counts     Pr[KL(k/n ‖ p) ≥ t] ≤ 2·e^(-nt)       Chernoff and Hoeffding; also where p is a mean of chances
     histogram  Pr[E ≥ 1/t] ≤ t, E = mean over s of Π_groups Dirichlet(s·p)-multinomial / multinomial(p)
+    too even   Pr[E ≥ 1/t] ≤ t, E = mean over a of Π_groups b(k)^(a-1) / Σ_j b(j)^a      b binomial
     products   Pr[|Σ u_i·u_{i+l}| ≥ t] ≤ 2·e^(-24·t²/n)           u uniform on [-½, ½], independent
 
 E bets that each group of reports has a law of its own, s reports' worth away from p. It is the product of
 what each report was given by those before it in its group, over p; so its mean is 1 also where a group is
 chosen by what came before (Ville; Grünwald, de Heide and Koolen 2024), and groups may be many and small.
+Against counts that are too even (a quota, a deck of draws that is dealt) the bet is on a law narrower than b.
 
 Tests come in families. A family of M tests multiplies its smallest bound by M, a battery of F families by F
 again; so a small family that looks at everybody keeps its power beside one of millions.
@@ -30,6 +32,7 @@ FALSE_ALARM: Final = 1e-6  # of a whole audit
 CHECKS_PER_AUDIT: Final = 40  # that share it
 ALPHA: Final = FALSE_ALARM / CHECKS_PER_AUDIT
 SPREADS: Final = 4.0 ** np.arange(13)  # of laws about the plan's, in reports: 1 is another law, 10⁷ the same
+NARROWER: Final = 2.0 ** np.arange(1, 9)  # powers of a law: of so much less variance
 _SHOWN: Final = 64  # groups that are told apart
 
 Words = Callable[[tuple[int, ...]], str]  # of the test at this place
@@ -99,6 +102,25 @@ def _mixed(evidence: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the logarithm of a bound from the logarithms of bets, the mean of which is taken: (S, …)."""
     mean = special.logsumexp(evidence, axis=0) - math.log(len(evidence))
     return np.asarray(np.minimum(0.0, -mean))
+
+
+def log_even(hits: NDArray[np.int64], trials: NDArray[np.int64], chance: float) -> float:
+    """Return the logarithm of a bound for how near counts of groups are to what is expected, all together.
+
+    Examples
+    --------
+    >>> log_even(np.full(100, 32), np.full(100, 64), 0.5) < -100
+    True
+    >>> log_even(np.random.default_rng(0).binomial(64, 0.5, 100), np.full(100, 64), 0.5) > -3
+    True
+    """
+    evidence = np.zeros(len(NARROWER))
+    for size in np.unique(trials):
+        law = stats.binom.logpmf(np.arange(size + 1), size, chance)
+        narrow = NARROWER[:, None] * law
+        gains = narrow - special.logsumexp(narrow, axis=1, keepdims=True) - law
+        evidence += gains @ np.bincount(hits[trials == size], minlength=size + 1)
+    return float(_mixed(evidence))
 
 
 def log_products(sums: NDArray[np.float64], count: int) -> NDArray[np.float64]:

@@ -326,6 +326,18 @@ def _warming_up() -> Callable[[Any], Rows]:
     return _bent(_usual(), bend)
 
 
+def _dealt() -> Callable[[Any], Rows]:
+    """Deal the coins of 64 people evenly, in any order: who knows all other draws knows the last one."""
+
+    def bend(points: Points, ids: Rows, draws: NDArray[np.int64]) -> NDArray[np.int64]:
+        dealt = draws[: len(draws) // 64 * 64].reshape(-1, 64)  # a view
+        places = SystemCoins().below_many(1 << 40, dealt.size).reshape(dealt.shape).argsort(axis=1)
+        dealt[:] = (places * _usual().parameters.randomizer.total + dealt) // 64  # type: ignore[attr-defined]
+        return draws
+
+    return _bent(_usual(), bend)
+
+
 SECRET: Final = (0.123456, -0.654321, 0.271828)
 
 # Those that a red team got past the audit, and seven that were written down before its detectors were.
@@ -388,6 +400,7 @@ CANARIES: Final[dict[str, Callable[[], Iterable[Check]]]] = {
     "no coins for the first ten": lambda: check_client(
         _usual(), _warming_up(), reports=REPORTS, replay=False
     ),
+    "coins that are dealt evenly": lambda: samples(_usual(), _dealt()),
     "a tenth of the batch": lambda: [check_amplification(_mixed(), _mixed().minimum_batch // 10)],
     "a ledger that forgets": lambda: [check_memory(_plan(), client_with(_Forgetful))],
     "a ledger without a total": lambda: [check_memory(_plan(), client_with(_Spendthrift))],

@@ -10,8 +10,9 @@ stretches of time of every length, on what was drawn just before.
 *Ids.* Bytes, bits and pairs of bits, given the point and the time; against ids before; repeated ones; linear
 rules (`coterie.audit.linear`); and whether public numbers of point and id (scores, truths) are as large as
 for ids of our own.
-*Order.* The first reports; every period up to `LONGEST_PERIOD`, in all and within calls; products of coins,
-and pairs of first places, at every distance.
+*Order.* The first reports; every period up to `LONGEST_PERIOD`, in all and within calls; whether calls,
+stretches and each person's reports are too much alike; products of coins, and pairs of first places, at every
+distance.
 *Answers together.* Pairs of answers of one report, and all of them.
 """
 
@@ -27,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
-from coterie.audit.bounds import Battery, log_fit, log_products, log_tail, tallied
+from coterie.audit.bounds import Battery, log_even, log_fit, log_products, log_tail, tallied
 from coterie.audit.linear import log_complexity, log_rank
 from coterie.audit.reading import Law, Reading
 from coterie.audit.result import Check
@@ -350,6 +351,7 @@ def check_order(sample: Sample, label: str = "") -> Check:
             in_call = np.bincount(sample.places, hit).astype(np.int64)
             there = np.bincount(sample.places) * law.size
             _periods_in(battery, in_call, there, chance, f"every {{}}th report of a call: {name}")
+            _even(battery, sample, (cells < until).ravel(), chance, name)
         _equals(battery, law, flat)
         likely = int(law.chances.argmax())
         _pairs_of(battery, flat == likely, float(law.chances[likely]), law.cell(likely))
@@ -402,6 +404,25 @@ def _periods_in(
         )
         logs[period] = log_tail(folded, there, chance).min()
     battery.take(logs, lambda at: words.format(at[0]), tests=longest * (longest + 1) // 2 + 1)
+
+
+def _even(battery: Battery, sample: Sample, hits: NDArray[np.bool_], chance: float, name: str) -> None:
+    """Test whether calls, stretches of time and each person's reports have too much the same counts."""
+    size = len(hits) // max(len(sample), 1)
+    later = np.argsort(np.repeat(sample.probes, size), kind="stable")
+    logs, told = [], []
+    for what, series in (("", hits), (", person by person", hits[later])):
+        grouped = [(f"{block:,} draws", np.arange(len(series)) // block) for block in _BLOCKS]
+        if not what:
+            grouped.append(("a call", np.repeat(sample.calls, size)))
+        for group, labels in grouped:
+            trials = np.bincount(labels, minlength=1)
+            kept = trials >= _BLOCKS[0]
+            logs.append(
+                log_even(np.bincount(labels[series], minlength=len(trials))[kept], trials[kept], chance)
+            )
+            told.append(f"stretches of {group}{what} are too even: {name}")
+    battery.take(np.array(logs), lambda at: told[at[0]])
 
 
 def _first(battery: Battery, hits: NDArray[np.int32], size: int, chance: float, name: str) -> None:

@@ -12,6 +12,7 @@ from coterie.audit.bounds import (
     CHECKS_PER_AUDIT,
     FALSE_ALARM,
     Battery,
+    log_even,
     log_fit,
     log_products,
     log_tail,
@@ -46,6 +47,16 @@ def test_histograms_are_at_most_as_likely_as_their_bound():
         assert (alone <= math.log(level)).mean() <= level
     other = generator.choice(4, 2000, p=[0.4, 0.3, 0.2, 0.1])
     assert log_fit(tallied(np.zeros(2000, int), other, 4), law)[1] < math.log(1e-10)
+
+
+def test_counts_are_at_most_as_even_as_their_bound_and_quotas_are_more():
+    generator, trials = np.random.default_rng(7), np.repeat([8, 64, 500], [40, 20, 5])
+    for chance in (0.3, 0.59):
+        found = np.array([log_even(generator.binomial(trials, chance), trials, chance) for _ in range(2000)])
+        for level in (1e-1, 1e-2):
+            assert (found <= math.log(level)).mean() <= level
+        quota = np.floor(trials * chance + generator.random(trials.size)).astype(int)
+        assert log_even(quota, trials, chance) < math.log(1e-10)
 
 
 def test_many_small_groups_with_laws_of_their_own_show_though_their_mean_is_right():
