@@ -12,10 +12,11 @@ RUN python -m venv /build \
  && find /opt/coterie/lib \( -name tests -o -name test -o -name '*.c' -o -name '*.pyx' \) -prune -exec rm -rf {} +
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
+COPY tools/serve_demo.py ./
 # A study is played in what was installed: it has to work, and leaves compiled what a collector loads, and nothing else.
 RUN /build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /dist . \
  && pip --python /opt/coterie/bin/python install --no-cache-dir --no-compile --no-deps /dist/coterie-*.whl \
- && cd / && /opt/coterie/bin/python -m coterie.service.demo --once --port 0 --people 5000
+ && cd / && /opt/coterie/bin/python /src/serve_demo.py --once --port 0 --people 5000
 
 FROM ${PYTHON_IMAGE}
 # Nothing that installs or builds is left: neither pip nor what it stands on.

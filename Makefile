@@ -63,7 +63,7 @@ demo: setup ## cluster 200,000 simulated people privately and write a page about
 	$(BIN)/coterie demo
 
 serve-demo: setup ## run a collector, send it 50,000 simulated people through HTTP, decode
-	$(BIN)/python -m coterie.service.demo
+	$(BIN)/python -m tools.serve_demo
 
 # npm writes the first file when it has installed what the lock file says.
 $(WEB)/node_modules/.package-lock.json: $(WEB)/package-lock.json | $(STAMP)

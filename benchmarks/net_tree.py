@@ -169,7 +169,7 @@ def shown(line: dict[str, Any]) -> str:
 def oracle_errors(
     people: int, epsilon: float, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], Any]:
-    """Return the errors of both oracles on every node of level 1 of a small study, through real reports."""
+    """Return the errors of both oracles on the nodes of level 1 of a small study, and its parameters."""
     plan = Plan.design(4, 4, epsilon, people, protocol="net-tree", levels=2, projected=4, seed=seed)
     points, _, _ = gaussian_mixture(people, 4, 4, 3.0, seed)
     oracles = oracles_of(play(plan, points, SimulationCoins(seed)).table)  # type: ignore[arg-type]
@@ -183,7 +183,7 @@ def oracle_errors(
     sums = np.zeros((len(paths), 4))
     np.add.at(sums, rows, points)
     vectors = np.linalg.norm(oracles[1].sums(1, paths) - sums, axis=1)
-    return np.abs(oracles[0].frequencies(1, paths) - counts), vectors, oracles
+    return np.abs(oracles[0].frequencies(1, paths) - counts), vectors, plan.parameters
 
 
 def oracle_lines(runs: int) -> Iterator[str]:
@@ -191,9 +191,9 @@ def oracle_lines(runs: int) -> Iterator[str]:
     names = ("ExplicitHist", "ExplicitHistVector")
     within = np.zeros(2)
     for seed in range(runs):
-        *errors, oracles = oracle_errors(2_000, 1.0, seed)
-        for which in range(2):
-            within[which] += errors[which].max() <= oracles[which].bound(0.05, len(errors[which]))
+        *errors, parameters = oracle_errors(2_000, 1.0, seed)
+        bounds = parameters.oracle_errors(dimension=4, people=2_000, failure=0.1, nodes=len(errors[0]))
+        within += [error.max() <= bound for error, bound in zip(errors, bounds, strict=True)]
     size = {
         setting: [
             math.sqrt(

@@ -135,7 +135,12 @@ def weigh_image(room: Path, python: str, wheel: Path) -> None:
         if command.startswith("cd"):
             run(*install, "--no-deps", wheel)
         written = {"PYTHONDONTWRITEBYTECODE": ""}  # as the image's build does
-        run("sh", "-c", command.replace("/opt/coterie", str(image)), env=written)
+        run(
+            "sh",
+            "-c",
+            command.replace("/opt/coterie", str(image)).replace("/src", str(ROOT / "tools")),
+            env=written,
+        )
     size = sum(path.stat().st_size for path in image.rglob("*") if path.is_file() and not path.is_symlink())
     print(f"container: {size / 1e6:.0f} MB beside its base image ({time.monotonic() - begun:.0f} s)")
     need(size <= MOST_IMAGE, f"more than {MOST_IMAGE / 1e6:.0f} MB")

@@ -35,6 +35,7 @@ from scipy.sparse import eye_array as identity
 
 from coterie.errors import DecodeError
 from coterie.protocols.paper.coreset import WeightedPointSet, squared_distances
+from coterie.protocols.paper.tree.net_tree import NetTree
 
 MAX_PAIRS: Final = 1 << 12  # pairs (y, x) of the exact optimum
 
@@ -116,6 +117,24 @@ def coreset_excess(
         true, seen = cost(original, centers), cost(candidate, centers)
         worst = max(worst, (1 - gamma) * true - slack - seen, seen - (1 + gamma) * true - slack)
     return worst
+
+
+def leaf_indices(tree: NetTree, places: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the index of each place's leaf, in the order of `NetTree.leaf_points`: (n, d) -> (n,)."""
+    index: dict[tuple[int, ...], int] = {}
+    for number, level, where in tree.leaves():
+        for name in level.names[where].tolist():
+            index[number, *name] = len(index)
+    found = np.full(len(places), -1 if tree.nodes > 1 else 0, dtype=np.int64)  # the root alone
+    for number, names in enumerate(tree.nets.representatives(places), 1):
+        here = [index.get((number, *name), -1) for name in names.tolist()]
+        found = np.where(found < 0, here, found)
+    return found
+
+
+def images_in(tree: NetTree, places: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return Ψ_T: where each place's leaf lies, (n, d) -> (n, d)."""
+    return tree.leaf_points()[leaf_indices(tree, places)]
 
 
 def transport_cost(images: NDArray[np.float64], source: WeightedPointSet, target: WeightedPointSet) -> float:

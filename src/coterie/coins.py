@@ -65,7 +65,7 @@ class SystemCoins:
 
     def below(self, bound: int) -> int:
         """Return one integer, exactly uniform on [0, bound), 1 <= bound < 2^63."""
-        return _below(os.urandom, bound)
+        return int(self.below_many(bound, 1)[0])
 
     def below_many(self, bound: int, size: int) -> NDArray[np.int64]:
         """Return `size` independent integers, shape (size,), each exactly uniform on [0, bound)."""
@@ -101,7 +101,7 @@ class SimulationCoins:
 
     def below(self, bound: int) -> int:
         """Return one integer, uniform on [0, bound), 1 <= bound < 2^63."""
-        return _below(self._generator.bytes, bound)
+        return int(self.below_many(bound, 1)[0])
 
     def below_many(self, bound: int, size: int) -> NDArray[np.int64]:
         """Return `size` integers, shape (size,), each uniform on [0, bound)."""
@@ -113,13 +113,6 @@ def _whole_copies(bound: int) -> int:
     if not 1 <= bound < BOUND_LIMIT:
         raise PlanError(f"coins are drawn below a bound in [1, 2^63), got bound {bound}")
     return _WORDS - _WORDS % bound
-
-
-def _below(source: Callable[[int], bytes], bound: int) -> int:
-    limit = _whole_copies(bound)
-    while (word := int.from_bytes(source(8), "little")) >= limit:
-        pass
-    return word % bound
 
 
 def _below_many(source: Callable[[int], bytes], bound: int, size: int) -> NDArray[np.int64]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans, MiniBatchKMeans
 
-from benchmarks.reproduction.coresets import cost
+from benchmarks.reproduction.coresets import cost, leaf_indices
 from coterie.centers import LocalSearch, decode
 from coterie.coins import SimulationCoins
 from coterie.engines import play
@@ -173,7 +173,7 @@ def test_partition_and_means_are_the_papers():
     nets = NetFamily.from_key(bytes(16), 2, levels=4)
     oracle = NoiselessOracle(nets, points, points)
     outcome = k_means_decoder(nets, oracle, oracle, BuildParameters(3, 2, 10), random_state=0)
-    part = outcome.parts[outcome.tree.representative_indices(points)]
+    part = outcome.parts[leaf_indices(outcome.tree, points)]
     for j in range(3):
         assert outcome.centers[j] == pytest.approx(points[part == j].mean(axis=0))
         assert outcome.weights[j] == np.sum(part == j)

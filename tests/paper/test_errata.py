@@ -13,6 +13,7 @@ from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE, quantize
 from coterie.geometry.lift import lift
 from coterie.plan import Plan, theory_constants
+from coterie.privacy.odds import largest_odds
 from coterie.privacy.renyi import Influence, gaussian_curve, least_scale, renyi_epsilon
 from coterie.protocols.paper.coreset import WeightedPointSet
 from coterie.protocols.paper.net_tree.oracles.explicit_hist import ExplicitHist
@@ -269,7 +270,7 @@ def test_i3_a_level_of_its_own_is_better_by_the_root_of_t():
     # Pooling nT answers as the lemma does, against reading a level off its own n.
     generator = np.random.default_rng(3)
     people, levels = 2000, 9
-    response = BinaryResponse.for_epsilon(0.2)
+    response = BinaryResponse(largest_odds(0.2))
     path = np.array([[5, 3]])
     own, pooled = [], []
     for _ in range(200):

@@ -12,6 +12,8 @@ from sklearn.cluster import KMeans
 from benchmarks.reproduction.coresets import (
     coreset_excess,
     cost,
+    images_in,
+    leaf_indices,
     optimal_transport,
     partition_cost,
     transport_cost,
@@ -20,6 +22,7 @@ from coterie.plan import theory_constants
 from coterie.protocols.paper.coreset import WeightedPointSet, nearest, representative_point_set
 from coterie.protocols.paper.nets.nets import NetFamily
 from coterie.protocols.paper.nets.projection import Projection
+from coterie.protocols.paper.nets.sizes import packing_ratio
 from coterie.protocols.paper.tree.build import BuildParameters, build_tree, compute_threshold
 from coterie.protocols.paper.tree.net_tree import NetTree
 
@@ -140,7 +143,7 @@ def test_lemma_distance(dimension, ratio):
 @pytest.mark.parametrize("dimension", [1, 2, 4, 6])
 def test_lemma_branching_factor(dimension):
     nets = NetFamily.from_key(bytes(16), dimension, 3)
-    bound = (1 + 2 * nets.lattice.covering_radius / nets.lattice.packing_radius) ** dimension
+    bound = (1 + 2 / packing_ratio(dimension)) ** dimension
     assert nets.branching == 2**dimension <= bound
 
 
@@ -152,7 +155,7 @@ def test_leaves_partition_the_ball(seed):
     for _ in range(3):
         tree = tree.grown(generator.random(len(tree.levels[-1])) < 0.4)
     points = ball_points(2, 300, generator)
-    leaves = tree.representative_indices(points)
+    leaves = leaf_indices(tree, points)
     assert (leaves >= 0).all()  # every point has a leaf
     # … and only one: among its potential representatives exactly one is a leaf.
     hits = np.zeros(len(points), dtype=int)
@@ -173,14 +176,14 @@ def test_lemma_tree_transport(seed, noise):
     source = WeightedPointSet.of(points)
     noisy = np.maximum(weighed.leaf_frequencies(), 0)
     coreset = representative_point_set(weighed.tree, noisy)
-    leaves = weighed.tree.representative_indices(source.points)
+    leaves = leaf_indices(weighed.tree, source.points)
     true = np.zeros(len(noisy))
     np.add.at(true, leaves, source.weights)
     depths = np.concatenate(
         [np.full(len(where), float(number)) for number, _, where in weighed.tree.leaves()]
     )
     bound = np.sum(true * 4 * 4.0**-depths + np.abs(true - noisy))
-    assert transport_cost(weighed.tree.representatives(source.points), source, coreset) <= bound + 1e-9
+    assert transport_cost(images_in(weighed.tree, source.points), source, coreset) <= bound + 1e-9
 
 
 # ---------------------------------------------------------------- lower bounds on OPT
@@ -200,7 +203,7 @@ def test_lemma_opt_lb_generic_weighted(seed, clusters, extra):
 @pytest.mark.parametrize("theta", [0.5, 2.0])
 def test_corollary_opt_lb(theta):
     nets = NetFamily.from_key(bytes(16), 1, 6)
-    gamma = nets.lattice.packing_radius / nets.lattice.covering_radius
+    gamma = packing_ratio(1)
     a, level = math.ceil((1 + (2 + theta) / gamma) ** 1), 5
     points = np.linspace(-1, 1, 160)[:, None]
     names, counts = np.unique(nets.representatives(points)[level - 1], axis=0, return_counts=True)
@@ -279,7 +282,7 @@ def test_theorem_net_tree_coreset_with_the_papers_constants():
     coreset = representative_point_set(weighed.tree, weighed.leaf_frequencies())
     source = WeightedPointSet.of(points[:, None])
     # At these constants everything is expanded: the transport is at most 4·4^-T a person.
-    transport = transport_cost(weighed.tree.representatives(source.points), source, coreset)
+    transport = transport_cost(images_in(weighed.tree, source.points), source, coreset)
     assert transport <= 4 * n * 4.0**-6
     # Item 3, by Lemma 8 with the transport that there is.
     sets = [generator.uniform(-1, 1, (2, 1)) for _ in range(50)]
@@ -306,7 +309,7 @@ def test_theorem_net_tree_charges_what_it_does_not_expand_to_the_optimum(expansi
     nets = NetFamily.from_key(seed.to_bytes(16, "big"), 1, levels)
     oracle = TrueFrequencies(nets, points[:, None], noise, seed)
     tree = build_tree(nets, oracle, BuildParameters(2, expansion, rounds)).tree
-    index = tree.representative_indices(points[:, None])
+    index = leaf_indices(tree, points[:, None])
     depth = np.concatenate([np.full(len(where), number) for number, _, where in tree.leaves()])[index]
     assert (depth < levels).mean() > 0.5  # most people are left higher up
     moved = ((points - tree.leaf_points()[index, 0]) ** 2).sum()

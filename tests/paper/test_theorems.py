@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from benchmarks.reproduction.coresets import cost, partition_cost
+from benchmarks.reproduction.coresets import cost, leaf_indices, partition_cost
 from coterie.centers import LocalSearch, decode
 from coterie.coins import SimulationCoins
 from coterie.engines import drawn_table, play
@@ -76,7 +76,7 @@ def check_the_chain(plan, points, result, promise, kappa):
     tree, xi, n = result.tree, promise.slack, len(points)
     shape, people = plan.parameters, WeightedPointSet(points, np.ones(n))
     rho, r = shape.bias, float(shape.ratio) ** -shape.levels
-    index = tree.tree.representative_indices(points)
+    index = leaf_indices(tree.tree, points)
     leaves = tree.tree.leaf_points()
     true = np.bincount(index, minlength=len(leaves))
     unmatched = np.abs(true - tree.coreset.weights).sum()  # Lemma 16
@@ -111,7 +111,7 @@ def check_the_exchanges(plan, points, table, result, promise):
     exchange, averaged, most = sums_of_noise(
         shape, dimension=d, people=n, clusters=k, failure=promise.failure
     )
-    index, leaves = tree.tree.representative_indices(points), tree.tree.leaf_points()
+    index, leaves = leaf_indices(tree.tree, points), tree.tree.leaf_points()
     assert len(leaves) <= most
     true = np.bincount(index, minlength=len(leaves))
     oracle = {"net-tree-sums": lambda held: (TreeSums(held),) * 2}.get(plan.protocol, tree_oracles)

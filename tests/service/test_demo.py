@@ -9,7 +9,7 @@ import pytest
 
 @pytest.mark.nightly
 def test_a_study_is_played_and_verified():
-    command = [sys.executable, "-m", "coterie.service.demo", "--once", "--port", "0", "--people", "30000"]
+    command = [sys.executable, "-m", "tools.serve_demo", "--once", "--port", "0", "--people", "30000"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "30,000 people encoded and sent" in done.stdout

@@ -11,9 +11,11 @@ import pytest
 
 from benchmarks.baselines.privunit import PrivUnit, cap_share
 from coterie.geometry.halfspaces import mean_coordinate
+from coterie.privacy.odds import largest_odds
 from coterie.protocols.paper.net_tree.oracles.explicit_hist import ExplicitHist
 from coterie.protocols.paper.net_tree.oracles.explicit_hist_vector import ExplicitHistVector
 from coterie.protocols.paper.net_tree.oracles.signs import PathMasks
+from coterie.protocols.paper.net_tree.parameters import NetTreeParameters
 from coterie.randomizers.response import BinaryResponse
 from coterie.randomizers.sphere import (
     NORMAL_SCALE,
@@ -41,9 +43,16 @@ def simulate(generator, buckets, response, people):
     return masks, signs, np.where(flips, -1, 1).astype(np.int8)
 
 
+def bounds(people, epsilon, dimension):
+    """The errors of a count and of a vector sum that none of 32 buckets exceeds, each but for β."""
+    odds = {"count_odds": largest_odds(epsilon), "vector_odds": largest_odds(epsilon)}
+    parameters = NetTreeParameters(levels=1, ratio=2, projected=2, scale=1.0, **odds)
+    return parameters.oracle_errors(dimension=dimension, people=people, failure=2 * FAILURE, nodes=32)
+
+
 def frequencies(seed, people, epsilon, skew=0.0):
     generator = np.random.default_rng(seed)
-    response = BinaryResponse.for_epsilon(epsilon)
+    response = BinaryResponse(largest_odds(epsilon))
     buckets = np.where(generator.random(people) < 0.5, 0, generator.integers(0, 32, people))
     masks, signs, noise = simulate(generator, buckets, response, people)
     oracle = ExplicitHist((signs * noise)[None], masks, response, DIGIT_BITS)
@@ -54,7 +63,7 @@ def frequencies(seed, people, epsilon, skew=0.0):
 def test_explicit_hist_is_unbiased_with_the_stated_variance():
     people, runs = 400, 2000
     found = np.array([frequencies(seed, people, 1.0)[1] for seed in range(runs)])
-    scale = BinaryResponse.for_epsilon(1.0).scale
+    scale = BinaryResponse(largest_odds(1.0)).scale
     # An empty-ish bucket: variance n·c² - f; buckets 1.. hold about n/64 people each.
     deviation = math.sqrt(people * scale**2 - people / 64)
     assert np.abs(found[:, 1:].mean(axis=0)).max() < MEAN_Z * deviation / math.sqrt(runs)
@@ -70,8 +79,8 @@ def test_explicit_hist_is_unbiased_with_the_stated_variance():
 def test_explicit_hist_errors_stay_within_the_bound():
     hits = 0
     for seed in range(200):
-        oracle, error, _ = frequencies(seed, 300, 0.5)
-        hits += np.abs(error).max() <= oracle.bound(FAILURE, buckets=32)
+        _, error, _ = frequencies(seed, 300, 0.5)
+        hits += np.abs(error).max() <= bounds(300, 0.5, 8)[0]
     assert hits >= RUNS_WITHIN_BOUND * 200
 
 
@@ -92,7 +101,7 @@ def test_explicit_hist_error_grows_as_root_n_and_one_over_epsilon():
 
 def vector_errors(seed, people, epsilon, dimension=8):
     generator = np.random.default_rng(seed)
-    response = BinaryResponse.for_epsilon(epsilon)
+    response = BinaryResponse(largest_odds(epsilon))
     vectors = generator.standard_normal((people, dimension))
     vectors *= generator.random((people, 1)) / np.linalg.norm(vectors, axis=1, keepdims=True)
     quantized = np.rint(vectors * 2**20)
@@ -117,19 +126,19 @@ def vector_errors(seed, people, epsilon, dimension=8):
 def test_vector_sums_are_unbiased():
     runs = 600
     errors = np.array([found - true for _, found, true in (vector_errors(s, 200, 1.0) for s in range(runs))])
-    deviation = djw_norm(9, BinaryResponse.for_epsilon(1.0).scale) * math.sqrt(200 / 9)
+    deviation = djw_norm(9, BinaryResponse(largest_odds(1.0)).scale) * math.sqrt(200 / 9)
     assert np.abs(errors.mean(axis=0)).max() < MEAN_Z * deviation / math.sqrt(runs)
     measured = np.mean(np.sum(errors**2, axis=2))  # d of the d+1 coordinates of B²
     assert measured == pytest.approx(
-        200 * djw_norm(9, BinaryResponse.for_epsilon(1.0).scale) ** 2 * 8 / 9, rel=0.05
+        200 * djw_norm(9, BinaryResponse(largest_odds(1.0)).scale) ** 2 * 8 / 9, rel=0.05
     )
 
 
 def test_vector_sums_stay_within_the_bound():
     hits = 0
     for seed in range(200):
-        oracle, found, true = vector_errors(seed, 200, 0.5)
-        hits += np.linalg.norm(found - true, axis=1).max() <= oracle.bound(FAILURE, buckets=32)
+        _, found, true = vector_errors(seed, 200, 0.5)
+        hits += np.linalg.norm(found - true, axis=1).max() <= bounds(200, 0.5, 8)[1]
     assert hits >= RUNS_WITHIN_BOUND * 200
 
 
@@ -230,7 +239,7 @@ def test_one_randomizer_can_stand_in_for_another():
     vectors = generator.standard_normal((people, dimension))
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     buckets = generator.integers(0, 32, people)
-    masks, signs, _ = simulate(generator, buckets, BinaryResponse.for_epsilon(1.0), people)
+    masks, signs, _ = simulate(generator, buckets, BinaryResponse(largest_odds(1.0)), people)
     true = np.zeros((32, dimension))
     np.add.at(true, buckets, vectors)
     errors = []
@@ -252,8 +261,7 @@ def test_one_randomizer_can_stand_in_for_another():
 def test_binary_response_lies_as_often_as_it_says():
     from coterie.coins import SimulationCoins
 
-    response = BinaryResponse.for_epsilon(1.0)
+    response = BinaryResponse(largest_odds(1.0))
     lies = response.flips((200_000,), SimulationCoins(1))
     expected = 1 / (math.e + 1)
     assert abs(lies.mean() - expected) < MEAN_Z * math.sqrt(expected * (1 - expected) / 200_000)
-    assert response.variance == pytest.approx(response.scale**2 - 1)

@@ -25,14 +25,12 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.coins import Coins
 from coterie.errors import PlanError, bringing
 from coterie.privacy.odds import BASE_ODDS
 
@@ -60,8 +58,9 @@ class CodewordRandomizer:
     Examples
     --------
     >>> randomizer = CodewordRandomizer(codewords=4, cap=1, odds=3 << 24)
-    >>> randomizer.law([5, 9, 9, -2])  # index 1 wins the tie
-    [16777216, 50331648, 16777216, 16777216]
+    >>> ranks = randomizer.ranks(np.array([0, 3 << 24, 5 << 24]))  # of three draws below `total`
+    >>> indices_at(np.array([[5, 9, 9, -2]] * 3), ranks).tolist()  # index 1 wins the tie
+    [1, 2, 3]
     """
 
     codewords: int  # N
@@ -85,11 +84,6 @@ class CodewordRandomizer:
 
     # ------------------------------------------------------------ the mechanism
 
-    def draw(self, scores: Sequence[int], coins: Coins) -> int:
-        """Return the index to send for N integer scores. Outside simulation `coins` are the system's."""
-        rank = self.ranks(np.array([coins.below(self.total)], dtype=np.int64))
-        return int(indices_at(np.asarray(scores, dtype=np.int64)[None], rank)[0])
-
     def ranks(self, draws: NDArray[np.int64]) -> NDArray[np.int64]:
         """Turn draws, uniform on [0, total), into places in the order: (n,) -> (n,).
 
@@ -97,13 +91,6 @@ class CodewordRandomizer:
         """
         beyond = draws - self.cap * self.odds
         return np.where(beyond < 0, draws // self.odds, self.cap + beyond // BASE_ODDS)
-
-    def law(self, scores: Sequence[int]) -> list[int]:
-        """Return the exact odds of every index, over `total`, for N integer scores; for enumeration."""
-        odds = [BASE_ODDS] * self.codewords
-        for index in sorted(range(self.codewords), key=lambda index: (-scores[index], index))[: self.cap]:
-            odds[index] = self.odds
-        return odds
 
     # ------------------------------------------------------------ what the server knows of it
 

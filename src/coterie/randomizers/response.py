@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from coterie.coins import Coins
 from coterie.errors import PlanError
-from coterie.privacy.odds import BASE_ODDS, largest_shared_odds
+from coterie.privacy.odds import BASE_ODDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,8 @@ class BinaryResponse:
     Examples
     --------
     >>> from coterie.coins import SimulationCoins
-    >>> response = BinaryResponse.for_epsilon(1.0)
+    >>> from coterie.privacy import largest_odds
+    >>> response = BinaryResponse(largest_odds(1.0))
     >>> response.flips((2, 3), SimulationCoins(0)).shape
     (2, 3)
     >>> round(response.scale, 3)  # (e+1)/(e-1)
@@ -38,11 +39,6 @@ class BinaryResponse:
         if self.odds <= BASE_ODDS:
             raise PlanError(f"odds must exceed {BASE_ODDS} (even odds), got {self.odds}")
 
-    @classmethod
-    def for_epsilon(cls, epsilon: float, parts: int = 1) -> BinaryResponse:
-        """Return the response that spends one of `parts` equal parts of ε, exactly or a little less."""
-        return cls(largest_shared_odds(epsilon, parts))
-
     @property
     def total(self) -> int:
         """A + B: the draw is uniform below it."""
@@ -52,11 +48,6 @@ class BinaryResponse:
     def scale(self) -> float:
         """What an answer is multiplied by to be unbiased (c)."""
         return self.total / (self.odds - BASE_ODDS)
-
-    @property
-    def variance(self) -> float:
-        """Variance of one scaled answer: c² - 1."""
-        return self.scale**2 - 1
 
     def flips(self, shape: tuple[int, ...], coins: Coins) -> NDArray[np.bool_]:
         """Draw which answers lie, independently, each with probability B/(A+B)."""

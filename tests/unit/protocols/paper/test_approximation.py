@@ -45,20 +45,6 @@ def test_the_additive_error_grows_as_root_n_and_one_over_epsilon():
     assert np.array(noise(10**6, 0.125)) / base == pytest.approx([4, 4], rel=0.01)
 
 
-def test_the_errors_are_the_oracles_bounds():
-    from coterie.aggregate import Aggregate
-    from coterie.protocols.paper.net_tree.decode import oracles_of
-
-    plan = theory(1000)
-    table = Aggregate(plan)
-    table.add(np.zeros((1000, plan.report_width), dtype=np.uint8))
-    frequencies, vectors = oracles_of(table.table)
-    found = plan.approximation(LETTER, people=1000, failure=0.1)
-    nodes = sum(complete_nodes(plan.parameters))
-    assert found.count_error == pytest.approx(frequencies.bound(0.05, nodes))
-    assert found.vector_error == pytest.approx(vectors.bound(0.05, nodes))
-
-
 def test_the_union_is_over_the_complete_tree():
     # BuildTree chooses its nodes by the noise, so the bound must cover all that it could have asked for.
     plan = theory()

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from benchmarks.reproduction.coresets import images_in, leaf_indices
 from coterie.errors import DecodeError
 from coterie.protocols.paper.coreset import representative_point_set
 from coterie.protocols.paper.nets.nets import NetFamily
@@ -61,7 +62,7 @@ def test_a_tree_that_outgrows_its_limit_is_refused():
 
 def test_all_descendants_of_a_root_alone():
     tree = NetTree.of_root(NETS)
-    assert tree.representatives(np.array([[0.3, 0.3]])).tolist() == [[0.0, 0.0]]
+    assert images_in(tree, np.array([[0.3, 0.3]])).tolist() == [[0.0, 0.0]]
     assert tree.leaf_points().tolist() == [[0.0, 0.0]]
 
 
@@ -84,7 +85,7 @@ def test_prune_undoes_what_lost_its_people_and_keeps_a_tree():
     assert result.tree.levels[1].expanded[:3].tolist() == [False, True, True]
     assert (result.tree.levels[2].parents != 0).all()
     points = np.random.default_rng(0).uniform(-0.7, 0.7, (500, 2))
-    assert (result.tree.representative_indices(points) >= 0).all()
+    assert (leaf_indices(result.tree, points) >= 0).all()
     assert len(result.leaf_weights()) == result.tree.leaf_count
     # the deepest level's parents point to the right nodes after the removal
     level = result.tree.levels[3]

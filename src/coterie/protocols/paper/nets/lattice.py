@@ -35,8 +35,8 @@ class DualRootLattice:
     Examples
     --------
     >>> lattice = DualRootLattice.of(2)  # hexagonal
-    >>> round(lattice.covering_radius / lattice.packing_radius, 4)
-    1.1547
+    >>> round(lattice.covering_radius, 4)
+    0.4714
     >>> lattice.closest(lattice.points(np.array([[3, -5]]))).tolist()
     [[3, -5]]
     """
@@ -61,11 +61,6 @@ class DualRootLattice:
         """Largest distance of any place from the lattice."""
         d = self.dimension
         return math.sqrt(d * (d + 2) / (12 * (d + 1)))
-
-    @property
-    def packing_radius(self) -> float:
-        """Half the smallest distance between two lattice points."""
-        return math.sqrt(self.dimension / (self.dimension + 1)) / 2
 
     @property
     def cell_volume(self) -> float:

@@ -112,10 +112,6 @@ class NetFamily:
         """Covering radius ρ_i = q^-i."""
         return float(self.ratio) ** -level
 
-    def packing(self, level: int) -> float:
-        """Packing radius γ_i = ρ_i·γ."""
-        return self.covering(level) * self.lattice.packing_radius / self.lattice.covering_radius
-
     def points(self, level: int, names: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return where nodes of a level lie: (m, d) -> (m, d). The root (level 0) lies at 0."""
         if level == 0:

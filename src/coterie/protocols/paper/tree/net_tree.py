@@ -123,30 +123,3 @@ class NetTree:
         return np.concatenate(
             [self.nets.points(number, level.names[where]) for number, level, where in self.leaves()]
         )
-
-    def representative_indices(self, places: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the index of each place's leaf in the order of `leaf_points`: (n, d) -> (n,)."""
-        names = self.nets.representatives(places)  # (T, n, d)
-        found = np.full(len(places), -1, dtype=np.int64)
-        before = 0
-        for number, level, where in self.leaves():
-            if number == 0:
-                return np.zeros(len(places), dtype=np.int64)  # the root alone
-            open_ = np.flatnonzero(found < 0)
-            found[open_] = _find(names[number - 1, open_], level.names[where], before)
-            before += len(where)
-        return found
-
-    def representatives(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return Ψ_T(x): where each place's leaf lies, (n, d) -> (n, d)."""
-        return self.leaf_points()[self.representative_indices(places)]
-
-
-def _find(wanted: NDArray[np.int64], known: NDArray[np.int64], first: int) -> NDArray[np.int64]:
-    """Return first + the row of `known` that equals each row of `wanted`, or -1: (n, d), (m, d) -> (n,)."""
-    joined = np.concatenate([known, wanted])
-    _, group = np.unique(joined, axis=0, return_inverse=True)
-    group = group.reshape(-1)
-    row = np.full(group.max(initial=0) + 1, -1, dtype=np.int64)
-    row[group[: len(known)]] = first + np.arange(len(known))
-    return row[group[len(known) :]]

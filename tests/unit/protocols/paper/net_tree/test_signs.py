@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from coterie.geometry.hadamard import fwht
+from coterie.privacy.odds import largest_odds
 from coterie.protocols.paper.net_tree.oracles.explicit_hist import ExplicitHist
 from coterie.protocols.paper.net_tree.oracles.explicit_hist_vector import ExplicitHistVector
 from coterie.protocols.paper.net_tree.oracles.signs import Family, PathMasks
@@ -31,7 +32,7 @@ def test_the_fast_way_is_the_direct_sum():
     generator = np.random.default_rng(0)
     masks = PathMasks(generator.integers(0, 4, 500), generator.integers(0, 4, (500, 2)))
     answers = generator.choice(np.array([-1, 1], dtype=np.int8), (2, 500))
-    response = BinaryResponse.for_epsilon(1.0)
+    response = BinaryResponse(largest_odds(1.0))
     oracle = ExplicitHist(answers, masks, response, digit_bits=2)
     paths = generator.integers(0, 4, (30, 3))
     direct = [response.scale * (answers[1] * masks.prefix_signs(path)).sum() for path in paths]
@@ -58,7 +59,7 @@ def test_one_digit_at_a_time_is_the_same():
     generator = np.random.default_rng(2)
     masks = PathMasks(generator.integers(0, 4, 300), generator.integers(0, 4, (300, 3)))
     answers = generator.choice(np.array([-1, 1], dtype=np.int8), (3, 300))
-    oracle = ExplicitHist(answers, masks, BinaryResponse.for_epsilon(1.0), digit_bits=2)
+    oracle = ExplicitHist(answers, masks, BinaryResponse(largest_odds(1.0)), digit_bits=2)
     paths = generator.integers(0, 4, (25, 4))
     with pytest.MonkeyPatch.context() as patch:
         joined = oracle.frequencies(3, paths)

@@ -3,6 +3,7 @@ import pytest
 
 from coterie.errors import PlanError
 from coterie.protocols.paper.nets.nets import NetFamily, all_digits
+from coterie.protocols.paper.nets.sizes import packing_ratio
 
 CASES = [(1, 2), (2, 2), (2, 3), (3, 2), (3, 4), (5, 2), (6, 2)]
 
@@ -87,7 +88,7 @@ def test_covering_and_packing_of_levels(dimension):
         assert np.linalg.norm(points - found, axis=1).max() <= 2.0**-level * (1 + 1e-12)
     siblings = family.points(3, family.children(family.closest(points[:1], 2))[0])
     gaps = np.linalg.norm(siblings[:, None] - siblings, axis=2)[~np.eye(len(siblings), dtype=bool)]
-    assert gaps.min() / 2 >= family.packing(3) * (1 - 1e-12)
+    assert gaps.min() / 2 >= packing_ratio(dimension) * 2.0**-3 * (1 - 1e-12)
 
 
 def test_nets_are_disjoint():

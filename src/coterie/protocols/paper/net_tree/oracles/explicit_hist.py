@@ -61,7 +61,3 @@ class ExplicitHist:
     def deviation(self, level: int) -> float:
         """Return c·√n, the standard deviation of an empty bucket; the same at every level."""
         return self.response.scale * math.sqrt(self.reports)
-
-    def bound(self, failure: float, buckets: int = 1) -> float:
-        """Return the error that, with probability 1 - failure, none of so many buckets exceeds."""
-        return self.response.scale * math.sqrt(2 * self.reports * math.log(2 * buckets / failure))

@@ -75,8 +75,3 @@ class ExplicitHistVector:
     def vector_deviation(self, level: int = 1) -> float:
         """Return √n·B: the root mean square length of an empty bucket's sum; the same at every level."""
         return self.norm * math.sqrt(len(self.masks))
-
-    def bound(self, failure: float, buckets: int = 1) -> float:
-        """Return the error length that, with probability 1 - failure, none of so many buckets exceeds."""
-        spread = 1 + math.sqrt(2 * math.log(buckets / failure))
-        return (self.norm + 1) * math.sqrt(len(self.masks)) * spread

@@ -1,4 +1,4 @@
-"""A whole study through HTTP, on this machine: `python -m coterie.service.demo` (`make serve-demo`).
+"""A whole study through HTTP, on this machine: `make serve-demo`.
 
 Starts a collector on an embedded store, lets simulated people encode and send through HTTP, closes, decodes,
 checks the manifest, and prints where the study can be looked at. The collector runs on until Ctrl+C.
