@@ -63,30 +63,20 @@ __all__ = [
     "write_reports",
 ]
 
-_ROOM_OF = {
-    "Aggregate": "coterie.aggregate",
-    "Client": "coterie.encode",
-    "ClippedPointsWarning": "coterie.estimators",
-    "Comparison": "coterie.centers",
-    "CoterieError": "coterie.errors",
-    "DataDependentBallWarning": "coterie.estimators",
-    "DataDependentScaleWarning": "coterie.estimators",
-    "LocalKMeans": "coterie.estimators",
-    "Plan": "coterie.plan",
-    "Policy": "coterie.privacy",
-    "Population": "coterie.centers",
-    "RecordKeysWarning": "coterie.encode",
-    "RemoteCollector": "coterie.remote",
-    "Result": "coterie.centers",
-    "SeededFitWarning": "coterie.estimators",
-    "ShuffleKMeans": "coterie.estimators",
-    "UnreadColumnsWarning": "coterie.estimators",
-    "UnsupportedCentersWarning": "coterie.estimators",
-    "compare": "coterie.centers",
-    "decode": "coterie.centers",
-    "simulate": "coterie.engines",
-    "write_reports": "coterie.wire.report_file",
+_NAMES_IN = {
+    "aggregate": "Aggregate",
+    "centers": "Comparison Population Result compare decode",
+    "encode": "Client RecordKeysWarning",
+    "engines": "simulate",
+    "errors": "CoterieError",
+    "estimators": "LocalKMeans ShuffleKMeans ClippedPointsWarning DataDependentBallWarning "
+    "DataDependentScaleWarning SeededFitWarning UnreadColumnsWarning UnsupportedCentersWarning",
+    "plan": "Plan",
+    "privacy": "Policy",
+    "remote": "RemoteCollector",
+    "wire.report_file": "write_reports",
 }
+_ROOM_OF = {name: f"coterie.{room}" for room, names in _NAMES_IN.items() for name in names.split()}
 
 if not TYPE_CHECKING:  # a type checker that saw this would let every misspelt name pass
 

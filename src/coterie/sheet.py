@@ -32,7 +32,7 @@ from coterie.plain.canonical import canonical_bytes, parse_object, shown
 from coterie.plain.checks import checked_choice, checked_fields, checked_integer, checked_list, checked_match
 from coterie.plain.files import read_bounded
 from coterie.plan import Plan
-from coterie.wire.signing import is_signed, public_key, sign
+from coterie.wire.signing import is_signed, signed_document
 
 FORMAT: Final = "coterie-sheet"
 VERSION: Final = 1
@@ -236,9 +236,7 @@ def _filled_wording(data: object) -> object:
 
 def sign_sheet(sheet: Mapping[str, Any], key: bytes) -> bytes:
     """Return a sheet with the signature of a secret key, canonical JSON."""
-    document = {**sheet, "public_key": public_key(key).hex()}
-    signature = sign(key, _LABEL, canonical_bytes(document))
-    return canonical_bytes({**document, "signature": signature.hex()})
+    return signed_document(sheet, key, _LABEL)
 
 
 def is_signed_sheet(data: bytes) -> bool:

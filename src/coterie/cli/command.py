@@ -1,7 +1,9 @@
 """A command is a function: what is positional is an argument, what is by keyword an option.
 
-Their help stands in the function's docstring, under Parameters, as that of every other function does. What it
-returns is told, and where it returns something there is an option --json.
+Their help stands in the function's docstring, under Parameters, as that of every other function does. Options
+that a command hands on together are the keys of a `TypedDict`, `**given: Unpack[…]`: None where they are not
+given, and in the order of the docstring. What is returned is told, and where something is there is an option
+--json.
 """
 
 from __future__ import annotations
@@ -29,6 +31,13 @@ def command(function: Callable[..., Outcome | None]) -> Callable[..., None]:
     told, _, entries = (inspect.getdoc(function) or "").partition("\n\nParameters\n----------\n")
     helps = {name: " ".join(text.split()) for name, text in _ENTRY.findall(entries)}
     signature, hints = inspect.signature(function), get_type_hints(function, include_extras=True)
+    listed = dict(signature.parameters)
+    if listed[last := [*listed][-1]].kind is inspect.Parameter.VAR_KEYWORD:
+        del listed[last]
+        together = get_type_hints(get_args(hints[last])[0], include_extras=True)
+        hints |= together
+        listed |= {name: _JSON.replace(name=name, default=None) for name in together}
+        listed = {name: listed[name] for name in dict.fromkeys((*helps, *listed))}
 
     def declared(name: str, parameter: inspect.Parameter) -> Any:
         kind, *given = get_args(hints[name]) if get_origin(hints[name]) is Annotated else (hints[name],)
@@ -38,9 +47,7 @@ def command(function: Callable[..., Outcome | None]) -> Callable[..., None]:
         info.help = info.help or helps[name]
         return Annotated[kind, info]
 
-    parameters = [
-        each.replace(annotation=declared(name, each)) for name, each in signature.parameters.items()
-    ]
+    parameters = [each.replace(annotation=declared(name, each)) for name, each in listed.items()]
     tells = hints["return"] is not type(None)
     if tells:
         parameters.append(_JSON)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
 import typer
 
@@ -17,11 +17,16 @@ from coterie.plan.collection import Collection, read_duration, read_time
 from coterie.show.expected import expectations
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from coterie.aggregate import Aggregate
     from coterie.centers import Population
 
+_COLLECTED: dict[str, Callable[[Any], int]] = {  # how it is written
+    **dict.fromkeys(("opens", "closes"), read_time),
+    "minimum": int,
+    **dict.fromkeys(("retention", "time_precision"), read_duration),
+}
 # Words that the functions behind this command take themselves, and what gives them here.
 _NOT_OF_A_DESIGN = {
     "expected_users": "the number of people is given as --users",
@@ -31,41 +36,52 @@ _NOT_OF_A_DESIGN = {
     "cls": "there is none of this name",
     "self": "there is none of this name",
     **dict.fromkeys(
-        ("collection", "opens", "closes", "minimum", "retention", "time_precision"),
+        ("collection", *_COLLECTED),
         "how reports are collected is given as --opens, --closes, --minimum, --retention, --time-precision",
     ),
 }
+
+
+class Collected(TypedDict):
+    """How reports are collected, as it is written."""
+
+    opens: str | None
+    closes: str | None
+    minimum: int | None
+    retention: str | None
+    time_precision: str | None
+
+
+class Asked(Collected):
+    """What a design takes as it is given here."""
+
+    dimension: int | None
+    clusters: int | None
+    epsilon: float | None
+    radius: float | None
+    protocol: str | None
+    model: str | None
+    delta: float | None
+    minimum_batch: int | None
+    local_cap: float | None
+    layout: str | None
+    ids: str | None
+    study: str | None
 
 
 def run(
     *,
     users: int,
     out: Path,
-    dimension: int | None = None,
     features: Path | None = None,
-    clusters: int | None = None,
-    epsilon: float | None = None,
-    radius: float | None = None,
     center: str | None = None,
     seed: int = 0,
-    protocol: str | None = None,
-    model: str | None = None,
-    delta: float | None = None,
-    minimum_batch: int | None = None,
-    local_cap: float | None = None,
-    layout: str | None = None,
     option: list[str] | None = None,
-    ids: str | None = None,
     after: list[Path] | None = None,
     confirm: bool = False,
-    study: str | None = None,
-    opens: str | None = None,
-    closes: str | None = None,
-    minimum: int | None = None,
-    retention: str | None = None,
-    time_precision: str | None = None,
     random_state: Annotated[int | None, typer.Option(min=0)] = None,
     force: Force = False,
+    **asked: Unpack[Asked],
 ) -> Outcome:
     """Design a plan, the public contract that clients and server share.
 
@@ -132,22 +148,11 @@ def run(
         With --after TABLE: seed of decoding it.
     """
     check_output(out, force, [*(after or ()), *([] if features is None else [features])])
-    given: dict[str, Any] = {
-        "dimension": dimension,
+    given = {
+        **{name: value for name, value in asked.items() if name not in _COLLECTED},
         "features": None if features is None else Schema.load(features),
-        "clusters": clusters,
-        "epsilon": epsilon,
-        "protocol": protocol,
-        "model": model,
-        "delta": delta,
-        "ids": ids,
-        "study": study,
-        "minimum_batch": minimum_batch,
-        "local_cap": local_cap,
-        "layout": layout,
-        "radius": radius,
         "center": None if center is None else _coordinates(center),
-        "collection": collection_of(opens, closes, minimum, retention, time_precision),
+        "collection": collection_of(asked),
     }
     options = read_options(option, PlanError)
     for name in options:
@@ -195,18 +200,9 @@ def _found(paths: Sequence[Path]) -> tuple[list[Aggregate], Population | None]:
     return [Aggregate.load(path) for path in paths], None
 
 
-def collection_of(
-    opens: str | None, closes: str | None, minimum: int | None, retention: str | None, precision: str | None
-) -> Collection | None:
+def collection_of(asked: Mapping[str, Any]) -> Collection | None:
     """Return how the reports are collected, None where nothing is said about it."""
-    given: dict[str, Any] = {
-        "opens": None if opens is None else read_time(opens),
-        "closes": None if closes is None else read_time(closes),
-        "minimum": minimum,
-        "retention": None if retention is None else read_duration(retention),
-        "time_precision": None if precision is None else read_duration(precision),
-    }
-    said = {name: value for name, value in given.items() if value is not None}
+    said = {name: read(asked[name]) for name, read in _COLLECTED.items() if asked[name] is not None}
     return Collection(**said) if said else None
 
 

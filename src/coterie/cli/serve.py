@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypedDict, Unpack
 
 import typer
 
@@ -16,19 +16,25 @@ from coterie.service.settings import PREFIX, Settings
 from coterie.wire.signing import public_key
 
 
+class Flags(TypedDict):
+    """Settings that have a flag of their own."""
+
+    data: Path | None
+    store: str | None
+    host: str | None
+    port: int | None
+    role: str | None
+    shufflers: str | None
+    deliver_to: str | None
+    token_file: Path | None
+    key_file: Path | None
+
+
 def run(
     *,
-    data: Path | None = None,
-    store: str | None = None,
-    host: str | None = None,
-    port: int | None = None,
-    role: str | None = None,
-    shufflers: str | None = None,
-    deliver_to: str | None = None,
-    token_file: Path | None = None,
-    key_file: Path | None = None,
     config: Path | None = None,
     set_: Annotated[list[str] | None, typer.Option("--set")] = None,
+    **flags: Unpack[Flags],
 ) -> None:
     """Run a collector: takes reports in over HTTP, keeps them, decodes when told.
 
@@ -64,17 +70,6 @@ def run(
     set_
         Another setting as name=value, such as most_body=65536; see the docs.
     """
-    flags = {
-        "data": data,
-        "store": store,
-        "host": host,
-        "port": port,
-        "role": role,
-        "shufflers": shufflers,
-        "deliver_to": deliver_to,
-        "token_file": token_file,
-        "key_file": key_file,
-    }
     others = read_options(set_, SettingError)
     if twice := sorted(set(others) & set(flags)):
         raise SettingError(f"the setting {twice[0]} is given as --{twice[0].replace('_', '-')}")

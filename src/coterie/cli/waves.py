@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Unpack
 
 import typer
 from rich.table import Table
 
 from coterie.cli.operator import TokenFile, operator_token_of
-from coterie.cli.plan import collection_of
+from coterie.cli.plan import Collected, collection_of
 from coterie.cli.screen import Force, Outcome, check_output, progress, say
 from coterie.errors import SettingError
 from coterie.plain.files import write_whole
@@ -26,16 +26,12 @@ def run(
     confirm: bool = False,
     epsilon: float | None = None,
     clusters: int | None = None,
-    opens: str | None = None,
-    closes: str | None = None,
-    minimum: int | None = None,
-    retention: str | None = None,
-    time_precision: str | None = None,
     plan: Path | None = None,
     label: str | None = None,
     out_: Annotated[Path | None, typer.Option("--out")] = None,
     token_file: TokenFile = None,
     force: Force = False,
+    **collected: Unpack[Collected],
 ) -> Outcome:
     """Run a study of several plans, of which everyone answers one.
 
@@ -82,7 +78,7 @@ def run(
             if users is None:
                 raise SettingError("give --users: how many other people will answer the next wave")
             check_output(out_, force)
-            how = collection_of(opens, closes, minimum, retention, time_precision)
+            how = collection_of(collected)
             last = collector.study(study_id)["plans"][-1]
             asked: dict[str, Any] = {"confirm": confirm, "epsilon": epsilon, "clusters": clusters}
             with progress("decoding", None):

@@ -13,10 +13,9 @@ from importlib.metadata import version
 from typing import Any, Final
 
 from coterie import __version__
-from coterie.plain.canonical import canonical_bytes
 from coterie.plan import Plan
 from coterie.wire.manifest import FORMAT, LABEL, VERSION, WAVES, read_manifest, waves_of
-from coterie.wire.signing import public_key, sign
+from coterie.wire.signing import signed_document
 
 IN_WORDS: Final = ("groups", "everybody", "words")  # of a result: what follows from its other fields
 
@@ -89,7 +88,5 @@ def make_manifest(
         **({"study_id": plan.study_id, "waves": [*waves, wave]} if waves else wave),
         "stated": {name: value for name, value in stated.items() if name not in IN_WORDS},
         "decoding": {"random_state": decoding_seed(plan), **environment()},
-        "public_key": public_key(key).hex(),
     }
-    signature = sign(key, LABEL, canonical_bytes(document))
-    return canonical_bytes({**document, "signature": signature.hex()})
+    return signed_document(document, key, LABEL)

@@ -16,7 +16,7 @@ from typing import Any, Final
 from coterie.errors import PlanError, ReportError
 from coterie.plain.canonical import canonical_bytes, parse_object
 from coterie.plain.checks import checked_fields
-from coterie.wire.signing import is_signed, public_key, sign
+from coterie.wire.signing import is_signed, signed_document
 
 _LABEL: Final = "coterie/1/mixes-at"
 _FIELDS: Final = ("address", "issuers", "plan_id", "public_key", "signature")
@@ -28,9 +28,8 @@ def mixing_statement(key: bytes, plan_id: str, address: str, issuers: Collection
         "address": address,
         "issuers": [each.hex() for each in issuers],
         "plan_id": plan_id,
-        "public_key": public_key(key).hex(),
     }
-    return canonical_bytes({**said, "signature": sign(key, _LABEL, canonical_bytes(said)).hex()})
+    return signed_document(said, key, _LABEL)
 
 
 def check_mixing(data: bytes, shufflers: Collection[str], plan_id: str, address: str) -> None:

@@ -7,8 +7,13 @@ The label says what is signed: a signature of one kind of document is none of an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from coterie.plain.canonical import canonical_bytes
 
 KEY_BYTES = 32
 SIGNATURE_BYTES = 64
@@ -33,6 +38,12 @@ def public_key(key: bytes) -> bytes:
 def sign(key: bytes, label: str, data: bytes) -> bytes:
     """Return the signature, 64 bytes, of `data` as a document of the kind `label`."""
     return Ed25519PrivateKey.from_private_bytes(key).sign(label.encode("ascii") + b"\x00" + data)
+
+
+def signed_document(document: Mapping[str, Any], key: bytes, label: str) -> bytes:
+    """Return canonical JSON of a document with the key's public half and its signature of all the rest."""
+    said = {**document, "public_key": public_key(key).hex()}
+    return canonical_bytes({**said, "signature": sign(key, label, canonical_bytes(said)).hex()})
 
 
 def is_signed(public: bytes, signature: bytes, label: str, data: bytes) -> bool:

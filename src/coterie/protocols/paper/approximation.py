@@ -276,8 +276,8 @@ def _bound(
 ) -> tuple[float, float]:
     """Return ratio and t as the module's text has them, for a given (κ, ξ) and (η, η̃, N)."""
     (kappa, xi), (eta, eta_vector, leaves) = proof, noise
-    q, bias = float(shape.ratio), shape.bias
-    weighed = people * (1 + bias)
+    q = float(shape.ratio)
+    weighed = people * (1 + shape.bias)
     g, wrong = (q / (q - 1)) ** 2, leaves * eta  # U
     out = q**-shape.levels if every else 1 / (q - 1)  # r
     moved, charged = weighed * q ** (-2 * shape.levels), 0.0
@@ -291,14 +291,7 @@ def _bound(
     ratio = (1 + xi) ** 2 * kappa + (1 + 1 / xi) * charged * twice
     unmatched = (1 + xi) * ((2 + out) ** 2 * kappa + (2 + 2 * out) ** 2)
     additive = wrong * unmatched + (1 + 1 / xi) * moved * twice
-    additive *= dimension / (shape.projected * shape.scale**2)
-    if shape.projected < dimension:
-        ratio, additive = ratio * (1 + xi) ** 2, additive * (1 + xi)
-    last = 8 * (eta + eta_vector) * leaves
-    if bias:
-        ratio *= (1 + bias) / (1 - bias)
-        last = 2 * last + 2 * (2 * bias) ** 2 * people / (1 - bias)
-    return ratio, (additive + last) / (1 - bias)
+    return _in_the_space(shape, dimension, people, xi, (ratio, additive, 8 * (eta + eta_vector) * leaves))
 
 
 def _exchanged(
@@ -312,17 +305,23 @@ def _exchanged(
 ) -> tuple[float, float]:
     """Return ratio and t of exchanges among all leaves, as the module's text has them, for (E', A, N)."""
     exchange, averaged, _ = wrong
-    bias, projects = shape.bias, shape.projected < dimension
-    near = people * (1 + bias) * float(shape.ratio) ** (-2 * shape.levels)
-    zeta = (1 + alpha) / (1 + xi) ** (3 if projects else 1) - 1
+    near = people * (1 + shape.bias) * float(shape.ratio) ** (-2 * shape.levels)
+    zeta = (1 + alpha) / (1 + xi) ** (3 if shape.projected < dimension else 1) - 1
     zeta = zeta if zeta > 0 else xi
     added = clusters * (1 + EARLY) * exchange + 4 * near  # F
     ratio = EXCHANGED * (1 + xi) * (1 + zeta)
     additive = (1 + zeta) * (EXCHANGED * (1 + 1 / xi) * near + 5 / 3 * added) + (1 + 1 / zeta) * near
+    return _in_the_space(shape, dimension, people, xi, (ratio, additive, 6 * averaged))
+
+
+def _in_the_space(
+    shape: TreeParameters, dimension: int, people: int, xi: float, found: tuple[float, float, float]
+) -> tuple[float, float]:
+    """Return ratio and t back in d dimensions and with the bias, for those in d' and the last term of t."""
+    (ratio, additive, last), bias = found, shape.bias
     additive *= dimension / (shape.projected * shape.scale**2)
-    if projects:
+    if shape.projected < dimension:
         ratio, additive = ratio * (1 + xi) ** 2, additive * (1 + xi)
-    last = 6 * averaged
     if bias:
         ratio *= (1 + bias) / (1 - bias)
         last = 2 * last + 2 * (2 * bias) ** 2 * people / (1 - bias)
