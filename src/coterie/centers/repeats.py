@@ -48,7 +48,7 @@ REPEATS: Final = 8
 
 # Deviation of a share e that is explained, over √(e·(1 - e)), besides what repeated fits show: measured on
 # other data than is reported on (benchmarks/results/calibration.csv).
-_MODEL: Final = 0.1
+_MODEL: Final = 0.06
 _LITTLE: Final = 0.02  # of people's spread: less is not worth a group
 
 
@@ -147,7 +147,7 @@ def repeated(
         radii=np.minimum(wider * reach / scale, 1.0),
         share_errors=np.minimum(wider * wrong * scale, 1.0),
         profile=np.sqrt((squares + squares.mean()) / 2) / max(reach, 1e-12),
-        explained=_interval(said, np.array([one.said - one.true for one in done])),
+        explained=_interval(said, np.array([one.said - one.true for one in done]), found.sure),
         choices=choices,
         best=_best(
             choices,
@@ -232,20 +232,25 @@ def _choices(found: Found, done: Sequence[_Again], most: int, wider: float) -> t
         missed = np.array([one.said_by[place] - one.true_by[place] for one in done])
         reach = wider * float(np.mean([one.reach_by[place] for one in done]))
         radii = reach / np.sqrt(np.maximum(shares, LEAST_SHARE))
-        explained = _interval(_explained(found.people, few), missed)
+        explained = _interval(_explained(found.people, few), missed, found.sure)
         told.append(Choice(place + 1, explained, not pairs_in_doubt(few, radii)))
     return tuple(told)
 
 
-def _interval(said: NDArray[np.float64], missed: NDArray[np.float64]) -> Interval:
-    """Return the share that a gain is of a spread, (2,), less its bias; repetitions missed both, (n, 2).
+def _interval(said: NDArray[np.float64], missed: NDArray[np.float64], sure: bool) -> Interval:
+    """Return the share that a gain is of a spread, (2,); repetitions missed both, (n, 2).
+
+    Of people who are as supposed beyond doubt, what was missed on average is taken off. Others are more
+    clustered than was supposed of them: the repetitions then say too much, and what was said may be right.
+    It counts as an error, whichever way.
 
     Among few people the spread is known least of all, and a share is no sum: of all shares those are held
     that such misses can make of the truth (Fieller's interval, here with what the model misses besides).
     """
-    gain, spread = said - missed.mean(axis=0)
+    bias = missed.mean(axis=0) if sure else np.zeros(2)
+    (gain, spread), missed = said - bias, missed - bias
     value = float(min(max(gain / max(spread, 1e-12), 0.0), 1.0))
-    (gains, both), (_, spreads) = normal() ** 2 * np.cov(missed.T, bias=True)
+    (gains, both), (_, spreads) = normal() ** 2 * missed.T @ missed / len(missed)
     model = (normal() * _MODEL * said[1]) ** 2
     square, half = spread**2 - spreads + model, gain * spread - both + model / 2
     root = half**2 - square * (gain**2 - gains)

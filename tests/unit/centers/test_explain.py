@@ -315,14 +315,24 @@ def test_a_share_of_a_spread_that_is_hardly_known_may_be_far_larger():
     """Fieller's interval: a gain of 1 in a spread of 4 ± 1 is a quarter, or two fifths, or a sixth."""
     draws = np.random.default_rng(0)
     missed = np.column_stack([np.zeros(4000), draws.standard_normal(4000)])
-    value, low, high = repeats._interval(np.array([1.0, 4.0]), missed - missed.mean(axis=0))
+    value, low, high = repeats._interval(np.array([1.0, 4.0]), missed - missed.mean(axis=0), False)
     assert value == pytest.approx(0.25)
     assert 1 / low == pytest.approx(4 + 1.645, rel=0.12)  # what the model misses is added
     assert 1 / high == pytest.approx(4 - 1.645, rel=0.12)
-    biased = repeats._interval(np.array([1.5, 4.0]), np.tile([0.5, 0.0], (8, 1)))
-    assert biased.value == pytest.approx(0.25)
-    assert biased.low < 0.25 < biased.high  # the model's own
-    assert repeats._interval(np.array([1.0, 1.0]), missed)[1:] == (0, 1)
+    assert repeats._interval(np.array([1.0, 1.0]), missed, False)[1:] == (0, 1)
+
+
+def test_what_repeated_fits_say_too_much_is_taken_off_only_where_people_are_as_supposed():
+    """Others are more clustered than supposed: a fit to them need not err on the same side."""
+    said, missed = np.array([1.5, 4.0]), np.tile([0.5, 0.0], (8, 1))
+    for one in (missed, -missed):
+        value, low, high = repeats._interval(said, one, False)
+        assert value == pytest.approx(1.5 / 4)
+        assert value - low == pytest.approx(1.645 * 0.5 / 4, rel=0.15)  # what the model misses is added
+        assert high - value == pytest.approx(1.645 * 0.5 / 4, rel=0.15)
+    value, low, high = repeats._interval(said, missed, True)
+    assert value == pytest.approx(0.25)
+    assert low < 0.25 < high  # the model's own
 
 
 def test_groups_may_lie_elsewhere_where_noise_hides_it(simulate):
