@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from coterie.aggregate import Aggregate
 from coterie.collect import Deduplicator, Intake, kernels_numba, kernels_numpy
-from coterie.collect.deduplicate import without
+from coterie.collect.deduplicate import sort, without
 from coterie.engines import spark_tasks
 from coterie.plan import Plan
 from coterie.store import open_store
@@ -202,17 +202,15 @@ def test_parts_hold_the_ids_that_begin_alike(kernels, reports, bits):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kernels", [kernels_numpy, kernels_numba])
 @given(reports=_reports)
-def test_rows_are_sorted_as_their_bytes(kernels, reports):
-    assert [row.tobytes() for row in kernels.sort(as_rows(reports))] == sorted(reports)
+def test_rows_are_sorted_as_their_bytes(reports):
+    assert [row.tobytes() for row in sort(as_rows(reports))] == sorted(reports)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kernels", [kernels_numpy, kernels_numba])
 @pytest.mark.parametrize("first", [0, 4, 8, 12])
-def test_many_rows_are_sorted_however_much_they_agree(kernels, first):
+def test_many_rows_are_sorted_however_much_they_agree(first):
     """Whoever sends reports chooses their ids: none makes a sort slow, or wrong."""
     rows = np.random.default_rng(first).integers(256, size=(5000, 26), dtype=np.uint8)
     rows[:, :first] = 7
-    assert [row.tobytes() for row in kernels.sort(rows)] == sorted(row.tobytes() for row in rows)
+    assert [row.tobytes() for row in sort(rows)] == sorted(row.tobytes() for row in rows)

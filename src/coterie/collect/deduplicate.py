@@ -21,7 +21,6 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from types import ModuleType
 from typing import BinaryIO, Final, NamedTuple
 
 import numpy as np
@@ -35,8 +34,8 @@ MEMORY_BYTES: Final = 1 << 27  # for all of the work, unless told otherwise
 PART_REPORTS: Final = 1 << 17  # that a part should have: it is sorted near the core
 MOST_BITS: Final = 16
 
-_COPIES: Final = 8  # of a report while it is sorted: held, joined, padded, as keys, in order, compared
-_COMPILING_PAYS: Final = 9  # bits: sorting is compiled for 500 times as many reports as what is heavier
+_COPIES: Final = 8  # of a report while it is sorted, at most: held, joined, as keys, in order, compared
+_COMPILING_PAYS: Final = 9  # bits: splitting is compiled for 500 times as many reports as what is heavier
 _BITS_UNKNOWN: Final = 8  # where nobody said how many reports to expect
 _LEAST_READ: Final = 1 << 4  # reports of a sorted piece at a time
 
@@ -167,7 +166,7 @@ class Deduplicator(AbstractContextManager["Deduplicator"]):
             rows, place = self._empty(total), 0
             for run, start, stop in pieces:
                 self._fetch(rows[place : (place := place + stop - start)], run, start)
-            yield self._first_of_each(self._kernels.sort(rows), exactly=exactly)
+            yield self._first_of_each(sort(rows), exactly=exactly)
 
     def chunks(self) -> Chunks:
         """Yield the reports, each id once, (m, width) at a time, sorted by id. To be called once."""
@@ -182,10 +181,6 @@ class Deduplicator(AbstractContextManager["Deduplicator"]):
 
     # ------------------------------------------------------------ runs
 
-    @property
-    def _kernels(self) -> ModuleType:
-        return kernels_of("coterie.collect.kernels", None, self.expected >> _COMPILING_PAYS)
-
     def _bits_for(self, count: int) -> int:
         size = min(PART_REPORTS, self._memory_reports)
         return min(MOST_BITS, max(0, (count - 1) // size).bit_length())
@@ -193,7 +188,8 @@ class Deduplicator(AbstractContextManager["Deduplicator"]):
     def _split(self, rows: Rows, bits: int) -> tuple[Rows, NDArray[np.int32]]:
         """Return rows in the order of parts, and where each part starts."""
         ordered = np.empty_like(rows)
-        return ordered, self._kernels.split(rows, bits, ordered).astype(np.int32)
+        kernels = kernels_of("coterie.collect.kernels", None, self.expected >> _COMPILING_PAYS)
+        return ordered, kernels.split(rows, bits, ordered).astype(np.int32)
 
     def _spill(self, rows: Rows, bits: int) -> None:
         ordered, starts = self._split(rows, bits)
@@ -219,7 +215,7 @@ class Deduplicator(AbstractContextManager["Deduplicator"]):
                 for place in range(start, stop, self._memory_reports):
                     rows = self._empty(min(stop - place, self._memory_reports))
                     self._fetch(rows, run, place)
-                    rows = self._first_of_each(self._kernels.sort(rows), exactly=True)
+                    rows = self._first_of_each(sort(rows), exactly=True)
                     self._write(file, rows, ends[-1])
                     ends.append(ends[-1] + len(rows))
             step = max(_LEAST_READ, self._memory_reports // len(ends))
@@ -246,7 +242,7 @@ class Deduplicator(AbstractContextManager["Deduplicator"]):
                 if left is not None:
                     rest.append((left, source))
             held = rest
-            rows = ready[0] if len(ready) == 1 else self._kernels.sort(np.concatenate(ready))
+            rows = ready[0] if len(ready) == 1 else sort(np.concatenate(ready))
             found = self._first_of_each(rows, last, exactly=exactly)
             if len(found):
                 last = found[-1:]
@@ -295,6 +291,27 @@ class Deduplicator(AbstractContextManager["Deduplicator"]):
                 if not done:
                     raise OSError(f"the temporary file in {self._folder} was cut short")
                 left, place = left[done:], place + done
+
+
+def sort(rows: Rows) -> Rows:
+    """Return reports in the order of their bytes: (n, width) -> (n, width).
+
+    Examples
+    --------
+    >>> sort(np.array([[7] * 13, [5] * 13, [6] * 13], dtype=np.uint8))[:, 0].tolist()
+    [5, 6, 7]
+    """
+    heads = (
+        np.ascontiguousarray(rows[:, :8]).view(">u8")[:, 0].astype(np.uint64)
+    )  # nearly all differ in these
+    order = np.argsort(heads)
+    ordered, heads = np.take(rows, order, axis=0), heads[order]
+    near = np.flatnonzero(heads[1:] == heads[:-1])
+    wrong = near[as_keys(ordered[near]) > as_keys(ordered[near + 1])]
+    if len(wrong):
+        tied = np.isin(heads, heads[wrong])
+        ordered[tied] = np.sort(as_keys(ordered[tied])).view(np.uint8).reshape(-1, rows.shape[1])
+    return ordered
 
 
 def without(chunks: Chunks, ids: Chunks) -> Chunks:

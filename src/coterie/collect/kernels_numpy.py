@@ -1,4 +1,4 @@
-"""Splitting reports by the start of their ids, and sorting them, in numpy."""
+"""Splitting reports by the start of their ids, in numpy."""
 
 from __future__ import annotations
 
@@ -20,26 +20,3 @@ def split(
     parts = ((rows[:, 0].astype(np.uint16) << 8) | rows[:, 1]) >> (16 - bits)
     np.take(rows, np.argsort(parts, kind="stable"), axis=0, out=out)
     return np.concatenate([[0], np.cumsum(np.bincount(parts, minlength=1 << bits))])
-
-
-def sort(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return reports in the order of their bytes: (n, width) -> (n, width).
-
-    Examples
-    --------
-    >>> sort(np.array([[7] * 13, [5] * 13, [6] * 13], dtype=np.uint8))[:, 0].tolist()
-    [5, 6, 7]
-    """
-    words = -(-rows.shape[1] // 8)
-    padded = np.zeros((len(rows), 8 * words), dtype=np.uint8)
-    padded[:, : rows.shape[1]] = rows
-    keys = padded.view(">u8").astype(np.uint64)  # (n, words)
-    order = np.argsort(keys[:, 0])
-    # Eight bytes tell nearly all ids apart; only reports that agree in them need the rest.
-    first = keys[order, 0]
-    tied = np.zeros(len(rows), dtype=bool)
-    tied[1:] = first[1:] == first[:-1]
-    tied[:-1] |= tied[1:]
-    agreeing = order[tied]
-    order[tied] = agreeing[np.lexsort(keys[agreeing].T[::-1])]
-    return np.take(rows, order, axis=0)

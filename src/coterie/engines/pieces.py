@@ -186,15 +186,10 @@ def _rows_of(column: Any, width: int) -> NDArray[np.uint8] | None:
 
     if column.null_count:
         return None
-    if not isinstance(column, arrow.FixedSizeBinaryArray):
-        offsets = np.frombuffer(
-            column.buffers()[1], dtype=np.int64 if isinstance(column, arrow.LargeBinaryArray) else np.int32
-        )[column.offset : column.offset + len(column) + 1]
-        if (np.diff(offsets) != width).any():
-            return None
-        start = int(offsets[0]) if len(offsets) else 0
-        data = column.buffers()[2]
-    else:
-        start, data = column.offset * width, column.buffers()[1]
+    try:
+        fixed = column.cast(arrow.binary(width))
+    except arrow.ArrowInvalid:
+        return None
+    start, data = fixed.offset * width, fixed.buffers()[1]
     flat = np.frombuffer(data, dtype=np.uint8) if data is not None else np.empty(0, dtype=np.uint8)
-    return flat[start : start + len(column) * width].reshape(-1, width)
+    return flat[start : start + len(fixed) * width].reshape(-1, width)
