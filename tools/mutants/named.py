@@ -189,8 +189,8 @@ NAMED = (
     Named(
         "the bias of codewords is part of their guarantee",
         "protocols",
-        "q, bias = float(shape.ratio), shape.bias",
-        "q, bias = float(shape.ratio), 0.0",
+        "(ratio, additive, last), bias = found, shape.bias",
+        "(ratio, additive, last), bias = found, 0.0",
         ("tests/statistics/test_net_tree_codeword.py", "-k", "carries_the_bias"),
     ),
     Named(
