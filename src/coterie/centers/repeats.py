@@ -48,7 +48,7 @@ REPEATS: Final = 8
 
 # Deviation of a share e that is explained, over √(e·(1 - e)), besides what repeated fits show: measured on
 # other data than is reported on (benchmarks/results/calibration.csv).
-_MODEL: Final = 0.06
+_MODEL: Final = 0.04
 _LITTLE: Final = 0.02  # of people's spread: less is not worth a group
 
 
