@@ -2,9 +2,8 @@
 
     python -m benchmarks follow_up [--directions | --questions] [--seeds 1] [--only NAME …]
 
-Where the constants of `plan/follow_up.py` and `centers/directions.py` come from, and `_PAYS` of
-`centers/explain.py`. A first wave of calibration data (none that is reported on) is decoded without repeated
-fits, and compared with its people:
+Where the constants of `plan/follow_up.py` and `centers/directions.py` come from. A first wave of calibration
+data (none that is reported on) is decoded without repeated fits, and compared with its people:
 
 *off*      the ball's center from everybody's mean, over √d·deviation of the mean that the rows tell
 *wide*     the population's spread, E|x - mean|², over the true one
@@ -18,11 +17,15 @@ fits, and compared with its people:
 directions hold that halfspaces name, that halfspaces and the second moment of the same reports name
 (`centers.spectrum`), and the best.
 
-`--questions` asks the other half of the people everything that may be asked, whatever the plan would choose,
-and compares what both waves recover with one round of as many (questions.csv). Ways are compared, not
-decoders: for time each fit is one population of 1,000 atoms, without repeats.
+`--questions` asks the others, half of the people or more, everything that may be asked, whatever the
+plan would choose, and compares what both waves recover with one round of as many (questions.csv). Ways are
+compared, not decoders: for time each fit is one population of 1,000 atoms, without repeats.
 
+*part*        of the people who answered first
 *edge*        of the noise in the first wave, over people's spread: how well directions are known
+*groups*      found by the first wave; 1 where it told none apart
+*alpha*       how far the first wave's rows trust round groups; NaN where nothing stood clear of the noise
+*sure*        whether it found round groups beyond doubt
 *suits*       radius of the ball that the first wave suggests, over the first one
 *inside*      spread that the population of both waves has inside the directions, over the true one
 *whole*       people's spread by the lengths of whole points alone, over the true one
@@ -34,6 +37,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -45,6 +49,7 @@ from benchmarks.populations import non_private, one_center
 from coterie import Aggregate, Plan, Result
 from coterie.centers import explain, population
 from coterie.centers.directions import spread
+from coterie.centers.evidence import Evidence
 from coterie.centers.population import shrunk_mean
 from coterie.centers.repeats import own_means
 from coterie.centers.spectrum import FLAT, spectrum
@@ -140,25 +145,36 @@ def direction_tables(grid: Sequence[Study], runs: Runs) -> str:
 
 
 def play_questions(study: Study, seed: int, folder: Path) -> Figures:
-    """Ask half of the people all that may be asked after the others, and compare it with one round."""
+    """Ask the others all that may be asked after the first wave, and compare it with one round."""
     source, plan = statements.people_of(study, seed, folder)
     points = np.asarray(source.points, dtype=np.float64)
     best = normalized_objective(points, non_private(source, study.clusters, seed))
-    people = study.users // 2
+    people, others = (round(part * study.users) for part in study.waves)
+    weighed: list[Evidence] = []
+    weigh = explain.weigh
+
+    def noted(*given: Any) -> Evidence:
+        weighed.append(weigh(*given))
+        return weighed[-1]
+
     with patch.object(explain, "MEMBERS", 1), patch.object(population, "ATOMS", 1000):
         one = found_by(simulate(plan, points, study.users, random_state=seed), seed)
         first = simulate(plan, points, people, random_state=100 * seed)
-        found, edge = first_wave(first, seed)
+        with patch.object(explain, "weigh", noted):
+            found, edge = first_wave(first, seed)
         center, radius = ball_after(found)
         figures = {
-            **{"edge": edge, "suits": radius, "moved": float(np.linalg.norm(center))},
+            **{"part": study.waves[0], "edge": edge, "groups": int((found.weights > 0).sum())},
+            "alpha": weighed[0].alpha if weighed else math.nan,
+            "sure": int(bool(weighed) and weighed[0].sure),
+            **{"suits": radius, "moved": float(np.linalg.norm(center))},
             "held": float((np.linalg.norm(points - np.array(center), axis=1) <= radius).mean()),
         }
-        results = {"one_round": one}
-        for question in ("ball", "directions"):
+        results = {"one_round": one, "first": found}
+        for question in WAYS:
             with patch.object(follow_up, "next_question", lambda *_, question=question: question):
-                asked = plan.follow_up(found, people)
-            both = [first, simulate(asked, points, people, random_state=100 * seed + 1)]
+                asked = plan.follow_up(found, others)
+            both = [first, simulate(asked, points, others, random_state=100 * seed + 1)]
             results[question] = found_by(both, seed)
     told = {
         name: recovered(
@@ -197,19 +213,34 @@ def _codewords(table: Aggregate) -> CodewordTable:
 
 
 def question_tables(grid: Sequence[Study], runs: Runs) -> str:
-    """Return what each question recovers beyond one round, as Markdown, the best known directions first."""
-    played = sorted(((run["edge"], study.name, run) for study in grid for run in runs[study.name]), key=str)
+    """Return what each question recovers beyond one round, as Markdown, and medians of what it gains."""
+    played = [(study.name, run) for study in grid for run in runs[study.name]]
+    cases: dict[tuple[object, ...], list[Figures]] = {}
+    for name, run in played:
+        case = "mixtures" if name.startswith("mixed") else "real", run["part"], run["groups"] > 1
+        cases.setdefault(case, []).append(run)
+    summary = [
+        [kind, part, "groups" if found else "nothing", len(some), *(_gains(some, way) for way in WAYS)]
+        for (kind, part, found), some in sorted(cases.items())
+    ]
     rows = [
         [
-            *(name, run["seed"], f"{edge:.3f}", f"{run['suits']:.2f}", f"{run['held']:.0%}"),
-            f"{run['one_round']:.3f}",
-            *(f"{run[way] - run['one_round']:+.3f}" for way in ("ball", "directions")),
+            *(name, run["seed"], f"{run['edge']:.3f}", run["groups"], f"{run['alpha']:.2f}", run["sure"]),
+            *(f"{run['suits']:.2f}", f"{run['held']:.0%}", f"{run['first']:.3f}", f"{run['one_round']:.3f}"),
+            *(f"{run[way] - run['one_round']:+.3f}" for way in WAYS),
             *(f"{run[key]:.2f}" for key in ("inside", "whole")),
         ]
-        for edge, name, run in played
+        for name, run in sorted(played, key=lambda one: (one[1]["groups"] > 1, one[1]["edge"]))
     ]
-    head = ["first wave", "seed", "edge", "suits", "held", "one round", "ball", "directions"]
-    return harness.table([*head, "inside", "whole"], rows)
+    head = ["first wave", "seed", "edge", "groups", "alpha", "sure", "suits", "held", "first", "one round"]
+    everything = harness.table([*head, *WAYS, "inside", "whole"], rows)
+    return f"{everything}\n\n{harness.table(['people', 'part', 'found', 'runs', *WAYS], summary)}"
+
+
+def _gains(some: Sequence[Figures], way: str) -> str:
+    """Return the median of what a question gains over one round, and of how many runs it costs 0.02."""
+    gains = [run[way] - run["one_round"] for run in some]
+    return f"{np.median(gains):+.3f}, {sum(gain < -0.02 for gain in gains)} lose"
 
 
 def tables(grid: Sequence[Study], runs: Runs) -> str:
@@ -239,13 +270,36 @@ DIRECTIONS = tuple(
     for name in ("movement_libras", "spambase", "sonar", "wdbc", "ionosphere")
     for people, epsilon in ((50_000, 1.0), (50_000, 2.0), (50_000, 4.0))
 )
+ASKED: dict[str, dict[str, object]] = {  # of more than twelve dimensions
+    **{
+        name: about
+        for name, about in statements.OTHERS.items()
+        if name not in ("magic", "phoneme", "mixed-10")
+    },
+    **{
+        name: {"data": name, "clusters": clusters}
+        for name, clusters in (
+            *(("credit", 6), ("celeba", 6), ("faces", 6), ("health", 6), ("crime", 6), ("patches", 8)),
+            *(("twonorm", 2), ("marketing", 6)),
+        )
+    },
+    "mixed-40": {"data": "mixture", "clusters": 16, "separation": 6.0, "dimension": 40},
+    "mixed-80": {"data": "mixture", "clusters": 5, "separation": 50.0, "dimension": 80},
+}
+PARTS = {"": (0.5, 0.5), "-third": (0.3, 0.7), "-tenth": (0.1, 0.9)}
+HALVES, THIRD, TENTH = PARTS
+WAYS = ("ball", "directions")
 QUESTIONS = tuple(
-    Study(f"{name}-{users:.0e}-eps-{epsilon:g}".replace("e+0", "e"), users=users, epsilon=epsilon, **about)  # type: ignore[arg-type]
-    for name, about in statements.OTHERS.items()
-    if name not in ("magic", "phoneme", "mixed-10")  # of at most twelve dimensions
-    for users in (30_000, 100_000, MILLION)
-    for epsilon in (1.0, 2.0, 4.0)
-)
+    Study(
+        f"{name}-{users:.0e}-eps-{epsilon:g}{part}".replace("e+0", "e"),
+        users=users, epsilon=epsilon, waves=PARTS[part], **about,  # type: ignore[arg-type]
+    )
+    for users, epsilon, part in (
+        *((100_000, 2.0, HALVES), (100_000, 1.0, HALVES), (MILLION, 1.0, HALVES), (100_000, 4.0, HALVES)),
+        *((100_000, 1.0, THIRD), (100_000, 2.0, TENTH), (100_000, 2.0, THIRD), (30_000, 1.0, HALVES)),
+    )
+    for name, about in ASKED.items()
+)  # fmt: skip
 BENCHMARK = Benchmark(GRID, play, tables, RESULTS / "follow_up.csv", seeds=1, first_seed=1000)
 
 

@@ -6,7 +6,7 @@ The first people's reports are made, those of liars forged (`poisoning`), the se
 table, and honest people answer it (their table is drawn by its law). Both are decoded together.
 
 *ball*        20 dimensions, 10,000 people and then 90,000, ε = 1: the plan may move and shrink the ball.
-*directions*  40 dimensions, 50,000 and 50,000, ε = 2: the plan asks for the directions that were found.
+*directions*  40 dimensions, 50,000 and 50,000, ε = 0.35: no groups are found, and directions asked for.
 *confirm*     20 dimensions, 50,000 and 50,000, ε = 1, a plan for one group more than there are: the liars
               make that one up, and the others are asked about it.
 *honest*      real sets, 50,000 and 50,000, ε = 2, without liars: nothing may be noticed.
@@ -55,7 +55,7 @@ LIARS = (  # attack, length of its target
 )
 CASES: dict[str, dict[str, object]] = {
     "ball": {"epsilon": 1.0, "dimension": 20, "separation": 8.0, "waves": (0.1, 0.9)},
-    "directions": {"epsilon": 2.0, "dimension": 40, "separation": 3.0, "waves": (0.5, 0.5)},
+    "directions": {"epsilon": 0.35, "dimension": 40, "separation": 3.0, "waves": (0.5, 0.5)},
     "confirm": {"epsilon": 1.0, "dimension": 20, "separation": 8.0, "waves": (0.5, 0.5)},
 }
 SETS = {"segment": 7, "magic": 6, "spambase": 6, "ring": 4, "phoneme": 5, "ionosphere": 5, "vehicle": 5}

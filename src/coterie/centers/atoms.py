@@ -32,7 +32,8 @@ class Population:
         nothing stands clear of the noise there; in the original units, squared.
     directions : ndarray of float64, shape (m, d), or None
         Directions, orthonormal, that other people of the study had better report in: those in which people
-        differ most, as far as the noise lets see it. None where whole points are the better question.
+        differ most, as far as the noise lets see it. None where groups were found: whole points are the
+        better question then.
 
     Examples
     --------

@@ -53,7 +53,6 @@ from coterie.wire.workers import on_all_cores
 
 MEMBERS: Final = 4  # populations of fresh starts
 
-_PAYS: Final = 0.2  # edge of the noise over people's spread up to which directions are worth reporting in
 # Of the edge of the noise, times √k, and twice for each direction of groups that was not found: what groups'
 # means have outside the subspace.
 _HIDDEN: Final = 0.1
@@ -327,7 +326,6 @@ def _solution(found: Found, told: Told | None, views: Sequence[ViewRows]) -> Sol
         mean=mean,
         mean_error=deviation,
         alternatives=_alternatives(answer, radii),
-        directions=None if found.sure else _leading(views),
         choices=told.choices if told is not None else (),
     )
 
@@ -343,13 +341,11 @@ def _lacking(found: Found, views: Sequence[ViewRows]) -> float:
 
 
 def _leading(views: Sequence[ViewRows]) -> NDArray[np.float64] | None:
-    """Return the directions that other people had better report in; None where they are not known."""
+    """Return the directions in which people differ most, as far as noise lets see; None of few dimensions."""
     halves = [view for view in views if view.halfspaces and not isinstance(view.frame, Through)]
     if not halves or halves[0].lift.dimension <= FLAT:
         return None
-    square, mean = 1 - mean_rest(views) ** 2, shrunk_mean(views)
-    seen = spectrum(halves, mean, square)
-    return seen.leading if seen.edge <= _PAYS * (square - float(mean @ mean)) else None
+    return spectrum(halves, shrunk_mean(views), 1 - mean_rest(views) ** 2).leading
 
 
 def _alternatives(answer: Answer, radii: NDArray[np.float64]) -> tuple[tuple[int, ...], ...]:

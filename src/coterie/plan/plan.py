@@ -388,10 +388,10 @@ class Plan(Questions):
         Parameters
         ----------
         result : Result or Population
-            What the first people's reports gave. In many dimensions the plan asks for the directions in which
-            people differ most. Where round groups were found beyond doubt it asks the same again, unless a
-            far smaller ball would hold everybody: the center of that is the mean of the population, the
-            radius follows from how far from there people are (`coterie.plan.follow_up`).
+            What the first people's reports gave. In many dimensions, where they told no groups apart, the
+            plan asks for the directions in which people differ most. Where groups were found it asks the same
+            again, unless a far smaller ball would hold everybody: the center of that is the mean of the
+            population, the radius follows from how far from there people are (`coterie.plan.follow_up`).
         expected_users : int
             How many other people will answer.
         **changes

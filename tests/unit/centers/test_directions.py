@@ -116,6 +116,18 @@ def test_directions_are_known_better_by_the_second_moment_too():
     assert all(both > alone for alone, both in found)
 
 
+def test_directions_are_named_where_no_groups_were_found(first):
+    """However badly they are known: that is when others find groups by them, and only then."""
+    few = simulate(PLAN, people(), 1000, random_state=0)
+    named, unnamed = (
+        codeword.explained([table], CLUSTERS, np.random.default_rng(0), repeats=0) for table in (few, first)
+    )
+    assert named.one_group
+    assert named.directions.shape == (12, DIMENSION)
+    assert unnamed.supported.all()
+    assert unnamed.directions is None
+
+
 def test_tables_of_the_same_directions_are_one_body_of_rows(first, second):
     third = replace(second.plan, seed=1)
     more = simulate(third, people(), PEOPLE, random_state=2)

@@ -115,6 +115,15 @@ def test_a_new_ball_must_be_worth_the_people_who_told_the_old_one(people, questi
     assert next_question(seen, 1.0, None, people) == question
 
 
+@pytest.mark.parametrize(
+    ("people", "question"), [(23_000, "directions"), (90_000, "same"), (None, "directions")]
+)
+def test_directions_must_be_known_by_enough_of_the_people(people, question):
+    """After a tenth of them reports in directions lose, after three tenths they gain."""
+    seen = SimpleNamespace(population=found(), count=10_000)
+    assert next_question(seen, 1.0, None, people) == question
+
+
 @pytest.mark.parametrize(("error", "question"), [(0.05, "ball"), (0.12, "same")])
 def test_a_ball_whose_center_is_not_known_is_no_smaller_one(error, question):
     """√40·0.12 = 0.76: whoever lies 0.5 from the mean may lie 0.9 from where it seems to be."""
