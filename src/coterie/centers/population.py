@@ -112,7 +112,7 @@ def _as_wide(
     dimension = len(mean)
     own = [view for view in halves if view.own_ball]
     wide = covariance(own, mean, spread) if own else spread / dimension * np.eye(dimension)
-    places = rng.multivariate_normal(mean, wide, ATOMS, method="eigh")
+    places = rng.multivariate_normal(mean, wide, ATOMS, method="cholesky")  # eigenvectors have no sign
     return _Start(np.eye(dimension), np.sqrt(np.diag(wide)), 0.0, 0.0, np.zeros(dimension), into_ball(places))
 
 
