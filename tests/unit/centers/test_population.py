@@ -143,3 +143,15 @@ def test_last_bits_of_the_rows_in_which_processors_differ_change_no_atom(simulat
     one, other = (fit_population(some, np.random.default_rng(0)) for some in (views, nearly))
     np.testing.assert_array_equal(one.inner, other.inner)
     np.testing.assert_array_equal(one.weights, other.weights)
+
+
+@pytest.mark.parametrize("dimension", [4, DIMENSION])
+def test_atoms_do_not_hang_on_which_of_two_signs_an_eigenvector_has(
+    monkeypatch, simulate, round_groups, dimension
+):
+    views = simulate(round_groups(3, dimension)[0], 10**5)
+    usual = np.linalg.eigh
+    one = fit_population(views, np.random.default_rng(0))
+    monkeypatch.setattr(np.linalg, "eigh", lambda matrix: (usual(matrix)[0], -usual(matrix)[1]))
+    other = fit_population(views, np.random.default_rng(0))
+    np.testing.assert_array_equal(one.inner, other.inner)
