@@ -338,6 +338,12 @@ def _dealt() -> Callable[[Any], Rows]:
     return _bent(_usual(), bend)
 
 
+def _told_by_the_id(points: Points, ids: Rows, draws: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Take the first byte of a draw from two bytes of the id, which everybody knows."""
+    total = _usual().parameters.randomizer.total  # type: ignore[attr-defined]
+    return np.asarray(((ids[:, 2] ^ ids[:, 9]).astype(np.int64) * total + draws) // 256)
+
+
 SECRET: Final = (0.123456, -0.654321, 0.271828)
 
 # Those that a red team got past the audit, and seven that were written down before its detectors were.
@@ -401,6 +407,9 @@ CANARIES: Final[dict[str, Callable[[], Iterable[Check]]]] = {
         _usual(), _warming_up(), reports=REPORTS, replay=False
     ),
     "coins that are dealt evenly": lambda: samples(_usual(), _dealt()),
+    "coins that two bytes of the id tell": lambda: check_client(
+        _usual(), _bent(_usual(), _told_by_the_id), reports=REPORTS, replay=False
+    ),
     "a tenth of the batch": lambda: [check_amplification(_mixed(), _mixed().minimum_batch // 10)],
     "a ledger that forgets": lambda: [check_memory(_plan(), client_with(_Forgetful))],
     "a ledger without a total": lambda: [check_memory(_plan(), client_with(_Spendthrift))],

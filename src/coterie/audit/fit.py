@@ -5,14 +5,14 @@ coordinate in the same range, a value missing, a byte of the id or of its public
 the call, the place in it, the stretch of time, what the report before drew. Each by itself (every group of
 places, and everything up to it), and all its histograms together: whether a law hangs on *which* of many
 small groups a report is of, however it does (`bounds.log_fit`); so also on the person and the row, on
-stretches of time of every length, on what was drawn just before.
+stretches of time of every length, on what was drawn just before. And bits of coins against pairs of the id's.
 *Values.* How often each value was sent, against its chances given points and ids.
 *Ids.* Bytes, bits and pairs of bits, given the point and the time; against ids before; repeated ones; linear
 rules (`coterie.audit.linear`); and whether public numbers of point and id (scores, truths) are as large as
 for ids of our own.
-*Order.* The first reports; every period up to `LONGEST_PERIOD`, in all and within calls; whether calls,
-stretches and each person's reports are too much alike; products of coins, and pairs of first places, at every
-distance.
+*Order.* The first reports; every period up to `LONGEST_PERIOD`, in all and within calls; whether calls
+and stretches, of time, of a person, of a row, are too much alike; products of coins, and pairs of first
+places, at every distance.
 *Answers together.* Pairs of answers of one report, and all of them.
 """
 
@@ -46,6 +46,7 @@ _FEWEST: Final = 4  # reports of a group: fewer could not fail
 _PHASE: Final = 8  # reports of a phase of a period: fewer could not fail
 _BLOCKS: Final = (8, 64, 512, 4096, 32768)  # draws, one after the other
 _FOLDS: Final = 256  # cells of sums of coins
+_COIN_BITS: Final = 5  # that are compared with pairs of an id's bits: places of 256 tell no finer
 _FINE: Final = 4096  # cells of a law, at most, that are looked at one by one
 _BITS_OF_BYTE: Final = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int64)
 
@@ -128,6 +129,7 @@ def check_law(sample: Sample, number: int, claim: str, label: str = "") -> Check
         _histograms(battery, law, context, flat)
     for context in bets(sample, law, flat):
         _histograms(battery, law, context, flat)
+    _by_bits(battery, law, flat, sample.ids)
     if size > 1:
         _groups(battery, law, Context("answer", np.tile(np.arange(size), len(cells)), size), groups)
     # Pairs that do not overlap, so that what follows is independent of what it follows on: two sets of them.
@@ -203,6 +205,28 @@ def _table(context: Context, cells: NDArray[Any], kinds: int) -> NDArray[np.int6
     """Count pairs: (n,), (n,) -> (count, kinds)."""
     pairs = context.labels.astype(np.int64) * kinds + cells
     return np.bincount(pairs, minlength=context.count * kinds).reshape(context.count, kinds)
+
+
+def _by_bits(battery: Battery, law: Law, flat: NDArray[np.int64], ids: NDArray[np.uint8]) -> None:
+    """Test that no leading bit of the coins is a bit of the id, or two of them together."""
+    n, width = len(ids), 8 * ids.shape[1]
+    told = (_coins(law, flat) + 0.5)[:, None] * 2.0 ** np.arange(1, _COIN_BITS + 1)
+    weights = (2 * (told.astype(np.int64) % 2) - 1).reshape(n, -1, _COIN_BITS).sum(axis=1).astype(np.float32)
+    sums = np.zeros((_COIN_BITS, width + 1, width + 1))
+    for start in range(0, n, 1 << 16):
+        piece = slice(start, start + (1 << 16))
+        signs = np.ones((len(ids[piece]), width + 1), dtype=np.float32)  # the last: of one bit alone
+        signs[:, :width] -= 2 * np.unpackbits(ids[piece], axis=1)
+        for number, weight in enumerate(weights[piece].T):
+            sums[number] += (signs * weight[:, None]).T @ signs
+    first, second = np.triu_indices(width + 1, 1)
+    agree = np.rint((sums[:, first, second] + len(flat)) / 2).astype(np.int64)
+
+    def words(at: tuple[int, ...]) -> str:
+        pair = f"bit {first[at[1]]}" + f" and bit {second[at[1]]}" * int(second[at[1]] < width)
+        return f"bit {at[0]} of coins of {law.name}s follows {pair} of the id"
+
+    battery.counts(agree, len(flat), 0.5, words)
 
 
 def check_values(reading: Reading, label: str = "") -> Check:
@@ -407,22 +431,26 @@ def _periods_in(
 
 
 def _even(battery: Battery, sample: Sample, hits: NDArray[np.bool_], chance: float, name: str) -> None:
-    """Test whether calls, stretches of time and each person's reports have too much the same counts."""
+    """Test whether calls, stretches of time, of a person and of a row have too much the same counts."""
     size = len(hits) // max(len(sample), 1)
-    later = np.argsort(np.repeat(sample.probes, size), kind="stable")
-    logs, told = [], []
-    for what, series in (("", hits), (", person by person", hits[later])):
-        grouped = [(f"{block:,} draws", np.arange(len(series)) // block) for block in _BLOCKS]
-        if not what:
-            grouped.append(("a call", np.repeat(sample.calls, size)))
-        for group, labels in grouped:
-            trials = np.bincount(labels, minlength=1)
-            kept = trials >= _BLOCKS[0]
-            logs.append(
-                log_even(np.bincount(labels[series], minlength=len(trials))[kept], trials[kept], chance)
-            )
-            told.append(f"stretches of {group}{what} are too even: {name}")
-    battery.take(np.array(logs), lambda at: told[at[0]])
+    grouped = [("a call", "", np.repeat(sample.calls, size), hits)]
+    orders = {"": None, ", person by person": sample.probes, ", row by row": sample.rows}
+    for order, keys in orders.items():
+        if order and keys is None:
+            continue
+        series = hits if keys is None else hits[np.argsort(np.repeat(keys, size), kind="stable")]
+        grouped += [(f"{block:,} draws", order, np.arange(len(hits)) // block, series) for block in _BLOCKS]
+    logs = []
+    for _, _, labels, series in grouped:
+        trials = np.bincount(labels, minlength=1)
+        kept = trials >= _BLOCKS[0]
+        logs.append(log_even(np.bincount(labels[series], minlength=len(trials))[kept], trials[kept], chance))
+
+    def words(at: tuple[int, ...]) -> str:
+        group, order, _, _ = grouped[at[0]]
+        return f"stretches of {group}{order} are too even: {name}"
+
+    battery.take(np.array(logs), words)
 
 
 def _first(battery: Battery, hits: NDArray[np.int32], size: int, chance: float, name: str) -> None:
