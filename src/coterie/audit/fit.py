@@ -211,7 +211,9 @@ def _by_bits(battery: Battery, law: Law, flat: NDArray[np.int64], ids: NDArray[n
     """Test that no leading bit of the coins is a bit of the id, or two of them together."""
     n, width = len(ids), 8 * ids.shape[1]
     told = (_coins(law, flat) + 0.5)[:, None] * 2.0 ** np.arange(1, _COIN_BITS + 1)
-    weights = (2 * (told.astype(np.int64) % 2) - 1).reshape(n, -1, _COIN_BITS).sum(axis=1).astype(np.float32)
+    weights = (
+        (2 * (told.astype(np.int64) % 2) - 1).reshape(n, law.size, _COIN_BITS).sum(axis=1).astype(np.float32)
+    )
     sums = np.zeros((_COIN_BITS, width + 1, width + 1))
     for start in range(0, n, 1 << 16):
         piece = slice(start, start + (1 << 16))
