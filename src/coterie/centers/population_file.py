@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import warnings
 import zipfile
 from typing import Any, Final
 
@@ -45,7 +46,9 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a population's fields from a file of at most 256 MiB and check all of them."""
     data = read_bounded(path, MAX_BYTES, "a population")
     try:
-        found = _arrays(data)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # headers of Python 2, which numpy would guess at
+            found = _arrays(data)
     except Exception:  # a hostile header makes numpy's parser raise MemoryError, TokenError, nearly anything
         raise FileError(
             path, 0, f"a population ({FORMAT}, version {VERSION}: coterie decode --population writes one)"

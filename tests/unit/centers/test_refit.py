@@ -1,6 +1,7 @@
 """Other questions to the same population, and the population's file."""
 
 import io
+import zipfile
 
 import numpy as np
 import pytest
@@ -141,6 +142,22 @@ def test_a_file_that_is_no_population_is_refused(tmp_path, data):
     (tmp_path / "bad.npz").write_bytes(data)
     with pytest.raises(FileError, match=r"bad\.npz, byte 0: expected"):
         Population.load(tmp_path / "bad.npz")
+
+
+def of_python_2(data):
+    """Return the same arrays with shapes as Python 2 wrote them."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(file, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name).replace(b"'shape': (2, 3), ", b"'shape': (2L, 3),"))
+    return file.getvalue()
+
+
+@pytest.mark.filterwarnings("default")  # an error here would hide that numpy only warns
+def test_headers_of_python_2_are_refused_and_not_guessed_at(tmp_path):
+    (tmp_path / "old.npz").write_bytes(of_python_2(archive()))
+    with pytest.raises(FileError, match=r"old\.npz, byte 0: expected a population"):
+        Population.load(tmp_path / "old.npz")
 
 
 def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
