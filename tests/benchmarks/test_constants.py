@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.constants import _with, scaled
+from benchmarks.constants import FACTORS, ROOM, ROOT, _with, numbers, read, scaled
 
 
 def test_numbers_and_tuples_of_them_are_scaled():
@@ -16,3 +16,11 @@ def test_one_constant_gets_another_value():
     assert _with(text, "PAIR", (2, 4)) == "_A: Final = 1  # why\nPAIR: Final = (2, 4)\nB = 3\n"
     with pytest.raises(ValueError, match="no constant C"):
         _with(text, "C", 1)
+
+
+def test_each_constant_is_noticed_by_a_test_that_is_there():
+    noticed = read()
+    assert set(noticed) == {(name, factor) for name in numbers() for factor in FACTORS}
+    for told in noticed.values():
+        file, _, test = told.partition("::")
+        assert f"def {test.partition('[')[0]}(" in (ROOT / ROOM / file).read_text(encoding="utf-8")

@@ -86,15 +86,16 @@ def test_an_optimum_that_costs_hardly_more_is_as_good():
 
 def test_starts_are_enough_for_many_groups_and_no_more():
     """Of twenty groups on a square half as many starts lose one in two runs of five."""
-    places = np.tile(rng().uniform(-0.7, 0.7, (20, 2)), (4, 1))
-    places[20:] += 0.01 * rng(1).standard_normal((60, 2))
+    draw = rng()
+    middles = draw.uniform(-0.7, 0.7, (20, 2))
+    places = np.concatenate([middles + 0.01 * draw.standard_normal((20, 2)) for _ in range(4)])
     weights = np.full(len(places), 1 / len(places))
 
     def cost(seed, **starts):
         centers = k_means(places, weights, 20, rng(seed), **starts).centers
         return float(squared_distances(places, centers).min(axis=1).mean())
 
-    best = cost(0, starts=40)
+    best = min(cost(seed, starts=50) for seed in (99, 100))
     assert sum(cost(seed) < 1.02 * best for seed in range(20)) >= 17
     same = k_means(places, weights, 1, rng())  # from wherever it starts: all but one go along
     assert len(same.others) < 15
@@ -117,7 +118,7 @@ def test_less_than_one_in_a_thousand_is_nobody(simulate):
 
 
 def test_a_group_at_the_surface_is_not_followed_to_it(simulate):
-    """There the last coordinate falls without bound; half a hundredth of the square below, it does not."""
+    """There the slope of the last coordinate has no bound; a little farther inside, it has."""
     fit = BlobFit(simulate(pair())[0], np.zeros(DIMENSION))
     centers = np.array([[math.sqrt(square)] + [0.0] * (DIMENSION - 1) for square in (0.97, 0.985)])
     seen = fit.seen(centers, np.full(2, 0.5), np.full(2, 1e-6), np.zeros(2))
@@ -198,7 +199,7 @@ def test_a_result_in_json_has_other_keys_only_with_another_version():
 
 @pytest.mark.parametrize(("peak", "said"), [(5.0, False), (7.0, True)])
 def test_a_further_group_must_stand_out_of_thousands_of_places(peak, said):
-    """Of 8,000 atoms the highest peak of noise is at 4 deviations; 5 may be what the model misses besides."""
+    """Of 8,000 of them noise alone makes one stand out by 4 deviations, and seldom one by 5."""
     notes = doubts(found_of(pair(), peak=peak))
     assert any("none of the centers explains" in note for note in notes) is said
 
@@ -250,19 +251,24 @@ def test_blobs_are_sure_where_rows_left_out_say_no_less_than_is_usual():
 # Rows, and how they are explained
 
 
-def test_places_are_told_to_five_decimals():
-    """Less is last bits, in which processors differ; more is seen in centers."""
+def test_differences_of_less_than_five_decimals_change_no_step_and_larger_ones_do():
+    """Those are last bits, in which processors differ, and what steps have made of them."""
+    steep, where = np.array([1.0, 7.0, 30.0]), np.array([0.123456, -0.654321, 0.2])
 
-    def found(start):
-        return least.least(lambda x: (float(((x - 0.123456) ** 2).sum()), 2 * (x - 0.123456)), start)
+    def found(off, steps):
+        def loss(place):
+            away = place - where
+            return float(steep @ away**2), 2 * steep * away * (1 + off)
 
-    one, other = found(np.array([0.2, 0.4])), found(np.array([0.2, 0.4 + 1e-8]))
-    np.testing.assert_array_equal(one, other)
-    np.testing.assert_allclose(one, 0.123456, atol=1e-5)
+        return least.least(loss, np.zeros(3), steps)
+
+    for steps in (1, 2, 3):
+        np.testing.assert_array_equal(found(0.0, steps), found(np.array([1e-9, -1e-9, 0.0]), steps))
+    np.testing.assert_allclose(found(0.0, 60), where, atol=1e-3)
 
 
 def test_an_endless_fall_is_left():
-    """A loss that has a least is there after 40 steps or so."""
+    """Fits to rows end within sixty steps, nearly all of them; what does not is left there."""
     steps = []
 
     def loss(place):
@@ -438,7 +444,8 @@ def test_of_everybody_so_many_are_drawn_that_their_mean_is_right_within_a_fortie
     assert 0.019 < np.sqrt(np.mean(np.square(wrong))) < 0.027
 
 
-def test_a_pool_depends_half_as_much_on_starts_as_one_population(simulate, round_groups, hardly_any_atoms):
+def test_a_pool_depends_half_as_much_on_starts_as_one_population(simulate, round_groups, monkeypatch):
+    monkeypatch.setattr(population, "ATOMS", 300)  # for speed
     points, _ = round_groups(4, 8, spread=0.3, count=800)
     halves, cells = simulate(points, 10**5)
     fits = [fit_population([halves, cells], rng(seed)) for seed in range(24)]
@@ -448,13 +455,13 @@ def test_a_pool_depends_half_as_much_on_starts_as_one_population(simulate, round
     assert 0.42 < together / alone < 0.6
 
 
-def test_a_population_of_the_most_dimensions_can_be_read_from_its_file():
-    """Which is refused if it is larger than 256 MiB."""
+def test_atoms_of_the_most_dimensions_leave_room_in_the_file_of_a_population():
+    """Which is refused if it is larger than 256 MiB; points of round groups come besides."""
     assert MEMBERS * ATOMS * MAX_DIMENSION * np.dtype(np.float64).itemsize < MAX_BYTES
 
 
 def test_a_block_of_rows_is_what_a_core_keeps_near(simulate):
-    """Of one or two MiB: more would not fit, less be more calls than work."""
+    """One or two MiB: more would not stay in its cache, less would be more calls than work."""
     block = feature_blocks(np.zeros((ATOMS, DIMENSION)), simulate(pair())[:1])[0]
     assert 1 << 20 <= block.features.nbytes <= 2 << 20
 
