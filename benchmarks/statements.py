@@ -78,6 +78,8 @@ OTHERS: dict[str, dict[str, object]] = {
     "mixed-30": {"data": "mixture", "clusters": 6, "separation": 3.0, "dimension": 30},
     "mixed-50": {"data": "mixture", "clusters": 10, "separation": 5.0, "dimension": 50},
     "mixed-60": {"data": "mixture", "clusters": 6, "separation": 20.0, "dimension": 60},
+    "mixed-80": {"data": "mixture", "clusters": 8, "separation": 5.0, "dimension": 80},
+    "mixed-100": {"data": "mixture", "clusters": 7, "separation": 10.0, "dimension": 100},
     "mixed-10": {"data": "mixture", "clusters": 6, "separation": 4.0, "dimension": 10},
 }
 UNSEEN: dict[str, dict[str, object]] = {
