@@ -9,13 +9,14 @@ would send, in hex (where ids follow from tokens, it makes tokens up).
 from __future__ import annotations
 
 import json
+import math
 import os
 import shlex
 import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -46,7 +47,7 @@ class CommandClient:
     def __call__(self, people: People, surroundings: Mapping[str, str] | None = None) -> list[bytes]:
         """Return what the client sends for each person; `surroundings` are variables."""
         listed = people.tolist() if isinstance(people, np.ndarray) else people
-        lines = "".join(json.dumps(person) + "\n" for person in listed)
+        lines = "".join(json.dumps(_written(person)) + "\n" for person in listed)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "plan.json"
             self._plan.save(path)
@@ -67,3 +68,10 @@ class CommandClient:
             return [bytes.fromhex(line) for line in sent]
         except ValueError:
             raise SettingError("the client must write its reports in hex, one per line") from None
+
+
+def _written(person: Any) -> Any:
+    """Return a person as JSON can say it: there is no NaN, which counts as missing as null does."""
+    if isinstance(person, dict):
+        return {name: _written(value) for name, value in person.items()}
+    return None if isinstance(person, float) and math.isnan(person) else person

@@ -3,14 +3,16 @@
 Fixed ones are where clients break: the middle and the origin, the surface and both sides of it, far outside,
 corners, ties, steps of the grid. Half of all reports are of *other* points, each drawn anew in one of seven
 ways, so that what is broken in some region of space is met there. Where the plan declares features, people
-have records instead: extremes, values out of range, unknown and missing ones, each alone and all together.
+have records instead: extremes, values beyond either end, unknown, missing and foreign ones (NaN, a text for a
+number), each alone and all together.
 
 What a law might hang on is labelled (`Probes.labels`): which fixed point, each coordinate's place in the
-ball, its length, how many are zero, which is largest, which values of a record are missing.
+ball, its length, how many are zero, which is largest; which value a record has, and which are missing.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -29,7 +31,7 @@ _SHOWN: Final = 12  # coordinates, or values of a record, that are labelled one 
 _EDGES: Final = np.array([-1.0, -0.5, -0.1, 0.0, 0.1, 0.5, 1.0])
 _LENGTHS: Final = np.array([1e-300, 1e-6, 0.25, 0.5, 0.75, 0.9, 0.999, 1.001, 2.0, 100.0])
 _POOL: Final = 4096  # records made anew at a time
-_FATES: Final = (0.1, 0.13, 0.16, 0.19)  # chances up to: missing, the least, the largest, a strange value
+_FATES: Final = (0.1, 0.13, 0.16, 0.2)  # chances up to: missing, the least, the largest, a strange value
 
 
 class Probes:
@@ -98,9 +100,14 @@ class Probes:
         found["largest coordinate"] = np.minimum(largest, 127) * 2 + (unit[np.arange(len(unit)), largest] < 0)
         found["whole numbers"] = (points == np.rint(points)).all(axis=1)
         if not isinstance(people, np.ndarray) and self._plan.features is not None:
-            for feature in self._plan.features.features[:_SHOWN]:
-                gone = [each.get(feature.name) is None for each in people]
-                found[f"missing {feature.name}"] = np.array(gone)
+            features = self._plan.features.features[:_SHOWN]
+            told = [(feature.name, _named(feature)) for feature in features]
+            known = {id(each): each for each in people}  # most stand there often
+            kinds = {
+                key: [_kind(each.get(name), values) for name, values in told] for key, each in known.items()
+            }
+            table = np.array([kinds[id(each)] for each in people])
+            found |= {f"kind of {feature.name}:": table[:, i] for i, feature in enumerate(features)}
             total = [sum(value is None for value in each.values()) for each in people]
             found["missing values"] = np.minimum(np.array(total), 255)
         return {name: label.astype(np.uint8) for name, label in found.items()}
@@ -169,19 +176,31 @@ def _anywhere(d: int, count: int, generator: np.random.Generator) -> Points:
     return points
 
 
-def _values(feature: Feature) -> tuple[Any, Any, Any, Callable[[np.random.Generator], Any]]:
-    """Return the least and the largest value, one that is not the feature's, and how to draw one."""
+def _values(feature: Feature) -> tuple[Any, Any, tuple[Any, ...], Callable[[np.random.Generator], Any]]:
+    """Return the least and the largest value, some that are not the feature's, and how to draw one."""
     if isinstance(feature, Number):
         low, high = float(feature.low), float(feature.high)
-        return low, high, high + 10 * (high - low), lambda g: low + (high - low) * float(g.random())
+        far = 10 * (high - low)
+        return (
+            low,
+            high,
+            (high + far, low - far, math.nan, "7"),
+            lambda g: low + (high - low) * float(g.random()),
+        )
     if isinstance(feature, Flag):
-        return False, True, "neither", lambda g: bool(g.random() < 0.5)
+        return False, True, ("neither", "true", 2), lambda g: bool(g.random() < 0.5)
     if isinstance(feature, Cycle):
         period = float(feature.period)
-        return 0.0, 0.5 * period, -1.25 * period, lambda g: period * float(g.random())
+        strange = (-1.25 * period, period, math.nan, "7")
+        return 0.0, 0.5 * period, strange, lambda g: period * float(g.random())
     if isinstance(feature, Category | Ordinal):
-        values = feature.values if isinstance(feature, Category) else feature.levels
-        return values[0], values[-1], "none of them", lambda g: values[int(g.integers(len(values)))]
+        values = _own(feature)
+        return (
+            values[0],
+            values[-1],
+            ("none of them", "", True),
+            lambda g: values[int(g.integers(len(values)))],
+        )
     if isinstance(feature, Embedding):
         size, norm = feature.dimension, float(feature.norm)
         corner = [norm] + [0.0] * (size - 1)
@@ -190,8 +209,25 @@ def _values(feature: Feature) -> tuple[Any, Any, Any, Callable[[np.random.Genera
             drawn = generator.normal(size=size)
             return list((drawn * norm * generator.random() / np.linalg.norm(drawn)).tolist())
 
-        return [0.0] * size, corner, [40 * norm] * size, anyone
+        return [0.0] * size, corner, ([40 * norm] * size, [norm] * (size + 1)), anyone
     raise TypeError(f"the audit knows no values of {type(feature).__name__}")
+
+
+def _own(feature: Feature) -> Sequence[Any]:
+    """Return the values of a feature that has only some."""
+    return feature.values if isinstance(feature, Category) else getattr(feature, "levels", ())
+
+
+def _named(feature: Feature) -> tuple[Any, ...]:
+    """Return the values that are told apart: missing, the least, the largest, strange ones, all of some."""
+    least, largest, strange, _ = _values(feature)
+    return None, least, largest, *strange, *_own(feature)
+
+
+def _kind(value: Any, named: tuple[Any, ...]) -> int:
+    """Return which of the named values it is, from 1; 0 if none."""
+    same = (value is each or (type(value) is type(each) and value == each) for each in named)
+    return next((min(number, 255) for number, each in enumerate(same, 1) if each), 0)
 
 
 def _records(features: Sequence[Feature], generator: np.random.Generator) -> dict[str, dict[str, Any]]:
@@ -201,7 +237,7 @@ def _records(features: Sequence[Feature], generator: np.random.Generator) -> dic
     records: dict[str, dict[str, Any]] = {
         "least values": {name: least for name, (least, _, _, _) in told},
         "largest values": {name: largest for name, (_, largest, _, _) in told},
-        "strange values": {name: strange for name, (_, _, strange, _) in told},
+        "strange values": {name: strange[0] for name, (_, _, strange, _) in told},
         "an empty record": {name: None for name, _ in told},
         "a usual record": usual,
         "another record": {name: draw(generator) for name, (_, _, _, draw) in told},
@@ -209,7 +245,7 @@ def _records(features: Sequence[Feature], generator: np.random.Generator) -> dic
     }
     for name, (_, _, strange, _) in told[:_SHOWN]:
         records[f"no {name}"] = {**usual, name: None}
-        records[f"strange {name}"] = {**usual, name: strange}
+        records[f"strange {name}"] = {**usual, name: strange[0]}
     return records
 
 
@@ -217,7 +253,8 @@ def _any_record(features: Sequence[Feature], generator: np.random.Generator) -> 
     """Return a record of usual values, some of them missing, extreme or strange."""
     record = {}
     for feature in features:
-        *unusual, draw = _values(feature)
+        least, largest, strange, draw = _values(feature)
+        unusual = (None, least, largest, strange[int(generator.integers(len(strange)))])
         fate = int(np.searchsorted(_FATES, generator.random(), side="right"))
-        record[feature.name] = [None, *unusual][fate] if fate < len(_FATES) else draw(generator)
+        record[feature.name] = unusual[fate] if fate < len(_FATES) else draw(generator)
     return record

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from coterie.audit.command import _written
 from coterie.audit.laws import ScriptedCoins
 from coterie.audit.probes import Probes
 from coterie.audit.reading import Reading
@@ -93,9 +94,23 @@ def test_half_of_the_people_are_fixed_and_all_are_told_apart(plan):
 def test_records_miss_values_and_can_be_written():
     probes = Probes(RECORDS)
     people, _ = probes.people(2000)
-    assert json.loads(json.dumps(people)) == people
+    written = [_written(each) for each in people]
+    assert json.loads(json.dumps(written, allow_nan=False)) == written
+    assert np.array_equal(probes.points(written), probes.points(people))
+    labels = probes.labels(people, probes.points(people))
+    assert set(labels["kind of age:"].tolist()) == set(
+        range(8)
+    )  # usual, missing, both ends, four strange ones
+    assert set(labels["kind of plan:"].tolist()) == {
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        8,
+    }  # of its own, the first and last are ends
     for feature in ("age", "plan", "member", "hour", "size", "taste"):
         assert f"no {feature}" in probes.names
         assert f"strange {feature}" in probes.names
-        gone = probes.labels(people, probes.points(people))[f"missing {feature}"]
-        assert 0.05 < gone.mean() < 0.4
+        assert 0.05 < (labels[f"kind of {feature}:"] == 1).mean() < 0.4
