@@ -5,11 +5,12 @@ coordinate in the same range, a value missing, a byte of the id or of its public
 the call, the place in it, the stretch of time, what the report before drew. Each by itself (every group of
 places, and everything up to it), and all its histograms together: whether a law hangs on *which* of many
 small groups a report is of, however it does (`bounds.log_fit`); so also on the person and the row, on
-stretches of time of every length, on what was drawn just before. And bits of coins against pairs of the id's.
-*Values.* How often each value was sent, against its chances given points and ids.
-*Ids.* Bytes, bits and pairs of bits, given the point and the time; against ids before; repeated ones; linear
-rules (`coterie.audit.linear`); and whether public numbers of point and id (scores, truths) are as large as
-for ids of our own.
+stretches of time of every length, on what was drawn just before. And bits of coins against pairs of the id's,
+and against other reports' ids: those of a pool of coins that is not moved on.
+*Values.* How often each value was sent, against its chances given points and ids; its bits against ids.
+*Ids.* Bytes, bits and pairs of bits, given the point and the time; against ids before, few and so many that
+low bits of a congruence come again; repeated ones; linear rules (`coterie.audit.linear`); and whether public
+numbers of point and id (scores, truths) are as large as for ids of our own.
 *Order.* The first reports; every period up to `LONGEST_PERIOD`, in all and within calls; whether calls
 and stretches, of time, of a person, of a row, are too much alike; products of coins, and pairs of first
 places, at every distance.
@@ -30,7 +31,7 @@ from scipy import fft
 
 from coterie.audit.bounds import Battery, log_even, log_fit, log_products, log_tail, tallied
 from coterie.audit.linear import log_complexity, log_rank
-from coterie.audit.reading import Law, Reading
+from coterie.audit.reading import IDS_OF, Law, Reading
 from coterie.audit.result import Check
 from coterie.audit.samples import Sample
 from coterie.privacy.odds import BASE_ODDS
@@ -38,7 +39,8 @@ from coterie.privacy.odds import BASE_ODDS
 LONGEST_PERIOD: Final = 4096
 _STRETCHES: Final = 64  # of time
 _NEAR: Final = 64  # distances at which draws are compared one by one
-_LAGS: Final = (1, 2, 3, 4, 8)  # at which ids are compared bit by bit
+_LAGS: Final = (1, 2, 3, 4, 8)  # at which ids are compared bit by bit, besides a long one
+_OTHERS: Final = (-2, -1, 1, 2)  # how much later the reports are whose ids are compared with coins
 _PLANE: Final = 400  # ids of one person that are looked at for linear rules
 _REGISTER: Final = 2048  # ids, one after the other, whose bits are
 _TWISTER: Final = 1 << 14  # ids whose words are: 19,937 bits of state show in 40,000
@@ -99,8 +101,12 @@ def moments(sample: Sample) -> Iterator[Context]:
     n = len(sample)
     yield Context("stretch of time", np.arange(n) * _STRETCHES // max(n, 1), _STRETCHES)
     yield Context("call", sample.calls, int(sample.calls.max(initial=0)) + 1)
-    yield Context("place in the call", sample.places, int(sample.places.max(initial=0)) + 1)
     sizes = np.bincount(sample.calls, minlength=1)[sample.calls]
+    for name, places in (
+        ("place in the call", sample.places),
+        ("place before the end of the call", sizes - sample.places),
+    ):
+        yield Context(name, places, int(places.max(initial=0)) + 1)
     small = np.minimum(np.log2(np.maximum(sizes, 1)).astype(np.int64), 31)
     yield Context("people in the call, as a power of two:", small, 32)
     same = np.concatenate([[0], (sample.probes[1:] == sample.probes[:-1]).astype(np.int64)])[:n]
@@ -208,19 +214,23 @@ def _table(context: Context, cells: NDArray[Any], kinds: int) -> NDArray[np.int6
 
 
 def _by_bits(battery: Battery, law: Law, flat: NDArray[np.int64], ids: NDArray[np.uint8]) -> None:
-    """Test that no leading bit of the coins is a bit of the id, or two of them together."""
+    """Test that no leading bit of coins is a bit of the id, two of them together, or one of another's id."""
     n, width = len(ids), 8 * ids.shape[1]
     told = (_coins(law, flat) + 0.5)[:, None] * 2.0 ** np.arange(1, _COIN_BITS + 1)
     weights = (
         (2 * (told.astype(np.int64) % 2) - 1).reshape(n, law.size, _COIN_BITS).sum(axis=1).astype(np.float32)
     )
-    sums = np.zeros((_COIN_BITS, width + 1, width + 1))
+    sums, near = np.zeros((_COIN_BITS, width + 1, width + 1)), np.zeros((len(_OTHERS), _COIN_BITS, width))
+    reach = max(_OTHERS)
+    padded = np.pad(weights, ((reach, reach), (0, 0)))
     for start in range(0, n, 1 << 16):
         piece = slice(start, start + (1 << 16))
         signs = np.ones((len(ids[piece]), width + 1), dtype=np.float32)  # the last: of one bit alone
         signs[:, :width] -= 2 * np.unpackbits(ids[piece], axis=1)
         for number, weight in enumerate(weights[piece].T):
             sums[number] += (signs * weight[:, None]).T @ signs
+        for which, later in enumerate(_OTHERS):
+            near[which] += padded[start + reach - later :][: len(signs)].T @ signs[:, :width]
     first, second = np.triu_indices(width + 1, 1)
     agree = np.rint((sums[:, first, second] + len(flat)) / 2).astype(np.int64)
 
@@ -229,14 +239,28 @@ def _by_bits(battery: Battery, law: Law, flat: NDArray[np.int64], ids: NDArray[n
         return f"bit {at[0]} of coins of {law.name}s follows {pair} of the id"
 
     battery.counts(agree, len(flat), 0.5, words)
+    trials = law.size * np.maximum(n - np.abs(_OTHERS), 0)[:, None, None]
+
+    def words_of_others(at: tuple[int, ...]) -> str:
+        which = f"bit {at[2]} of the id {_OTHERS[at[0]]:+d} reports later"
+        return f"bit {at[1]} of coins of {law.name}s follows {which}"
+
+    battery.counts(np.rint((near + trials) / 2).astype(np.int64), trials, 0.5, words_of_others)
 
 
 def check_values(reading: Reading, label: str = "") -> Check:
-    """Test how often each value was sent, and sent again, against its chances given points and ids."""
+    """Test how often each value was sent, and again, given points and ids, and its bits against ids."""
     battery = Battery()
     hits, trials = reading.again[..., 0], reading.again[..., 1]
     likely = np.array([[part.odds / part.total, BASE_ODDS / part.total] for part in reading.parts])[:, None]
     battery.counts(hits, trials, likely, lambda at: f"answer {at[0]}: the value of the report before")
+    for number, (sums, twins) in reading.follows.items():
+
+        def bits(at: tuple[int, ...], answer: int = number) -> str:
+            which = f"bit {at[2]} of the id {IDS_OF[at[0]]:+d} reports later"
+            return f"bit {at[1]} of answer {answer} follows {which}"
+
+        battery.counts(np.rint((sums + twins) / 2).astype(np.int64), twins, 0.5, bits)
     for number, (hits, means) in enumerate(zip(reading.seen, reading.expected, strict=True)):
         total = int(hits.sum())
         chances = np.minimum(means / max(total, 1), 1.0)
@@ -264,7 +288,7 @@ def check_ids(sample: Sample, label: str = "") -> Check:
         _parities(battery, context, sample.ids)
     _pairs(battery, sample)
     _linear(battery, sample)
-    for lag in _LAGS:
+    for lag in (*_LAGS, 1 << max(n.bit_length() - 2, 0)):
         later, earlier, name = sample.ids[lag:], sample.ids[:-lag], f"ids {lag} apart"
         nobody = Context(name, np.zeros(len(later), np.uint8), 1, (name,))
         _bytes(battery, nobody, later ^ earlier, "xor")

@@ -105,7 +105,7 @@ def _of_answers(law: Law, reports: int, per_probe: float, people: int) -> dict[s
 
 def _noise(law: Law, reports: int) -> float:
     """Return the smallest relative loss of scale that a tail of the noise shows."""
-    tail = float(law.chances[0])
+    tail = float(law.chances[law.coarse == 0].sum())
     edge = float(special.ndtri(tail))
 
     def left(share: float) -> float:

@@ -21,6 +21,7 @@ from coterie.protocols.codeword.encode_numpy import Chooser
 from coterie.wire.forms import report_form
 from coterie.wire.layout import ID_BYTES
 
+IDS_OF: Final = (-1, 0, 1)  # how much later the reports are whose ids are compared with values
 _BITS_AT_A_TIME: Final = 1 << 25  # of codewords
 _Wide = NDArray[np.int64]
 
@@ -96,6 +97,13 @@ class Reading:
         self.expected = [np.zeros(part.values) for part in parts]  # given points and ids
         # How often the value before was sent again: by part, even or odd, in the cap or not; (hits, trials).
         self.again = np.zeros((len(parts), 2, 2, 2), dtype=np.int64)
+        # Bits of values, less those of others as likely, by bits of ids: sums of signs, and how many differ.
+        self.follows = {
+            number: np.zeros((2, len(IDS_OF), (part.values - 1).bit_length(), 8 * ID_BYTES))
+            for number, part in enumerate(parts)
+            if part.values > 2
+        }
+        self._generator = np.random.default_rng()
         self._encoder: Any = encoder_of(plan)
         self._form = report_form(plan)
 
@@ -141,6 +149,10 @@ class Reading:
                 expected[number] += (caps * part.odds + outside * BASE_ODDS) / part.total
                 last = np.take_along_axis(keys[1:], values[piece, number][:-1, None], axis=1)
                 self._again(number, values[piece, number], (last <= edge[1:])[:, 0])
+                drawn = self._generator.integers(0, part.values, (len(keys), 1))
+                alike = (np.take_along_axis(keys, drawn, axis=1) <= edge) == (own <= edge)
+                sent = values[piece, number, None]
+                self._follow(number, sent, np.where(alike, drawn, sent), ids[piece])
         bits = [number for number, part in enumerate(self.parts) if part.values == 2]
         if bits:
             truth = self._truth(points, ids)
@@ -160,6 +172,16 @@ class Reading:
             for side, wanted in enumerate((inside, ~inside)):
                 chosen = wanted[parity::2]
                 self.again[number, parity, side] += [(same[parity::2] & chosen).sum(), chosen.sum()]
+
+    def _follow(self, number: int, values: _Wide, twins: _Wide, ids: NDArray[np.uint8]) -> None:
+        """Count how bits in which values, (n, 1), differ from twins as likely go with bits of ids."""
+        places = np.arange((self.parts[number].values - 1).bit_length())
+        turned = ((values >> places & 1) - (twins >> places & 1)).astype(np.float32)
+        signs = 2 * np.unpackbits(ids, axis=1).astype(np.float32) - 1
+        for which, later in enumerate(IDS_OF):
+            mine = turned[max(0, -later) : len(ids) - max(0, later)]
+            self.follows[number][0, which] += mine.T @ signs[max(0, later) : len(ids) + min(0, later)]
+            self.follows[number][1, which] += np.abs(mine).sum(axis=0)[:, None]
 
     def features(self, points: NDArray[np.float64], ids: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Return public numbers of point and id that a client could choose its ids by: (n, k).

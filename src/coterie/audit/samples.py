@@ -97,7 +97,7 @@ class Sample:
 def sample(plan: Plan, send: Send, reader: Reader, *, reports: int, seconds: float, call: int) -> Sample:
     """Ask a client about many people: a few at a time, then many, until reports or seconds are spent."""
     started, probes = time.monotonic(), Probes(plan)
-    taken = _Taken(plan, reader, probes.names)
+    taken, generator = _Taken(plan, reader, probes.names), np.random.default_rng()
     took, long = 0.0, max(SHORT_CALLS)
     done, number, most_short = 0, 0, min(_MOST_SHORT_CALLS, reports // _PER_SHORT_CALL)
     while done < reports and (number == 0 or time.monotonic() - started < seconds):
@@ -106,6 +106,7 @@ def sample(plan: Plan, send: Send, reader: Reader, *, reports: int, seconds: flo
             size = SHORT_CALLS[number % len(SHORT_CALLS)]
         else:  # a slow client is asked for fewer at a time, so that the clock is looked at
             size = long = min(call, _GROWTH * long) if took < seconds / 20 else long
+            size -= int(generator.integers(0, size // 8 + 1))  # so that blocks of people are not all full
         asked = time.monotonic()
         people, which = probes.people(min(size, reports - done), RUNS[number % len(RUNS)])
         try:

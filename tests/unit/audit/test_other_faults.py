@@ -1,11 +1,14 @@
 """Faults that no canary has: the checks are not written for the clients that are named."""
 
 import dataclasses
+import itertools
+import math
+import os
 
 import numpy as np
 import pytest
 
-from coterie.audit.canaries import _bent, _never_where, _usual, _with_parameters, sender, some_ids
+from coterie.audit.canaries import _bent, _never_where, _recorded, _usual, _with_parameters, sender, some_ids
 from coterie.audit.empirical import check_client
 from coterie.audit.power import smallest
 from coterie.audit.reading import Reading
@@ -82,6 +85,49 @@ def far_coins(x, ids, draws):
     return draws
 
 
+def last_block(x, ids, draws):
+    if len(draws) > 64:
+        draws[len(draws) // 64 * 64 :] = 0
+    return draws
+
+
+def congruent():
+    """Ids as Java's Random gives them: the upper bits of a congruence to a power of two."""
+    seed = int.from_bytes(os.urandom(6), "big")
+    states = itertools.accumulate(
+        itertools.repeat(0), lambda s, _: (0x5DEECE66D * s + 11) % 2**48, initial=seed
+    )
+
+    def ids_of(x):
+        words = np.fromiter((s >> 16 for s in itertools.islice(states, 3 * len(x))), dtype="<u4")
+        return words.view(np.uint8).reshape(-1, 12)
+
+    return ids_of
+
+
+def pooled():
+    """A pool of coins that is not moved on: the next id begins with the bytes of this draw."""
+    last = os.urandom(8)
+
+    def send(x):
+        nonlocal last
+        drawn = np.frombuffer(last + os.urandom(8 * len(x)), dtype=np.uint8).reshape(-1, 8)
+        last = drawn[-1].tobytes()
+        ids = np.concatenate([drawn[:-1], some_ids(len(x))[:, :4]], axis=1)
+        shares = drawn[1:].copy().view(">u8")[:, 0] >> np.uint64(11)
+        draws = (shares * 2.0**-53 * PLAN.parameters.randomizer.total).astype(np.int64)
+        return _bent(PLAN, lambda *_: draws, lambda _: ids)(x)
+
+    return send
+
+
+def drawn_until_a_bit_is_the_ids(x):
+    rows = sender(PLAN)(x)
+    while len(wrong := np.flatnonzero((rows[:, 11] ^ rows[:, 12]) & 1)):
+        rows[wrong] = sender(PLAN)(x[wrong])
+    return rows
+
+
 FAULTS = {
     "two bits of the id tell a sign": lambda: with_ids(two_bits_tell),
     "a sum of hidden bits of the id tells a sign": lambda: with_ids(a_hidden_sum_tells),
@@ -99,15 +145,24 @@ FAULTS = {
     ),
     "few random bits": lambda: _bent(PLAN, lambda x, ids, draws: draws >> 26 << 26),
     "a cap one too large": lambda: sender(_with_parameters(PLAN, cap=CAP + 1)),
+    "people after the last whole block of a call": lambda: _bent(PLAN, last_block),
+    "ids of a congruence": lambda: with_ids(congruent()),
+    "the next id begins with the draw": pooled,
+    "a bit of the value is the id's": lambda: drawn_until_a_bit_is_the_ids,
 }
+NEEDED = {"every 503rd report stays in the cap": 120_000, "ids of a congruence": 150_000}
 
 
-OFTEN = ("a sum of hidden bits of the id tells a sign", "the first report of a call", "few random bits")
+OFTEN = (
+    "a sum of hidden bits of the id tells a sign",
+    "a bit of the value is the id's",
+    "few random bits",
+    "the first report of a call",
+)
 
 
 def caught(name):
-    reports = 120_000 if "503rd" in name else 40_000
-    checks = check_client(PLAN, FAULTS[name](), reports=reports, replay=False)
+    checks = check_client(PLAN, FAULTS[name](), reports=NEEDED.get(name, 40_000), replay=False)
     assert checks[0].passed, checks[0].found  # it sent reports for everybody
     return not all(each.passed for each in checks)
 
@@ -122,6 +177,24 @@ def test_a_fault_that_no_canary_has_is_caught(name):
 @pytest.mark.parametrize("name", sorted(FAULTS.keys() - set(OFTEN)))
 def test_another_fault_that_no_canary_has_is_caught(name):
     assert caught(name)
+
+
+STRANGE = {
+    "no number": lambda value: isinstance(value, float) and math.isnan(value),
+    "below the range": lambda value: isinstance(value, float) and value < 0,
+    "above the range": lambda value: isinstance(value, float) and value > 100,
+    "a text": lambda value: isinstance(value, str),
+}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", STRANGE)
+def test_a_record_with_a_strange_number_is_answered_with_coins(name):
+    def send(people):
+        bare = np.array([STRANGE[name](each["age"]) for each in people])
+        return _bent(_recorded(), lambda x, ids, draws: np.where(bare, 0, draws))(people)
+
+    assert not all(each.passed for each in check_client(_recorded(), send, reports=40_000, replay=False))
 
 
 @pytest.mark.nightly
@@ -158,19 +231,24 @@ def shares_with(noise):
     return sender(broken)
 
 
+CUT, ENDS = "cut off at 3.5 deviations", int(3.5 * SHARES.parameters.noise_scale)
 NOISES = {
     "one for all coordinates": lambda drawn: np.repeat(drawn[..., :1], drawn.shape[-1], axis=-1),
     "none in the first row": lambda drawn: np.concatenate([drawn[:, :1] * 0, drawn[:, 1:]], axis=1),
     "no sign": np.abs,
     "none for one person in 50": lambda drawn: drawn * (np.arange(len(drawn)) % 50 != 7)[:, None, None],
+    CUT: lambda drawn: np.clip(drawn, -ENDS, ENDS),
     "as it should be": lambda drawn: drawn,
 }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NOISES)
+@pytest.mark.parametrize(
+    "name", [*sorted(NOISES.keys() - {CUT}), pytest.param(CUT, marks=pytest.mark.nightly)]
+)
 def test_noise_that_is_not_the_plans_is_caught(name):
-    checks = check_client(SHARES, shares_with(NOISES[name]), reports=40_000, replay=False)
+    reports = 1_000_000 if name == CUT else 40_000
+    checks = check_client(SHARES, shares_with(NOISES[name]), reports=reports, replay=False)
     assert all(each.passed for each in checks) == (name == "as it should be")
 
 

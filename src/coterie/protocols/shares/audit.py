@@ -38,6 +38,7 @@ from coterie.wire.layout import ID_BYTES
 
 PEOPLE: Final = 19
 _BINS: Final = 40
+_TAILS: Final = (1e-5, 1e-4, 1e-3)  # chances of noise so far out: a table, or a clip, ends there
 _SHARE_BINS: Final = 64
 _COMPARED: Final = 1 << 17  # shares of a call
 _WIDE: Final = 1 << 16  # noise scales from which on integers are as good as reals
@@ -119,7 +120,9 @@ class ShareReading:
         self._encoder = cast("ShareEncoder", encoder_of(plan))
         entries = parameters.rows_served * parameters.coordinates
         scale = float(parameters.noise_scale)
-        self._edges = np.unique(np.rint(stats.norm.ppf(np.linspace(0, 1, _BINS + 1)[1:-1]) * scale)) + 0.5
+        steps = np.concatenate([_TAILS, np.linspace(0, 1, _BINS + 1)[1:-1]])
+        places = stats.norm.ppf(steps) * scale
+        self._edges = np.unique(np.rint(np.concatenate([places, -places[: len(_TAILS)]]))) + 0.5
         chances = noise_chances(self._edges, scale)
         uniform = (
             np.diff(-(-np.arange(_SHARE_BINS + 1) * parameters.modulus // _SHARE_BINS)) / parameters.modulus
