@@ -1,9 +1,10 @@
 """A client in any language, as a command: people in, report bytes out.
 
-The command gets the plan's file as its last argument. It reads people from its standard input, one per line,
-until the input ends: a JSON array of d numbers or, where the plan declares features, a JSON object of values
-by name (null for a missing one). It writes one line per person to its standard output: the bytes that it
-would send, in hex (where ids follow from tokens, it makes tokens up).
+The command gets the plan's file as its last argument. It reads people from its standard input, one per
+line, until the input ends: a JSON array of d numbers or, where the plan declares features, a JSON object of
+values by name (null for a missing one; a text for a number, say, is missing, too). It writes one line per
+person to its standard output: the bytes that it would send, in hex (where ids follow from tokens, it makes
+tokens up).
 """
 
 from __future__ import annotations
