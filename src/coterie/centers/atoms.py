@@ -80,14 +80,20 @@ class Population:
         return self.plan_ids[-1]
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the population to a file, whole or not at all; one that exists is replaced only if told."""
+        """Write the population to a file, whole or not at all; one that exists is replaced only if told.
+
+        Raises
+        ------
+        DecodeError
+            If the file would be larger than `load` reads.
+        """
         from coterie.centers.population_file import write
 
         write(self, path, overwrite=overwrite)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a population from a file of at most 256 MiB and check all of it.
+        """Read a population from a file of at most 1 GiB and check all of it.
 
         Raises
         ------

@@ -16,18 +16,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.centers.atoms import Population
-from coterie.errors import FileError
+from coterie.errors import DecodeError, FileError
 from coterie.plain.files import read_bounded, replacing
 
 FORMAT: Final = "coterie-population"
 VERSION: Final = 2  # 1 had no directions
-MAX_BYTES: Final = 1 << 28  # of a file
+MAX_BYTES: Final = 1 << 30  # of a file: 44,000 points of 3,000 dimensions
 
 _NAMES: Final = ("format", "version", "study_id", "plan_ids", "points", "weights", "scatter", "directions")
 
 
 def write(population: Population, path: str | os.PathLike[str], *, overwrite: bool) -> None:
     """Write a population, whole or not at all; a file that exists is replaced only if told."""
+    size = population.points.nbytes + population.weights.nbytes
+    if size > MAX_BYTES - (1 << 20):  # what else is in it is less
+        raise DecodeError(
+            f"this population takes {size:,} bytes, and a file of one may have {MAX_BYTES:,}: use it here "
+            "(refit, Plan.design), or decode with fewer clusters"
+        )
     with replacing(path, overwrite=overwrite) as file:
         np.savez(
             file,
@@ -43,7 +49,7 @@ def write(population: Population, path: str | os.PathLike[str], *, overwrite: bo
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a population's fields from a file of at most 256 MiB and check all of them."""
+    """Read a population's fields from a file of at most 1 GiB and check all of them."""
     data = read_bounded(path, MAX_BYTES, "a population")
     try:
         with warnings.catch_warnings():

@@ -160,6 +160,14 @@ def test_headers_of_python_2_are_refused_and_not_guessed_at(tmp_path):
         Population.load(tmp_path / "old.npz")
 
 
+def test_what_could_not_be_read_is_not_written(tmp_path, monkeypatch):
+    large = Population(np.zeros((60_000, 2)), np.ones(60_000), "a" * 64, ("a" * 64,))
+    monkeypatch.setattr("coterie.centers.population_file.MAX_BYTES", 2 << 20)
+    with pytest.raises(DecodeError, match="takes 1,440,000 bytes, and a file of one may have 2,097,152"):
+        large.save(tmp_path / "large.npz")
+    assert not (tmp_path / "large.npz").exists()
+
+
 def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
     file = io.BytesIO()
     with np.load(io.BytesIO(archive())) as good:
