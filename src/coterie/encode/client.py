@@ -149,8 +149,9 @@ class Client:
         Warns
         -----
         RecordKeysWarning
-            Before anything is drawn, if a feature is not a key of the record (it counts as not given) or a
-            key is no feature's name (it is not looked at). What is said depends on keys, never on values.
+            Before anything is drawn, if a key is no feature's name (it is not looked at). Of a record that
+            lacks keys alone nothing is said, and no time is spent on it: which values a person did not give
+            is the person's. What is said depends on keys, never on values.
 
         Examples
         --------
@@ -160,7 +161,7 @@ class Client:
         ...     warnings.simplefilter("always")
         ...     report = Client(plan).encode({"agee": 3})
         >>> print(told[0].message)
-        a record has no 'age', which counts as not given (None says so); 'agee' is no feature's name
+        'agee' is no feature's name; a record has no 'age', which counts as not given (None says so)
         """
         self._policy.check(self.plan.model, self.plan.spending, self.plan.minimum_batch, self.plan.size)
         if self._ledger is None:
@@ -196,7 +197,7 @@ class Client:
             )
         if isinstance(X, list | tuple) and holds_records(X):
             keys = dict.fromkeys(key for record in X if isinstance(record, Mapping) for key in record)
-            self._compare_keys(keys, stacklevel=3)
+            self._compare_keys(keys, stacklevel=3, many=True)
         return self._reports(self._places(X), None).tobytes()
 
     def _places(self, records: Any) -> Any:
@@ -207,17 +208,16 @@ class Client:
             raise PointError("this plan declares no features: it takes points, not records")
         return self.plan.features.points(records)
 
-    def _compare_keys(self, keys: Mapping[Any, Any], stacklevel: int) -> None:
-        """Warn, by name, of features that are no key, and of keys that are no feature's name."""
+    def _compare_keys(self, keys: Mapping[Any, Any], stacklevel: int, *, many: bool = False) -> None:
+        """Warn of keys that are no feature's name, and then, or of many people, of features without one."""
         if self.plan.features is None:
             return
         names = [feature.name for feature in self.plan.features.features]
-        absent = _listed([name for name in names if name not in keys])
-        strange = _listed([key for key in keys if key not in names])
-        told = [
-            *([f"a record has no {absent}, which counts as not given (None says so)"] if absent else []),
-            *([f"{strange} is no feature's name"] if strange else []),
-        ]
+        strange = [key for key in keys if key not in names]
+        absent = [name for name in names if name not in keys] if strange or many else []
+        told = [f"{_listed(strange)} is no feature's name"] if strange else []
+        if absent:
+            told.append(f"a record has no {_listed(absent)}, which counts as not given (None says so)")
         if told:
             warnings.warn("; ".join(told), RecordKeysWarning, stacklevel=stacklevel)
 

@@ -37,6 +37,7 @@ def check_mixing(data: bytes, shufflers: Collection[str], plan_id: str, address:
 
     Examples
     --------
+    >>> from coterie.wire.signing import public_key
     >>> said = mixing_statement(bytes(32), "ab" * 32, "https://shuffler.example")
     >>> check_mixing(said, [public_key(bytes(32)).hex()], "ab" * 32, "https://shuffler.example")
     >>> check_mixing(said, [public_key(bytes(32)).hex()], "ab" * 32, "https://analyst.example")

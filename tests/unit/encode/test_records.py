@@ -90,6 +90,14 @@ def test_records_without_features_are_refused_and_not_quoted():
         assert "4711" not in str(caught.value)
 
 
+def test_what_one_person_did_not_give_is_not_told():
+    """Warnings are errors here: none may say, in a log, which values a person left out."""
+    Client(PLAN).encode({})
+    Client(PLAN).encode({"age": 3})
+    with pytest.warns(RecordKeysWarning, match="a record has no 'age'"):
+        Client(PLAN).encode_many([{"hour": 3}, {"plan": None}])
+
+
 @pytest.mark.parametrize(
     "call", [lambda x: x.encode, lambda x: lambda record: x.encode_many([record, record])]
 )
