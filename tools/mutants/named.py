@@ -364,8 +364,8 @@ NAMED = (
     Named(
         "stated radii cover what they say",
         "centers",
-        "COVERAGE))\n    said = ",
-        "COVERAGE / 2))\n    said = ",
+        'COVERAGE, method="weibull"',
+        'COVERAGE / 2, method="weibull"',
         _DECODER,
     ),
     Named(
