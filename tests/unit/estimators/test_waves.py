@@ -95,12 +95,14 @@ def test_the_last_wave_confirms_what_the_others_found(confirming):
     assert (told.people, told.plan_id) == (9000, last.id)
     assert confirming.result_.count == len(X)
     assert worst(confirming) < 4
-    # The people nearest to each published center, here all rows: those of the last wave are drawn from them.
+    # The people nearest to each published center, here all rows: those of the last wave are drawn from them. In
+    # 90 % all intervals hold at once (tests/statistics); twice as wide they always do.
     labels = np.linalg.norm(X[:, None] - told.centers[None], axis=2).argmin(axis=1)
+    share = np.bincount(labels, minlength=len(told.centers)) / len(X)
     for group in told.groups:
         true = X[labels == group.number].mean(axis=0)
-        assert group.share_together.low <= (labels == group.number).mean() <= group.share_together.high
-        assert all(one.low <= at <= one.high for one, at in zip(group.together, true, strict=True))
+        stated = zip((group.share_together, *group.together), (share[group.number], *true), strict=True)
+        assert all(2 * one.low - one.value <= at <= 2 * one.high - one.value for one, at in stated)
     assert told.perhaps_empty == told.perhaps_one == ()
 
 
