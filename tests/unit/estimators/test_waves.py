@@ -95,8 +95,8 @@ def test_the_last_wave_confirms_what_the_others_found(confirming):
     assert (told.people, told.plan_id) == (9000, last.id)
     assert confirming.result_.count == len(X)
     assert worst(confirming) < 4
-    # The people nearest to each published center, here all rows: those of the last wave are drawn from them. In
-    # 90 % all intervals hold at once (tests/statistics); twice as wide they always do.
+    # The people nearest to each published center, here all rows: those of the last wave are drawn from them.
+    # In 90 % all intervals hold at once (tests/statistics); twice as wide they always do.
     labels = np.linalg.norm(X[:, None] - told.centers[None], axis=2).argmin(axis=1)
     share = np.bincount(labels, minlength=len(told.centers)) / len(X)
     for group in told.groups:
