@@ -103,6 +103,9 @@ class Parameters(Record, ABC):
 
     plan_version: ClassVar[int] = 1  # the lowest version of the plan that can say them
 
+    def __post_init__(self) -> None:
+        """Clean the fields, or raise PlanError."""
+
     @classmethod
     def of(cls, plan: Plan) -> Self:
         """Return a plan's parameters if they are of this class, else raise PlanError."""

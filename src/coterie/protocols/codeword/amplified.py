@@ -25,6 +25,7 @@ KEPT_REPORT: Final = (
 )
 
 
+@dataclass(frozen=True)
 class Amplified(LocalParameters):
     """What parameters have whose reports keep ε₀ alone, and (ε, δ) in a shuffled batch."""
 
@@ -33,8 +34,8 @@ class Amplified(LocalParameters):
     local_epsilon: float  # ε₀
     minimum_batch: int
 
-    def _clean_promises(self) -> None:
-        """Check ε₀ and the smallest batch."""
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._clean(checked_real, local_epsilon=(0.0, MAX_EPSILON))
         self._clean(checked_integer, minimum_batch=(1, MOST_PEOPLE))
 
@@ -81,10 +82,3 @@ class AmplifiedParameters(Amplified, CodewordParameters):
     >>> plan.parameters.minimum_batch, round(plan.parameters.local_epsilon, 2)
     (90000, 7.66)
     """
-
-    local_epsilon: float  # ε₀
-    minimum_batch: int
-
-    def __post_init__(self) -> None:
-        CodewordParameters.__post_init__(self)
-        self._clean_promises()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from dataclasses import dataclass
 
 from coterie.protocols.base import LocalParameters
 from coterie.randomizers.response import BinaryResponse
 
 
+@dataclass(frozen=True)
 class AnswerParameters(LocalParameters):
     """Parameters of independent answers about counts and vectors. Frozen dataclasses inherit from it."""
 
@@ -15,11 +16,6 @@ class AnswerParameters(LocalParameters):
 
     count_odds: int  # of a true bit of a count, against 2^24
     vector_odds: int  # of a true answer about a vector
-
-    @property
-    @abstractmethod
-    def answers(self) -> int:
-        """How many levels a report answers for."""
 
     @property
     def count_response(self) -> BinaryResponse:

@@ -68,8 +68,6 @@ class LshTreeParameters(AnswerParameters):
     levels: int  # T
     split: str
     randomizer: str
-    count_odds: int
-    vector_odds: int
     count_weight: int
     cap: int  # m
     embedding: int  # P

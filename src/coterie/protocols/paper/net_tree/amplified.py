@@ -36,11 +36,4 @@ class AmplifiedTreeParameters(Amplified, CodewordTreeParameters):
     (13, 7.66, 2)
     """
 
-    local_epsilon: float  # ε₀
-    minimum_batch: int
-
     plan_version: ClassVar[int] = 2
-
-    def __post_init__(self) -> None:
-        CodewordTreeParameters.__post_init__(self)
-        self._clean_promises()

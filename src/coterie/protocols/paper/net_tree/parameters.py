@@ -63,7 +63,7 @@ class LocalTreeParameters(TreeParameters, LocalParameters):
 
 
 @dataclass(frozen=True, slots=True)
-class NetTreeParameters(LocalTreeParameters, AnswerParameters):
+class NetTreeParameters(AnswerParameters, LocalTreeParameters):
     """The parameters of a net-tree plan.
 
     Attributes
@@ -86,12 +86,6 @@ class NetTreeParameters(LocalTreeParameters, AnswerParameters):
     (13, True)
     """
 
-    levels: int  # T
-    ratio: int  # q
-    projected: int  # d'
-    scale: float  # Λ
-    count_odds: int
-    vector_odds: int
     layout: int = BITS
 
     def __post_init__(self) -> None:
@@ -112,11 +106,6 @@ class NetTreeParameters(LocalTreeParameters, AnswerParameters):
         norm = djw_norm(dimension + 1, self.vector_response.scale)  # B
         counted = self.count_response.scale
         return LeafNoise(people * counted**2, people * norm**2, counted, norm)
-
-    @property
-    def answers(self) -> int:
-        """How many levels a report answers for: all of them."""
-        return self.levels
 
     def parts(self) -> tuple[Part, ...]:
         """Return the 2T bits."""
@@ -144,10 +133,6 @@ class CodewordTreeParameters(LocalTreeParameters):
     (13, 128, True)
     """
 
-    levels: int  # T
-    ratio: int  # q
-    projected: int  # d'
-    scale: float  # Λ
     odds: int  # A
     cap: int  # m
     embedding: int  # P

@@ -45,10 +45,6 @@ class NetTreeSumParameters(TreeParameters, ShareParameters):
         Rows of each level's table (s).
     """
 
-    levels: int  # T
-    ratio: int  # q
-    projected: int  # d'
-    scale: float  # Λ
     buckets: int  # s
     layout: str = LAYOUT
 

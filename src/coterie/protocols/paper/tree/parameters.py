@@ -52,6 +52,7 @@ class LeafNoise:
     rounded: float = 0.0  # by which all vector sums together may be off, by rounding
 
 
+@dataclass(frozen=True)
 class TreeParameters(Parameters):
     """Parameters of a plan over a net tree. Frozen dataclasses inherit from it."""
 
