@@ -12,6 +12,7 @@ from coterie.coins import SimulationCoins
 from coterie.engines import play
 from coterie.errors import DecodeError
 from coterie.plan import Plan
+from coterie.protocols import Facts
 from coterie.protocols.codeword.oracles.second_moment import SecondMoment
 from coterie.protocols.paper.approximation import approximation
 from coterie.protocols.paper.coreset import WeightedPointSet
@@ -237,9 +238,8 @@ def test_theorem_apx_main_noise_free_decoding_keeps_the_bound_and_it_is_not_empt
         levels=levels, ratio=2, projected=1, scale=1.0,
         oracle_errors=lambda **facts: (0.0, 0.0), shared_chance=lambda **_: 0.0, bias=0.0,
     )  # fmt: skip
-    found = approximation(
-        shape, TreeDecoding(1000, 11, 0.0), dimension=1, clusters=3, people=2000, slack=0.5, solver_ratio=1.0
-    )
+    facts = Facts(dimension=1, clusters=3, epsilon=1.0, expected_users=2000)
+    found = approximation(shape, TreeDecoding(1000, 11, 0.0), facts, slack=0.5, solver_ratio=1.0)
     best = KMeans(3, n_init=20, random_state=0).fit(points).inertia_
     away = np.min((points - outcome.centers[:, 0]) ** 2, axis=1).sum()
     assert away <= found.ratio * best + found.additive

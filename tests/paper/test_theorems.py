@@ -6,6 +6,7 @@ whole.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -108,9 +109,7 @@ def check_the_exchanges(plan, points, table, result, promise):
     """Check each step of the proof for exchanges among all leaves, and then its statement."""
     tree, n, shape, k = result.tree, len(points), plan.parameters, plan.clusters
     rho, r, d = shape.bias, float(shape.ratio) ** -shape.levels, plan.dimension
-    exchange, averaged, most = sums_of_noise(
-        shape, dimension=d, people=n, clusters=k, failure=promise.failure
-    )
+    exchange, averaged, most = sums_of_noise(shape, replace(plan.facts, expected_users=n), promise.failure)
     index, leaves = leaf_indices(tree.tree, points), tree.tree.leaf_points()
     assert len(leaves) <= most
     true = np.bincount(index, minlength=len(leaves))

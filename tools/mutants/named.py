@@ -203,7 +203,7 @@ NAMED = (
     Named(
         "a ratio needs a projection that serves the slack and loses nobody",
         "protocols",
-        "proved = proved and _inside(shape, dimension, people, failure)",
+        "proved = proved and _inside(shape, facts, failure)",
         "proved = proved and True",
         ("tests/unit/protocols/paper/test_approximation.py", "-k", "loses_people"),
     ),

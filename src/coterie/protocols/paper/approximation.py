@@ -63,6 +63,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from coterie.plain.checks import checked_real
+from coterie.protocols.base import Facts
 from coterie.protocols.paper.nets.sizes import (
     expansion_for,
     net_points,
@@ -172,10 +173,8 @@ class Approximation:
 def approximation(
     shape: TreeParameters,
     decoding: TreeDecoding,
+    facts: Facts,
     *,
-    dimension: int,
-    clusters: int,
-    people: int,
     failure: float = 0.1,
     alpha: float = ALPHA,
     slack: float | None = None,
@@ -191,8 +190,8 @@ def approximation(
         The plan's parameters.
     decoding : TreeDecoding
         What the decoder is told.
-    dimension, clusters, people : int
-        d, k and n.
+    facts : Facts
+        Of the study: d, k and n.
     failure : float
         β.
     alpha : float
@@ -212,8 +211,7 @@ def approximation(
     >>> from coterie.plan import Plan
     >>> plan = Plan.design(2, 4, 1.0, 200_000, protocol="net-tree", constants="theory")
     >>> to_the_letter = TreeDecoding.of(plan.parameters, plan.facts, {"constants": "theory"})
-    >>> facts = {"dimension": 2, "clusters": 4, "people": 200_000}
-    >>> promise = approximation(plan.parameters, to_the_letter, **facts, solver_ratio=1.0)
+    >>> promise = approximation(plan.parameters, to_the_letter, plan.facts, solver_ratio=1.0)
     >>> promise.ratio <= 1.5, promise.additive > 200_000
     (True, True)
     """
@@ -222,8 +220,8 @@ def approximation(
     kappa = decoding.solver_ratio
     if solver_ratio is not None:
         kappa = checked_real("solver_ratio", solver_ratio, 1.0, 1e9)
-    by_level = complete_nodes(shape)
-    group = clusters * decoding.expansion
+    by_level, dimension, people = complete_nodes(shape), facts.dimension, facts.expected_users
+    group = facts.clusters * decoding.expansion
     most = most_nodes(shape, group * decoding.rounds, by_level) if nodes is None else float(nodes)
     projects = shape.projected < dimension
     # Where there is a projection, half of β for the subspace and for ‖x̃‖ ≤ 1/Λ; of the rest, what shared
@@ -244,19 +242,19 @@ def approximation(
     if slack is not None:
         xis = [checked_real("slack", slack, 1e-9, 1.0)]
     proved = decoding.strays == 0 and not spoiled and shape.bias < 1 and kappa < math.inf
-    proved = proved and _inside(shape, dimension, people, failure)
+    proved = proved and _inside(shape, facts, failure)
     if projects:  # what ξ d' serves
-        least = math.sqrt(jl_constant * math.log(clusters / (0.1 * failure)) / shape.projected)
+        least = math.sqrt(jl_constant * math.log(facts.clusters / (0.1 * failure)) / shape.projected)
         xis, proved = [xi for xi in xis if xi >= least] or xis[:1], proved and xis[0] >= least
     found = Approximation(math.inf, math.inf, failure, xis[0], eta, eta_vector, most)
     if not proved:
         return found
     if exchanges:
-        wrong = sums_of_noise(shape, dimension=dimension, people=people, clusters=clusters, failure=share)
-        bounds = [_exchanged(shape, people, clusters, alpha, xi, wrong, dimension) for xi in xis]
+        wrong = sums_of_noise(shape, facts, share)
+        bounds = [_exchanged(shape, facts, alpha, xi, wrong) for xi in xis]
     else:
         noise = (eta, eta_vector, leaves)
-        bounds = [_bound(shape, decoding, dimension, people, (kappa, xi), noise, every) for xi in xis]
+        bounds = [_bound(shape, decoding, facts, (kappa, xi), noise, every) for xi in xis]
     # The least t; where no ξ has the ratio, the least ratio.
     allowed = kappa * (1 + alpha) * (1 + shape.bias) / (1 - shape.bias) * (1 + 1e-12)
     (ratio, additive), xi = min(
@@ -268,8 +266,7 @@ def approximation(
 def _bound(
     shape: TreeParameters,
     decoding: TreeDecoding,
-    dimension: int,
-    people: int,
+    facts: Facts,
     proof: tuple[float, float],
     noise: tuple[float, float, float],
     every: bool,
@@ -277,7 +274,7 @@ def _bound(
     """Return ratio and t as the module's text has them, for a given (κ, ξ) and (η, η̃, N)."""
     (kappa, xi), (eta, eta_vector, leaves) = proof, noise
     q = float(shape.ratio)
-    weighed = people * (1 + shape.bias)
+    weighed = facts.expected_users * (1 + shape.bias)
     g, wrong = (q / (q - 1)) ** 2, leaves * eta  # U
     out = q**-shape.levels if every else 1 / (q - 1)  # r
     moved, charged = weighed * q ** (-2 * shape.levels), 0.0
@@ -291,50 +288,42 @@ def _bound(
     ratio = (1 + xi) ** 2 * kappa + (1 + 1 / xi) * charged * twice
     unmatched = (1 + xi) * ((2 + out) ** 2 * kappa + (2 + 2 * out) ** 2)
     additive = wrong * unmatched + (1 + 1 / xi) * moved * twice
-    return _in_the_space(shape, dimension, people, xi, (ratio, additive, 8 * (eta + eta_vector) * leaves))
+    return _in_the_space(shape, facts, xi, (ratio, additive, 8 * (eta + eta_vector) * leaves))
 
 
 def _exchanged(
-    shape: TreeParameters,
-    people: int,
-    clusters: int,
-    alpha: float,
-    xi: float,
-    wrong: tuple[float, float, float],
-    dimension: int,
+    shape: TreeParameters, facts: Facts, alpha: float, xi: float, wrong: tuple[float, float, float]
 ) -> tuple[float, float]:
     """Return ratio and t of exchanges among all leaves, as the module's text has them, for (E', A, N)."""
     exchange, averaged, _ = wrong
-    near = people * (1 + shape.bias) * float(shape.ratio) ** (-2 * shape.levels)
-    zeta = (1 + alpha) / (1 + xi) ** (3 if shape.projected < dimension else 1) - 1
+    near = facts.expected_users * (1 + shape.bias) * float(shape.ratio) ** (-2 * shape.levels)
+    zeta = (1 + alpha) / (1 + xi) ** (3 if shape.projected < facts.dimension else 1) - 1
     zeta = zeta if zeta > 0 else xi
-    added = clusters * (1 + EARLY) * exchange + 4 * near  # F
+    added = facts.clusters * (1 + EARLY) * exchange + 4 * near  # F
     ratio = EXCHANGED * (1 + xi) * (1 + zeta)
     additive = (1 + zeta) * (EXCHANGED * (1 + 1 / xi) * near + 5 / 3 * added) + (1 + 1 / zeta) * near
-    return _in_the_space(shape, dimension, people, xi, (ratio, additive, 6 * averaged))
+    return _in_the_space(shape, facts, xi, (ratio, additive, 6 * averaged))
 
 
 def _in_the_space(
-    shape: TreeParameters, dimension: int, people: int, xi: float, found: tuple[float, float, float]
+    shape: TreeParameters, facts: Facts, xi: float, found: tuple[float, float, float]
 ) -> tuple[float, float]:
     """Return ratio and t back in d dimensions and with the bias, for those in d' and the last term of t."""
     (ratio, additive, last), bias = found, shape.bias
-    additive *= dimension / (shape.projected * shape.scale**2)
-    if shape.projected < dimension:
+    additive *= facts.dimension / (shape.projected * shape.scale**2)
+    if shape.projected < facts.dimension:
         ratio, additive = ratio * (1 + xi) ** 2, additive * (1 + xi)
     if bias:
         ratio *= (1 + bias) / (1 - bias)
-        last = 2 * last + 2 * (2 * bias) ** 2 * people / (1 - bias)
+        last = 2 * last + 2 * (2 * bias) ** 2 * facts.expected_users / (1 - bias)
     return ratio, (additive + last) / (1 - bias)
 
 
-def sums_of_noise(
-    shape: TreeParameters, *, dimension: int, people: int, clusters: int, failure: float
-) -> tuple[float, float, float]:
+def sums_of_noise(shape: TreeParameters, facts: Facts, failure: float) -> tuple[float, float, float]:
     """Return E', A and N: what noise adds to an exchange of leaves and to all parts' sums; the leaves."""
-    noise = shape.leaf_noise(dimension=dimension, people=people)
+    noise = shape.leaf_noise(dimension=facts.dimension, people=facts.expected_users)
     leaves, r = complete_nodes(shape)[-1], float(shape.ratio) ** -shape.levels
-    each = failure / 3
+    clusters, each = facts.clusters, failure / 3
     # Σ_l |l - c|² and the root of Σ_l |l - c|⁴, |c| ≤ 1+r, by the mean over the ball of radius 1+2r, which
     # holds all cells: both are convex, and a cell is symmetric around its leaf.
     d, c, wide = shape.projected, (1 + r) ** 2, (1 + 2 * r) ** 2
@@ -359,13 +348,13 @@ def expands_all(shape: TreeParameters, group: int) -> bool:
     return all(level < group for level in complete_nodes(shape)[:-1])
 
 
-def _inside(shape: TreeParameters, dimension: int, people: int, failure: float) -> bool:
+def _inside(shape: TreeParameters, facts: Facts, failure: float) -> bool:
     """Return whether nobody falls outside the ball: surely where nothing is projected, else but for 0.4β."""
-    if shape.projected == dimension:
+    if shape.projected == facts.dimension:
         return shape.scale <= 1
-    beyond = dimension / (shape.projected * shape.scale**2)  # c: 1/Λ² over the mean of ‖Πx‖²
+    beyond = facts.dimension / (shape.projected * shape.scale**2)  # c: 1/Λ² over the mean of ‖Πx‖²
     exponent = shape.projected / 2 * (1 - beyond + math.log(beyond))
-    return beyond > 1 and math.log(people) + exponent <= math.log(0.4 * failure)
+    return beyond > 1 and math.log(facts.expected_users) + exponent <= math.log(0.4 * failure)
 
 
 def complete_nodes(shape: TreeParameters) -> list[float]:

@@ -183,8 +183,7 @@ def test_the_guarantee_is_the_one_of_the_text(plan, kappa):
     assert found.ratio == pytest.approx(ratio, rel=1e-12)
     assert found.additive == pytest.approx(error, rel=1e-12)
     assert (found.failure, found.slack, found.nodes > 1) == (0.1, 0.9, True)
-    facts = {"dimension": plan.dimension, "clusters": plan.clusters, "people": plan.expected_users}
-    assert found == approximation(plan.parameters, decoding, **facts, failure=0.1, **settings)
+    assert found == approximation(plan.parameters, decoding, plan.facts, failure=0.1, **settings)
 
 
 @pytest.mark.parametrize("kappa", [1.0, 9.0])
@@ -203,14 +202,14 @@ def test_every_node_expanded_moves_people_by_the_deepest_cell_alone():
     # Exact oracles, and then noisy ones: the noise is unmatched mass, it moves nobody.
     plan = theory(ratio=2)
     tree, decoding = plan.parameters, TreeDecoding.of(plan.parameters, plan.facts, LETTER)
-    facts = {"dimension": 2, "clusters": 4, "people": 1000, "slack": 0.5, "solver_ratio": 1.0}
+    facts = replace(plan.facts, expected_users=1000)
 
     def additive(eta):
         shape = SimpleNamespace(
             levels=tree.levels, ratio=2, projected=2, scale=1.0, bias=0.0,
             oracle_errors=lambda **facts: (eta, 0.0), shared_chance=lambda **facts: 0.0,
         )  # fmt: skip
-        return approximation(shape, decoding, **facts).additive
+        return approximation(shape, decoding, facts, slack=0.5, solver_ratio=1.0).additive
 
     assert additive(0.0) == pytest.approx(3 * 2.5 * 1000 / 4**tree.levels)
     r, leaves = 2.0**-tree.levels, complete_nodes(tree)[-1]
@@ -275,9 +274,7 @@ def test_exchanges_have_the_error_of_the_text(plan, clusters):
     found = plan.approximation(LETTER, **settings)
     leaves, r, rho = complete_nodes(tree)[-1], tree.ratio**-tree.levels, tree.bias
     projects = tree.projected < d
-    exchange, averaged, _ = sums_of_noise(
-        tree, dimension=d, people=n, clusters=clusters, failure=beta / 2 if projects else beta
-    )
+    exchange, averaged, _ = sums_of_noise(tree, plan.facts, beta / 2 if projects else beta)
     zeta, near = 1.5 / (1 + xi) ** (3 if projects else 1) - 1, (1 + rho) * n * r**2
     t = (1 + zeta) * (25 * (1 + 1 / xi) * near + 5 / 3 * (1.01 * clusters * exchange + 4 * near))
     t = (t + (1 + 1 / zeta) * near) * d / (tree.projected * tree.scale**2) * (1 + xi * projects)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from coterie.errors import PlanError
@@ -104,8 +104,9 @@ class TreeParameters(Parameters):
         decoder = decoder or {}
         decoding = TreeDecoding.of(self, facts, decoder)
         alpha = decoder.get("alpha")
-        settings = {"people": facts.expected_users, "alpha": ALPHA if alpha is None else alpha, **settings}
-        return approximation(self, decoding, dimension=facts.dimension, clusters=facts.clusters, **settings)
+        settings = {"alpha": ALPHA if alpha is None else alpha, **settings}
+        facts = replace(facts, expected_users=settings.pop("people", facts.expected_users))
+        return approximation(self, decoding, facts, **settings)
 
     def _clean_shape(self) -> None:
         """Check the fields of the shape."""
