@@ -30,11 +30,10 @@ from coterie.features import Category, Flag, Number
 from coterie.plan import Plan
 from coterie.plan.views import CrossPolytope
 from coterie.privacy.odds import BASE_ODDS, largest_odds
-from coterie.protocols import PROTOCOLS, Part, encoder_of
+from coterie.protocols import PROTOCOLS, encoder_of
 from coterie.protocols.codeword.encode import CodewordEncoder
 from coterie.protocols.codeword.parameters import CodewordParameters
 from coterie.wire.layout import ID_BYTES
-from coterie.wire.rows import HasViews
 from coterie.wire.rows import Rows as Rows_
 from coterie.wire.stream import PublicStream
 
@@ -81,9 +80,11 @@ def outside(points: Points) -> NDArray[np.bool_]:
     return np.asarray((np.clip(points, -2, 2) ** 2).sum(axis=1) > 1)
 
 
-def samples(plan: Plan, send: Callable[[Any], Any], reports: int = REPORTS) -> list[Check]:
+def samples(
+    plan: Plan, send: Callable[[Any], Any], reports: int = REPORTS, *, replay: bool = True
+) -> list[Check]:
     """Return the checks of so many reports of a client."""
-    return check_client(plan, send, reports=reports)
+    return check_client(plan, send, reports=reports, replay=replay)
 
 
 def _with_parameters(plan: Plan, **changes: int) -> Plan:
@@ -136,28 +137,25 @@ def _threshold_cap() -> Iterable[Check]:
     """Take a cap "score ≥ the m-th score": where scores tie it is larger, and the odds are other chances."""
     plan = _plan()
 
-    class Threshold(CodewordEncoder):
-        def encode(self, points: Any, ids: Rows, coins: Any) -> Rows:
-            points = np.asarray(points)
-            caps = -(Reading(plan)._keys(points, ids, 0) >> 6)  # scores, without the bits of the index
-            least = np.sort(caps, axis=1)[:, -CodewordParameters.of(plan).cap]
-            sizes = (caps >= least[:, None]).sum(axis=1)
-            widest = int(sizes.max())
-            return _encoder_of(plan, cap=widest).encode(points, ids, coins)
+    def encode(points: Points, ids: Rows, coins: Any) -> Rows:
+        caps = -(Reading(plan)._keys(points, ids, 0) >> 6)  # scores, without the bits of the index
+        least = np.sort(caps, axis=1)[:, -CodewordParameters.of(plan).cap]
+        widest = int((caps >= least[:, None]).sum(axis=1).max())
+        return _encoder_of(plan, cap=widest).encode(points, ids, coins)
 
-    yield check_laws(plan, Threshold(plan).encode, 2.0, ids=16)
+    yield check_laws(plan, encode, 2.0, ids=16)
 
 
 def _redrawn_id() -> Iterable[Check]:
     """Draw two ids and keep the one with which the point's best codeword is better."""
-    encoder, reading = encoder_of(_plan()), Reading(_plan())
+    reading = Reading(_plan())
 
     def picky(points: Points) -> Rows:
         one, other = some_ids(len(points)), some_ids(len(points))
         better = reading.features(points, one)[:, :1] >= reading.features(points, other)[:, :1]
-        return encoder.encode(points, np.where(better, one, other), SystemCoins())
+        return np.where(better, one, other)
 
-    yield from check_client(_plan(), picky, reports=SOME, replay=False)
+    return samples(_plan(), _bent(_plan(), ids_of=picky), SOME, replay=False)
 
 
 def _telling_length() -> Iterable[Check]:
@@ -167,7 +165,7 @@ def _telling_length() -> Iterable[Check]:
         told = zip(send(points), outside(points), strict=True)
         return [row.tobytes() + b"!" * int(far) for row, far in told]
 
-    yield from check_client(_plan(), telling, reports=2000)
+    return samples(_plan(), telling, 2000)
 
 
 # ---------------------------------------------------------------- clients that are wrong for some people only
@@ -177,6 +175,10 @@ def _telling_length() -> Iterable[Check]:
 def _usual() -> Plan:
     """Return a plan as it is designed: 256 codewords, two views, 1,088 rows."""
     return Plan.design(3, 2, 1.0, 1000)
+
+
+def _law() -> CodewordParameters:
+    return CodewordParameters.of(_usual())
 
 
 @functools.cache
@@ -189,13 +191,17 @@ Bend = Callable[[Points, Rows, NDArray[np.int64]], NDArray[np.int64]]
 Where = Callable[[Any, Any], Any]  # points (n, d), ids (n, 12) -> (n,) of bool
 
 
-def _bent(plan: Plan, bend: Bend, ids_of: Callable[[Points], Rows] | None = None) -> Callable[[Any], Rows]:
+def _bent(
+    plan: Plan,
+    bend: Bend = lambda points, ids, draws: draws,
+    ids_of: Callable[[Points], Rows] = lambda points: some_ids(len(points)),
+) -> Callable[[Any], Rows]:
     """Return a client whose draw is `bend` of the honest one; a draw of 0 names the best codeword."""
     encoder = encoder_of(plan)
 
     def send(people: Any) -> Rows:
         points = people if plan.features is None else plan.features.points(people)
-        ids = some_ids(len(points)) if ids_of is None else ids_of(points)
+        ids = ids_of(points)
 
         class Bent(SystemCoins):
             def below_many(self, bound: int, size: int) -> NDArray[np.int64]:
@@ -211,29 +217,26 @@ def _never_where(plan: Plan, where: Where) -> Callable[[Any], Rows]:
     return _bent(plan, lambda points, ids, draws: np.where(where(points, ids), 0, draws))
 
 
-def _odds_where(plan: Plan, factor: float, where: Where) -> Callable[[Any], Rows]:
+def _odds_where(where: Where) -> Callable[[Any], Rows]:
     """Return a client with odds too large where it is told, and too small elsewhere by the same factor."""
-    parameters: Any = plan.parameters
-    laws = [
-        dataclasses.replace(parameters.randomizer, odds=int(parameters.odds * each))
-        for each in (factor, 1 / factor)
-    ]
-    firsts = np.concatenate([[0], np.cumsum(Part(256, parameters.cap, parameters.odds, 0, 8).places)])
+    randomizer, (index,) = _law().randomizer, _law().parts()
+    laws = [dataclasses.replace(randomizer, odds=int(randomizer.odds * factor)) for factor in (1.2, 1 / 1.2)]
+    firsts = np.concatenate([[0], np.cumsum(index.places)])
 
     def bend(points: Points, ids: Rows, draws: NDArray[np.int64]) -> NDArray[np.int64]:
         ranks = [law.ranks(SystemCoins().below_many(law.total, len(draws))) for law in laws]
         return np.asarray(firsts[np.where(where(points, ids), *ranks)])
 
-    return _bent(plan, bend)
+    return _bent(_usual(), bend)
 
 
 def _best_never_sent() -> Callable[[Any], Rows]:
-    odds = _usual().parameters.odds  # type: ignore[attr-defined]
+    odds = _law().odds
     return _bent(_usual(), lambda points, ids, draws: np.where(draws < odds, draws + odds, draws))
 
 
 def _worst_never_sent() -> Callable[[Any], Rows]:
-    last = _usual().parameters.randomizer.total - BASE_ODDS  # type: ignore[attr-defined]
+    last = _law().randomizer.total - BASE_ODDS
     return _bent(_usual(), lambda points, ids, draws: np.where(draws < last, draws, draws - BASE_ODDS))
 
 
@@ -241,10 +244,9 @@ def _hashed_ids() -> Callable[[Any], Rows]:
     """Make ids of the point and the clock: whoever guesses both knows whose report it is."""
 
     def ids_of(points: Points) -> Rows:
-        made = [hashlib.sha256(b"%b%d" % (row.tobytes(), time.time_ns())).digest()[:12] for row in points]
-        return np.frombuffer(b"".join(made), dtype=np.uint8).reshape(-1, ID_BYTES)
+        return _hashes(b"%b%d" % (row.tobytes(), time.time_ns()) for row in points)
 
-    return _bent(_usual(), lambda points, ids, draws: draws, ids_of)
+    return _bent(_usual(), ids_of=ids_of)
 
 
 def _kept_coins() -> Callable[[Any], Rows]:
@@ -262,9 +264,8 @@ def _clock_seed() -> Callable[[Any], Rows]:
     return send
 
 
-def _one_row(ids: Rows) -> NDArray[np.bool_]:
-    views = Rows_.of(cast(HasViews, _usual().parameters))
-    return np.asarray(PublicStream(_usual().randomness_key()).choices(ids, views)[0] == 7)
+def _row_of(ids: Rows) -> NDArray[np.int64]:
+    return PublicStream(_usual().randomness_key()).choices(ids, Rows_.of(_law()))[0]
 
 
 def _one_seed() -> Callable[[Any], Rows]:
@@ -272,33 +273,32 @@ def _one_seed() -> Callable[[Any], Rows]:
 
     def send(points: Points) -> Rows:
         seeds = [SystemCoins().bytes(40)[:6] for _ in points]
-        ids = b"".join(hashlib.sha256(b"id" + seed).digest()[:ID_BYTES] for seed in seeds)
-        return _by_hash(
-            [b"draw" + seed for seed in seeds], np.frombuffer(ids, np.uint8).reshape(-1, ID_BYTES)
-        )(points)
+        return _by_hash(points, [b"draw" + seed for seed in seeds], _hashes(b"id" + seed for seed in seeds))
 
     return send
 
 
-def _by_hash(words: list[bytes], ids: Rows) -> Callable[[Any], Rows]:
-    total = _usual().parameters.randomizer.total  # type: ignore[attr-defined]
+def _hashes(words: Iterable[bytes]) -> Rows:
+    """Return an id for each of these: the start of its hash."""
+    ids = b"".join(hashlib.sha256(each).digest()[:ID_BYTES] for each in words)
+    return np.frombuffer(ids, dtype=np.uint8).reshape(-1, ID_BYTES)
+
+
+def _by_hash(points: Points, words: list[bytes], ids: Rows) -> Rows:
+    """Return reports with these ids whose draws are hashes of these words."""
+    total = _law().randomizer.total
     draws = [int.from_bytes(hashlib.sha256(each).digest()[:8], "big") % total for each in words]
-    return _bent(_usual(), lambda points, _, drawn: np.array(draws), lambda points: ids)
+    return _bent(_usual(), lambda points, _, drawn: np.array(draws), lambda points: ids)(points)
 
 
 def _kept_for_the_row() -> Callable[[Any], Rows]:
     """Answer one time in ten as one would answer the same point in the same row again, by a hash of both."""
 
     def send(points: Points) -> Rows:
-        ids = some_ids(len(points))
-        rows = PublicStream(_usual().randomness_key()).choices(
-            ids, Rows_.of(cast(HasViews, _usual().parameters))
-        )[0]
-        fresh = [SystemCoins().bytes(9) for _ in points]
-        told = zip(points, rows, fresh, strict=True)
-        return _by_hash(
-            [b"%b%d" % (x.tobytes(), row) if more[0] < 26 else more for x, row, more in told], ids
-        )(points)
+        ids, fresh = some_ids(len(points)), [SystemCoins().bytes(9) for _ in points]
+        told = zip(points, _row_of(ids), fresh, strict=True)
+        words = [b"%b%d" % (x.tobytes(), row) if more[0] < 26 else more for x, row, more in told]
+        return _by_hash(points, words, ids)
 
     return send
 
@@ -311,7 +311,7 @@ def _side_in_the_id() -> Callable[[Any], Rows]:
         one, other = some_ids(len(points)), some_ids(len(points))
         return np.where(encoder.scored(points, one)[1][:, :1] > 0, one, other)
 
-    return _bent(_usual(), lambda points, ids, draws: draws, picky)
+    return _bent(_usual(), ids_of=picky)
 
 
 def _warming_up() -> Callable[[Any], Rows]:
@@ -332,7 +332,7 @@ def _dealt() -> Callable[[Any], Rows]:
     def bend(points: Points, ids: Rows, draws: NDArray[np.int64]) -> NDArray[np.int64]:
         dealt = draws[: len(draws) // 64 * 64].reshape(-1, 64)  # a view
         places = SystemCoins().below_many(1 << 40, dealt.size).reshape(dealt.shape).argsort(axis=1)
-        dealt[:] = (places * _usual().parameters.randomizer.total + dealt) // 64  # type: ignore[attr-defined]
+        dealt[:] = (places * _law().randomizer.total + dealt) // 64
         return draws
 
     return _bent(_usual(), bend)
@@ -340,8 +340,8 @@ def _dealt() -> Callable[[Any], Rows]:
 
 def _told_by_the_id(points: Points, ids: Rows, draws: NDArray[np.int64]) -> NDArray[np.int64]:
     """Take the first byte of a draw from two bytes of the id, which everybody knows."""
-    total = _usual().parameters.randomizer.total  # type: ignore[attr-defined]
-    return np.asarray(((ids[:, 2] ^ ids[:, 9]).astype(np.int64) * total + draws) // 256)
+    told = (ids[:, 2] ^ ids[:, 9]).astype(np.int64)
+    return np.asarray((told * _law().randomizer.total + draws) // 256)
 
 
 SECRET: Final = (0.123456, -0.654321, 0.271828)
@@ -362,10 +362,10 @@ FRESH: Final[dict[str, Callable[[], Callable[[Any], Rows]]]] = {
     "coins kept for the next report": _kept_coins,
     "a generator seeded by the clock": _clock_seed,
     "odds that depend on the id's parity": lambda: _odds_where(
-        _usual(), 1.2, lambda _, ids: np.bitwise_count(ids).sum(axis=1) % 2 == 1
+        lambda _, ids: np.bitwise_count(ids).sum(axis=1) % 2 == 1
     ),
-    "no coins in one row of the table": lambda: _never_where(_usual(), lambda _, ids: _one_row(ids)),
-    "odds that depend on a coordinate's sign": lambda: _odds_where(_usual(), 1.2, lambda x, _: x[:, 1] < 0),
+    "no coins in one row of the table": lambda: _never_where(_usual(), lambda _, ids: _row_of(ids) == 7),
+    "odds that depend on a coordinate's sign": lambda: _odds_where(lambda x, _: x[:, 1] < 0),
     "no coins where a value is missing": lambda: _never_where(_recorded(), lambda x, _: (x == 0).any(axis=1)),
     "no coins at one secret point": lambda: _never_where(
         _usual(), lambda x, _: (np.abs(x - SECRET) < 1e-6).all(axis=1)
@@ -400,15 +400,11 @@ CANARIES: Final[dict[str, Callable[[], Iterable[Check]]]] = {
     "a seed that is used again": lambda: samples(_plan(), sender(_plan(), _RepeatingCoins())),
     "an id and its answer from one seed": lambda: samples(_usual(), _one_seed()),
     "answers kept for point and row": lambda: samples(_usual(), _kept_for_the_row()),
-    "an id that tells a side": lambda: check_client(
-        _usual(), _side_in_the_id(), reports=REPORTS, replay=False
-    ),
-    "no coins for the first ten": lambda: check_client(
-        _usual(), _warming_up(), reports=REPORTS, replay=False
-    ),
+    "an id that tells a side": lambda: samples(_usual(), _side_in_the_id(), replay=False),
+    "no coins for the first ten": lambda: samples(_usual(), _warming_up(), replay=False),
     "coins that are dealt evenly": lambda: samples(_usual(), _dealt()),
-    "coins that two bytes of the id tell": lambda: check_client(
-        _usual(), _bent(_usual(), _told_by_the_id), reports=REPORTS, replay=False
+    "coins that two bytes of the id tell": lambda: samples(
+        _usual(), _bent(_usual(), _told_by_the_id), replay=False
     ),
     "a tenth of the batch": lambda: [check_amplification(_mixed(), _mixed().minimum_batch // 10)],
     "a ledger that forgets": lambda: [check_memory(_plan(), client_with(_Forgetful))],
