@@ -52,7 +52,8 @@ from coterie.store.base import (
 )
 from coterie.store.log import Log, segments_in
 from coterie.store.pieces import FilePiece, StoreInPieces
-from coterie.store.segments import REPORTS, WITHDRAWN, Entry, room_on_disk
+from coterie.store.segments import Entry, room_on_disk
+from coterie.store.sets import REPORTS, WITHDRAWN
 from coterie.store.state import FORMAT, VERSION, read_checked, write_checked
 from coterie.store.study_folder import StudyFolder, reports_in, sweep, through_of
 from coterie.wire.layout import ID_BYTES, as_rows
@@ -226,7 +227,7 @@ class EmbeddedStore(Store):
                 except StoreError as error:
                     answers.append(error)
                     continue
-                bodies[plan_id].append(as_rows(reports, study.width_of(REPORTS)).tobytes())
+                bodies[plan_id].append(as_rows(reports, study.width(REPORTS)).tobytes())
                 answers.append(None)
             self._commit(REPORTS, {plan_id: b"".join(body) for plan_id, body in bodies.items()})
         return answers
@@ -266,14 +267,9 @@ class EmbeddedStore(Store):
             withdrawals, reports = (self._rows(study, numbers, kind) for kind in (WITHDRAWN, REPORTS))
             merged = study.merged(withdrawals, reports, self._folder / "work")
             with self._lock:
-                received = merged.counts.received + sum(pending.values())
-                state = replace(
-                    merged,
-                    state=study.state.state,  # it may have been closed meanwhile
-                    through=numbers[-1],
-                    counts=replace(merged.counts, received=received),
-                )
-                study.publish(state)
+                now = study.state.state  # it may have been closed meanwhile
+                state = merged.counting(received=merged.counts.received + sum(pending.values()))
+                study.publish(replace(state, state=now, through=numbers[-1]))
         study.tidy()
         self._scrub(study)
 
@@ -282,7 +278,7 @@ class EmbeddedStore(Store):
         for number in numbers:
             for found, plan_id, body in self._log.entries(number):
                 if found == kind and plan_id == study.plan.id_bytes:
-                    yield as_rows(body, study.width_of(kind))
+                    yield as_rows(body, study.width(kind))
 
     def _scrub(self, study: StudyFolder) -> None:
         """Take entries that a study's files hold out of the segments, and others that are there by now."""
@@ -300,7 +296,7 @@ class EmbeddedStore(Store):
         with self._work, room_on_disk():
             study = self._whole(plan_id)
             self._compact(study)
-            chunks = study.reports()
+            chunks = study.rows(REPORTS)
             first = [*itertools.islice(chunks, 1)]  # it is open now, and stays so if it is replaced
         return itertools.chain(first, chunks)
 
@@ -308,9 +304,7 @@ class EmbeddedStore(Store):
         with self._work, room_on_disk():  # all of it at once: the files may be replaced afterwards
             study = self._existing(plan_id)
             self._compact(study)
-            rows = itertools.chain(study.reports(), *study.ids(study.state.withdrawn, study.state.released))
-            found = [np.ascontiguousarray(each[:, :ID_BYTES]) for each in rows]
-        return iter(found)
+            return iter(study.came())
 
     @contextlib.contextmanager
     def in_pieces(self, plan_id: str) -> Iterator[StoreInPieces]:
@@ -318,10 +312,8 @@ class EmbeddedStore(Store):
             study = self._whole(plan_id)
             with room_on_disk():
                 self._compact(study)
-            found = study.state.reports
-            pieces = (
-                [] if found is None else [FilePiece(str(study.folder.resolve() / found.name), found.rows)]
-            )
+            folder = study.folder.resolve()
+            pieces = [FilePiece(str(folder / file.name), file.rows) for file in study.state.reports]
             yield StoreInPieces(self.study(plan_id), pieces)
 
     def delete_reports(self, plan_id: str) -> None:
@@ -330,7 +322,7 @@ class EmbeddedStore(Store):
             check_deletable(study.state.state, study.state.staged)
             self._compact(study)
             with self._lock:
-                nothing = replace(study.state, reports=None, withdrawn=(), released=(), handed=(), batches=())
+                nothing = replace(study.state, reports=(), withdrawn=(), released=(), handed=(), batches=())
                 study.publish(replace(nothing, state=StudyState.DELETED))
             study.tidy()
 

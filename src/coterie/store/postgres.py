@@ -48,7 +48,8 @@ from coterie.store.base import (
 )
 from coterie.store.pieces import BLOCKS_PER_PIECE, DatabasePiece, StoreInPieces
 from coterie.store.schema import migrate
-from coterie.store.study_rows import PIECE_BYTES, REPORTS, TAKING_LOCK, WITHDRAWN, StudyRows
+from coterie.store.sets import REPORTS, WITHDRAWN
+from coterie.store.study_rows import PIECE_BYTES, TAKING_LOCK, StudyRows
 from coterie.wire.layout import ID_BYTES, as_rows
 from coterie.wire.tokens import MARK_BYTES
 
@@ -238,13 +239,13 @@ class PostgresStore(Store):
 
     def came(self, plan_id: str) -> Iterator[NDArray[np.uint8]]:
         self.compact(plan_id)
-        return iter(self._on(plan_id, StudyRows.came))
+        return iter(self._on(plan_id, lambda study: study.existing().came()))
 
     def _read(self, plan_id: str) -> Iterator[NDArray[np.uint8]]:
         """Yield what counts, as one transaction sees it."""
         try:
             with self._at_one_moment(plan_id) as study:
-                yield from study.blocks(REPORTS)
+                yield from study.rows(REPORTS)
         except self._psycopg.Error as error:
             raise StoreUnavailableError(f"PostgreSQL stopped answering ({_reason(error)})") from None
 
@@ -299,11 +300,8 @@ class PostgresStore(Store):
         return self._on(plan_id, lambda study: study.take_batch(batch))
 
     def batches(self, plan_id: str) -> Iterator[Batch]:
-        def work(study: StudyRows) -> list[str]:
-            study.existing()
-            return study.digests(staged=False)
-
-        return (self._on(plan_id, methodcaller("batch", digest)) for digest in self._on(plan_id, work))
+        digests = self._on(plan_id, lambda study: study.existing().digests(staged=False))
+        return (self._on(plan_id, methodcaller("batch", digest)) for digest in digests)
 
     # ------------------------------------------------------------ documents and invitations
 

@@ -26,14 +26,13 @@ from typing import BinaryIO, Final, NamedTuple
 
 from coterie.errors import FileError, StoreFullError, StoreUnavailableError
 from coterie.plain.files import replacing, sync_folder
+from coterie.store.sets import REPORTS, WITHDRAWN
 
 MAGIC: Final = b"COTERIE-SEGMENT\n"
 VERSION: Final = 1
 MOST_PAYLOAD: Final = 1 << 30  # bytes of one commit
 
-REPORTS: Final = 1  # body: reports, back to back
-WITHDRAWN: Final = 2  # body: ids, back to back
-_END: Final = 3  # no body, no plan
+_END: Final = 3  # no body, no plan; of the other kinds: reports or withdrawn ids, back to back
 
 _HEADER: Final = struct.Struct(">16sH6xQ8s")
 _CRC: Final = struct.Struct(">I")

@@ -25,7 +25,7 @@ from coterie.plan import Plan
 from coterie.wire.layout import ID_BYTES
 from coterie.wire.report_file import VERSION, ReportFile, writing_reports
 
-RELEASED: Final = ".released"  # ends the name of the record of a batch
+RECORD: Final = ".released"  # ends the name of the record of a batch
 
 Chunks = Iterator[NDArray[np.uint8]]
 
@@ -72,28 +72,26 @@ class SortedFile:
     rows: int
     sha256: str  # hex, as the file ends
 
-    @property
-    def kind(self) -> type[ReportFile]:
-        """What it holds, as its name says."""
-        if self.name.endswith(RELEASED):
-            return ReleasedFile
-        return ReportFile if self.name.startswith("reports") else IdFile
+
+def kind_of(name: str) -> type[ReportFile]:
+    """Return what a file holds, as its name says."""
+    if name.endswith(RECORD):
+        return ReleasedFile
+    return ReportFile if name.startswith("reports") else IdFile
 
 
-def write_sorted(
-    folder: Path, name: str, plan: Plan, kind: type[ReportFile], chunks: Chunks
-) -> SortedFile | None:
-    """Write rows that come sorted, (n, width) at a time, whole or not at all; None if there are none.
+def write_sorted(folder: Path, name: str, plan: Plan, chunks: Chunks) -> tuple[SortedFile, ...]:
+    """Write rows that come sorted, (n, width) at a time, whole or not at all; return the file, if any.
 
     Only its owner reads the file. One without rows is not needed, and nobody names it.
     """
-    with writing_reports(folder / name, plan, kind, overwrite=True, private=True) as writer:
+    with writing_reports(folder / name, plan, kind_of(name), overwrite=True, private=True) as writer:
         for rows in chunks:
             writer.append(rows)
-    return SortedFile(name, writer.count, writer.digest.hex()) if writer.count else None
+    return (SortedFile(name, writer.count, writer.digest.hex()),) if writer.count else ()
 
 
-def read_sorted(folder: Path, found: SortedFile | None, plan: Plan) -> Chunks:
+def read_sorted(folder: Path, found: SortedFile, plan: Plan) -> Chunks:
     """Yield the rows of a file, (n, width) at a time; nothing of it may count before the last.
 
     Raises
@@ -101,11 +99,9 @@ def read_sorted(folder: Path, found: SortedFile | None, plan: Plan) -> Chunks:
     FileError
         If it is not the file that was written: at once, or after its last row.
     """
-    if found is None:
-        return iter(())
     path = folder / found.name
     try:
-        file = found.kind.open(path, plan)
+        file = kind_of(found.name).open(path, plan)
         digest = file.stated_digest()
     except FileNotFoundError:
         raise FileError(path, 0, f"{found.rows} rows of the store", "no file: restore it") from None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +27,7 @@ from coterie.plain.checks import (
 from coterie.plain.files import read_bounded, sealed, unsealed, write_whole
 from coterie.store.base import Counts, Lost, StudyState
 from coterie.store.segments import room_on_disk
+from coterie.store.sets import COUNTS, NAMES
 from coterie.store.sorted_file import SortedFile
 
 FORMAT: Final = "coterie-store"
@@ -46,7 +47,7 @@ class State:
     through: int = 0  # what segments up to this number hold of the study is in the files below
     generation: int = 0  # compactions so far
     counts: Counts = field(default_factory=lambda: Counts(0))
-    reports: SortedFile | None = None
+    reports: tuple[SortedFile, ...] = ()  # one at most
     withdrawn: tuple[SortedFile, ...] = ()  # ids, none in two of the files
     released: tuple[SortedFile, ...] = ()  # ids, none in two of the files
     handed: tuple[str, ...] = ()  # digests of the reports of each batch that was made
@@ -54,11 +55,24 @@ class State:
     batches: tuple[str, ...] = ()  # digests of batches that were taken in, sorted
     lost: Lost | None = None
 
+    def files_of(self, kind: int) -> tuple[SortedFile, ...]:
+        """Return the files that hold a set (`sets`)."""
+        files: tuple[SortedFile, ...] = getattr(self, NAMES[kind])
+        return files
+
     @property
     def files(self) -> set[str]:
         """Names of the sorted files that belong to the study."""
-        reports = () if self.reports is None else (self.reports,)
-        return {file.name for file in (*reports, *self.withdrawn, *self.released)}
+        return {file.name for file in (*self.reports, *self.withdrawn, *self.released)}
+
+    def holding(self, kind: int, files: tuple[SortedFile, ...]) -> State:
+        """Return the state with other files of a set, and their count."""
+        changed: dict[str, Any] = {NAMES[kind]: files}
+        return replace(self, **changed).counting(**{COUNTS[kind]: sum(file.rows for file in files)})
+
+    def counting(self, **counts: int) -> State:
+        """Return the state with other counts."""
+        return replace(self, counts=replace(self.counts, **counts))
 
     @property
     def digests(self) -> set[str]:
@@ -67,7 +81,8 @@ class State:
 
     def to_bytes(self) -> bytes:
         """Return the state as JSON."""
-        return canonical_bytes({"format": FORMAT, "version": VERSION, **asdict(self)})
+        fields = {**asdict(self), "reports": asdict(self.reports[0]) if self.reports else None}
+        return canonical_bytes({"format": FORMAT, "version": VERSION, **fields})
 
     @classmethod
     def read(cls, path: Path) -> State:
@@ -91,7 +106,7 @@ def _checked_state(data: Mapping[str, Any]) -> State:
         through=checked_integer("through", data["through"], 0, MOST),
         generation=checked_integer("generation", data["generation"], 0, MOST),
         counts=Counts(**{name: checked_integer(name, counts[name], 0, MOST) for name in counts}),
-        reports=None if data["reports"] is None else _checked_file(data["reports"]),
+        reports=() if data["reports"] is None else (_checked_file(data["reports"]),),
         withdrawn=tuple(map(_checked_file, withdrawn)),
         released=tuple(map(_checked_file, released)),
         handed=tuple(checked_match("a batch", each, SHA256_HEX) for each in handed),

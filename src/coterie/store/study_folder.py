@@ -14,7 +14,7 @@ Nothing here is for several threads at once; the store has the locks.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -23,23 +23,24 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.collect.deduplicate import Deduplicator, without
+from coterie.collect.deduplicate import Deduplicator
 from coterie.errors import FileError
 from coterie.plain.files import sync_folder, write_whole
 from coterie.plan import Plan
 from coterie.store.base import Batch, Chunks, Mix, StudyState, mixed_batch
-from coterie.store.segments import REPORTS, Entry, room_on_disk
-from coterie.store.sorted_file import RELEASED, IdFile, ReleasedFile, SortedFile, read_sorted, write_sorted
+from coterie.store.segments import Entry, room_on_disk
+from coterie.store.sets import NAMES, RELEASED, REPORTS, Sets
+from coterie.store.sorted_file import RECORD, ReleasedFile, SortedFile, read_sorted, write_sorted
 from coterie.store.state import State, read_checked, write_checked
 from coterie.wire.layout import ID_BYTES, as_keys
-from coterie.wire.report_file import ReportFile, writing_reports
+from coterie.wire.report_file import writing_reports
 from coterie.wire.tokens import MARK_BYTES
 
 MOST_FILES: Final = 32  # of one set of ids; more become one, so that few are read at a time
 
 
 @dataclass(slots=True)
-class StudyFolder:
+class StudyFolder(Sets):
     """A study, and where it stands."""
 
     plan: Plan
@@ -84,8 +85,8 @@ class StudyFolder:
     def pieces(self) -> Iterator[tuple[Path, Callable[[], object]]]:
         """Yield every file that belongs to the study, and what reads it to its last byte."""
         state, documents = self.state, self.folder / "documents"
-        for file in (*([state.reports] if state.reports else []), *state.withdrawn, *state.released):
-            yield self.folder / file.name, lambda file=file: deque(self._sorted(file), 0)  # type: ignore[misc]
+        for file in (*state.reports, *state.withdrawn, *state.released):
+            yield self.folder / file.name, lambda file=file: deque(self._together([file]), 0)  # type: ignore[misc]
         for digest in sorted(state.digests):
             yield self.folder / "batches" / digest, partial(self.read_batch, digest)
         for path in sorted(documents.iterdir()):
@@ -100,7 +101,7 @@ class StudyFolder:
     def tidy(self) -> None:
         """Remove files that do not count: replaced ones, or left by a crash."""
         for path in self.folder.glob("*.*"):
-            if path.suffix in (".coterie", RELEASED) and path.name not in self.state.files:
+            if path.suffix in (".coterie", RECORD) and path.name not in self.state.files:
                 path.unlink()
         for path in (self.folder / "batches").iterdir():
             if path.name not in self.state.digests:
@@ -110,102 +111,60 @@ class StudyFolder:
             self._marks = None
         sync_folder(self.folder)
 
-    def width_of(self, kind: int) -> int:
-        """Return the bytes of one row of an entry of the log."""
-        return self.plan.report_width if kind == REPORTS else ID_BYTES
-
     # ------------------------------------------------------------ what counts
 
-    def reports(self) -> Chunks:
-        """Yield what counts, sorted."""
-        return self._sorted(self.state.reports)
+    def rows(self, kind: int) -> Chunks:
+        """Yield a set, sorted."""
+        return self._together(self.state.files_of(kind))
 
-    def _sorted(self, file: SortedFile | None) -> Chunks:
-        return read_sorted(self.folder, file, self.plan)
-
-    def ids(self, *sets: tuple[SortedFile, ...]) -> list[Chunks]:
-        """Return the ids of sets of files, each set sorted."""
-        found = ([self._sorted(file) for file in files] for files in sets if files)
-        return [Deduplicator(ID_BYTES, kept=each).chunks() if len(each) > 1 else each[0] for each in found]
+    def _together(self, files: Iterable[SortedFile]) -> Chunks:
+        """Yield the rows of sorted files, none in two of them, sorted."""
+        found = [read_sorted(self.folder, file, self.plan) for file in files]
+        return found[0] if len(found) == 1 else Deduplicator(ID_BYTES, kept=found).chunks()
 
     def merged(self, withdrawals: Chunks, reports: Chunks, work: Path) -> State:
         """Write what counts with these withdrawals and reports; return the state that says so.
 
         Temporary files lie in the folder `work`.
         """
-        before = self.state
-        with Deduplicator(ID_BYTES, without=self.ids(before.withdrawn), folder=work) as fresh:
-            for ids in withdrawals:
-                fresh.add(ids)
-            new = write_sorted(self.folder, self._name("withdrawn"), self.plan, IdFile, fresh.chunks())
-        withdrawn = self._with("withdrawn", new)
-        left_out = self.ids(withdrawn, before.released)
-        width = self.plan.report_width
-        with Deduplicator(width, kept=[self.reports()], without=left_out, folder=work) as all_:
-            for rows in reports:
-                all_.add(rows)
-            file = write_sorted(self.folder, self._name("reports"), self.plan, ReportFile, all_.chunks())
-        counts = replace(
-            before.counts,
-            counted=file.rows if file else 0,
-            duplicates=before.counts.duplicates + all_.duplicates,
-            conflicting=before.counts.conflicting + all_.conflicting,
-            withdrawn=sum(each.rows for each in withdrawn),
-        )
-        generation = before.generation + 1
-        return replace(before, generation=generation, counts=counts, reports=file, withdrawn=withdrawn)
-
-    def _name(self, what: str) -> str:
-        """Return the name of a new sorted file."""
-        return f"{what}-{self.state.generation + 1}.coterie"
-
-    def _with(self, what: str, new: SortedFile | None) -> tuple[SortedFile, ...]:
-        """Return the files of a set of ids, `withdrawn` or `released`, with a new one; many become one."""
-        files: tuple[SortedFile, ...] = (*getattr(self.state, what), *([] if new is None else [new]))
-        if len(files) <= MOST_FILES:
-            return files
-        (ids,) = self.ids(files)
-        whole = write_sorted(self.folder, f"all-{self._name(what)}", self.plan, IdFile, ids)
-        return () if whole is None else (whole,)
-
-    # ------------------------------------------------------------ batches
+        draft = self._draft()
+        once, counts = draft.merge(withdrawals, reports, work), self.state.counts
+        repeats = (counts.duplicates + once.duplicates, counts.conflicting + once.conflicting)
+        return draft.state.counting(duplicates=repeats[0], conflicting=repeats[1])
 
     def stage(self, mix: Mix, reports: Chunks | None) -> tuple[Batch, State]:
         """Write a batch of what counts, or of others' reports; return it, and the state that says so."""
-        before, chunks = self.state, self.reports() if reports is None else reports
-        if reports is not None:
-            for ids in self.ids(before.withdrawn, before.released):
-                chunks = without(chunks, ids)
-        path = self.folder / self._name("released")
+        draft = self._draft()
+        return draft.release(mix, reports), draft.state
+
+    def _draft(self) -> Self:
+        """Return the study with a state that is not published yet."""
+        return replace(self, state=replace(self.state, generation=self.state.generation + 1))
+
+    def rewrite(self, kind: int, chunks: Chunks) -> None:
+        """Write a set into a new file, and let the draft's state name it."""
+        name = f"{NAMES[kind]}-{self.state.generation}.coterie"
+        files = write_sorted(self.folder, name, self.plan, chunks)
+        self.state = self.state.holding(kind, files)
+
+    def record(self, mix: Mix, chunks: Chunks) -> Batch:
+        """Write a batch of all these reports, and its ids into a file of their own."""
+        path = self.folder / f"released-{self.state.generation}.coterie"
         with writing_reports(path, self.plan, ReleasedFile, overwrite=True, private=True) as writer:
             batch, digest = mixed_batch(self.plan, chunks, mix, writer.append)
         self.write_batch(batch)
-        released, handed = before.released, before.handed
+        self.state = replace(self.state, staged=batch.digest)
         if writer.count:
-            file = SortedFile(digest + RELEASED, writer.count, writer.digest.hex())
+            file = SortedFile(digest + RECORD, writer.count, writer.digest.hex())
             path.replace(self.folder / file.name)
             sync_folder(self.folder)
-            released, handed = self._with("released", file), (*handed, digest)
-        left = None
-        if reports is not None and before.reports is not None:  # some may have been taken in, too
-            rest = self.reports()
-            for ids in self.ids(released):
-                rest = without(rest, ids)
-            left = write_sorted(self.folder, self._name("reports"), self.plan, ReportFile, rest)
-        counts = replace(
-            before.counts,
-            counted=left.rows if left else 0,
-            released=sum(each.rows for each in released),
-        )
-        return batch, replace(
-            before,
-            generation=before.generation + 1,
-            counts=counts,
-            reports=left,
-            released=released,
-            handed=handed,
-            staged=batch.digest,
-        )
+            files = (*self.state.released, file)
+            if len(files) > MOST_FILES:
+                files = write_sorted(self.folder, f"all-{path.name}", self.plan, self._together(files))
+            self.state = replace(self.state.holding(RELEASED, files), handed=(*self.state.handed, digest))
+        return batch
+
+    # ------------------------------------------------------------ batches
 
     def write_batch(self, batch: Batch) -> None:
         """Write the file of a batch; it counts once the state names it."""
@@ -275,7 +234,7 @@ def reports_in(studies: Mapping[str, StudyFolder], entry: Entry) -> int:
     study = studies.get(entry.plan_id.hex())
     if study is None:
         raise FileError("log", 0, "entries of plans that are here", f"plan {entry.plan_id.hex()}")
-    count, rest = divmod(len(entry.body), study.width_of(entry.kind))
+    count, rest = divmod(len(entry.body), study.width(entry.kind))
     if rest:
         raise FileError("log", 0, "whole reports", f"others, of plan {study.plan.id}")
     return count if entry.kind == REPORTS else 0

@@ -8,14 +8,13 @@ schema.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.collect.deduplicate import Deduplicator, without
+from coterie.collect.deduplicate import Deduplicator
 from coterie.errors import StoreError, StudyClosedError
 from coterie.plan import Plan
 from coterie.store.base import (
@@ -28,6 +27,7 @@ from coterie.store.base import (
     check_deletable,
     mixed_batch,
 )
+from coterie.store.sets import COUNTS, RELEASED, REPORTS, WITHDRAWN, Sets
 from coterie.wire.layout import ID_BYTES, as_rows, regrouped
 from coterie.wire.tokens import MARK_BYTES
 
@@ -38,12 +38,11 @@ BLOCK_BYTES: Final = 1 << 20  # of sorted reports in one value
 PIECE_BYTES: Final = 1 << 24  # of anything else in one value, at most
 FETCHED_BYTES: Final = 1 << 25  # of what came in, at a time
 
-REPORTS, WITHDRAWN, RELEASED = 1, 2, 3  # kinds of rows
 TAKING_LOCK, WORK_LOCK = 0x636F7432, 0x636F7433
 
 
 @dataclass(frozen=True, slots=True)
-class StudyRows:
+class StudyRows(Sets):
     """A study as one transaction sees it."""
 
     connection: Connection[Any]
@@ -80,10 +79,11 @@ class StudyRows:
         )
         return Study(self.plan, StudyState(state), Counts(*counts))
 
-    def existing(self) -> None:
-        """Raise StoreError if the reports were deleted."""
+    def existing(self) -> Self:
+        """Return the study; StoreError if its reports were deleted."""
         if self.state() is StudyState.DELETED:
             raise StoreError("the reports of this study were deleted, as its plan says")
+        return self
 
     def close(self) -> None:
         """Close the study once everything that is being taken in is through."""
@@ -113,26 +113,20 @@ class StudyRows:
         rows = self.all("SELECT number, kind, count FROM coterie.incoming WHERE study = %s")
         if not rows:
             return False
-        reports = [row for row in rows if row[1] == REPORTS]
-        if withdrawals := [row for row in rows if row[1] == WITHDRAWN]:
-            self._grow(WITHDRAWN, self._incoming(withdrawals, ID_BYTES))
-        width, left_out = self.plan.report_width, [self.blocks(WITHDRAWN), self.blocks(RELEASED)]
-        with Deduplicator(width, kept=[self.blocks(REPORTS)], without=left_out) as all_:
-            for came in self._incoming(reports, width):
-                all_.add(came)
-            counted = self._rewrite(REPORTS, all_.chunks())
+        once = self.merge(self._incoming(rows, WITHDRAWN), self._incoming(rows, REPORTS))
         self.do(
             "DELETE FROM coterie.incoming WHERE number = ANY(%s) AND study = %s", [row[0] for row in rows]
         )
         self.do(
-            """UPDATE coterie.studies SET received = received + %s, counted = %s,
-            duplicates = duplicates + %s, conflicting = conflicting + %s WHERE number = %s""",
-            *(sum(row[2] for row in reports), counted, all_.duplicates, all_.conflicting),
+            """UPDATE coterie.studies SET received = received + %s, duplicates = duplicates + %s,
+            conflicting = conflicting + %s WHERE number = %s""",
+            *(sum(row[2] for row in rows if row[1] == REPORTS), once.duplicates, once.conflicting),
         )
         return True
 
-    def _incoming(self, rows: list[tuple[int, int, int]], width: int) -> Chunks:
-        """Yield what came in, so many values at a time that memory is bounded."""
+    def _incoming(self, rows: list[tuple[int, int, int]], kind: int) -> Chunks:
+        """Yield what came in of a kind, so many values at a time that memory is bounded."""
+        rows, width = [row for row in rows if row[1] == kind], self.width(kind)
         while rows:
             sizes = itertools.accumulate(row[2] * width for row in rows)
             few = max(1, sum(1 for _ in itertools.takewhile(FETCHED_BYTES.__ge__, sizes)))
@@ -141,7 +135,7 @@ class StudyRows:
                 yield as_rows(body, width)
             rows = rows[few:]
 
-    def blocks(self, kind: int) -> Chunks:
+    def rows(self, kind: int) -> Chunks:
         """Yield the rows of a kind that are there now, sorted, a block at a time.
 
         They stay what they are meanwhile: whoever changes them holds the lock for work, and whoever only
@@ -149,15 +143,9 @@ class StudyRows:
         """
         return self.blocks_of(kind, range(self._end(kind)))
 
-    def came(self) -> list[NDArray[np.uint8]]:
-        """Return the ids, (m, 12) each, of what counts, was withdrawn or was released."""
-        self.existing()
-        kinds = (REPORTS, WITHDRAWN, RELEASED)
-        return [rows[:, :ID_BYTES].copy() for kind in kinds for rows in self.blocks(kind)]
-
     def blocks_of(self, kind: int, numbers: range) -> Chunks:
         """Yield the rows of the blocks with these numbers, a block at a time."""
-        width, last, found = self._width(kind), numbers.start - 1, [(0, b"")]
+        width, last, found = self.width(kind), numbers.start - 1, [(0, b"")]
         while found:
             found = self.all(
                 "SELECT number, body FROM coterie.blocks"
@@ -175,12 +163,9 @@ class StudyRows:
         )
         return name, self.all(query, kind)
 
-    def _width(self, kind: int) -> int:
-        return self.plan.report_width if kind == REPORTS else ID_BYTES
-
-    def _rewrite(self, kind: int, chunks: Chunks) -> int:
-        """Put sorted rows in the place of the blocks of a kind, which are read meanwhile; return how many."""
-        total, size = 0, max(1, BLOCK_BYTES // self._width(kind))
+    def rewrite(self, kind: int, chunks: Chunks) -> None:
+        """Put sorted rows in the place of the blocks of a kind, which are read meanwhile, and count them."""
+        total, size = 0, max(1, BLOCK_BYTES // self.width(kind))
         end = self._end(kind)
         blocks = (
             chunk[start : start + size]
@@ -194,24 +179,12 @@ class StudyRows:
             )
             total += len(block)
         self.do("DELETE FROM coterie.blocks WHERE kind = %s AND number < %s AND study = %s", kind, end)
-        return total
+        self.do(f"UPDATE coterie.studies SET {COUNTS[kind]} = %s WHERE number = %s", total)  # noqa: S608
 
     def _end(self, kind: int) -> int:
         """Return the number after that of the last block of a kind."""
         query = "SELECT coalesce(max(number), -1) FROM coterie.blocks WHERE kind = %s AND study = %s"
         return int(self.one(query, kind)[0]) + 1
-
-    def _grow(self, kind: int, new: Iterable[NDArray[np.uint8]]) -> None:
-        """Add ids to the set of a kind, and keep its count."""
-        with Deduplicator(ID_BYTES, kept=[self.blocks(kind)]) as ids:
-            for rows in new:
-                ids.add(rows)
-            self._keep_ids(kind, ids)
-
-    def _keep_ids(self, kind: int, ids: Deduplicator) -> None:
-        total = self._rewrite(kind, ids.chunks())
-        column = {WITHDRAWN: "withdrawn", RELEASED: "released"}[kind]
-        self.do(f"UPDATE coterie.studies SET {column} = %s WHERE number = %s", total)  # noqa: S608
 
     # ------------------------------------------------------------ batches
 
@@ -223,18 +196,17 @@ class StudyRows:
             return waiting
         self.existing()
         self.compact()
-        chunks = self.blocks(REPORTS) if reports is None else reports
-        if reports is not None:
-            chunks = without(without(chunks, self.blocks(WITHDRAWN)), self.blocks(RELEASED))
-        with Deduplicator(ID_BYTES, kept=[self.blocks(RELEASED)]) as ids:
-            batch, digest = mixed_batch(self.plan, chunks, mix, ids.add)
-            self._keep_ids(RELEASED, ids)
-        self.do("UPDATE coterie.studies SET handed = handed || %s::text WHERE number = %s", digest)
         if waiting is not None:
             self.acknowledge(waiting.digest)
+        return self.release(mix, reports)
+
+    def record(self, mix: Mix, chunks: Chunks) -> Batch:
+        """Keep a batch of all these reports, its digest, and its ids as released."""
+        with Deduplicator(ID_BYTES, kept=[self.rows(RELEASED)]) as ids:
+            batch, digest = mixed_batch(self.plan, chunks, mix, ids.add)
+            self.rewrite(RELEASED, ids.chunks())
+        self.do("UPDATE coterie.studies SET handed = handed || %s::text WHERE number = %s", digest)
         self._keep(batch, staged=True)
-        left = iter(()) if reports is None else without(self.blocks(REPORTS), self.blocks(RELEASED))
-        self.do("UPDATE coterie.studies SET counted = %s WHERE number = %s", self._rewrite(REPORTS, left))
         return batch
 
     def take_batch(self, batch: Batch) -> bool:

@@ -81,7 +81,7 @@ def test_many_parts_give_the_same(tmp_path, monkeypatch):
     assert grown == engine("inline").count(PLAN, [tmp_path / "a.coterie", tmp_path / "b.coterie"]).table
 
 
-@pytest.mark.parametrize("step", ["write_batch", "_with", "publish", "after"])
+@pytest.mark.parametrize("step", ["write_batch", "rewrite", "publish", "after"])
 def test_an_interruption_changes_nothing_and_the_day_may_be_added_again(tmp_path, monkeypatch, step):
     class Stop(BaseException):
         pass
