@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.aggregate import Aggregate
 from coterie.centers import decode
-from coterie.coins import Coins, SimulationCoins, SystemCoins
-from coterie.engines import Inline, Partition, play
+from coterie.coins import SimulationCoins, SystemCoins
+from coterie.engines import Inline
 from coterie.metrics import normalized_objective, recovered
 from coterie.plan import Plan
 from coterie.show.people import HABITS, SCHEMA, draw_people
@@ -104,14 +105,18 @@ def simulate(*, users: int, epsilon: float, seed: int | None, stage: Stage) -> S
     with stage("making people", None), clock.stage("make people"):
         people, habits = draw_people(users, np.random.default_rng([chosen, 1]))
         points = SCHEMA.points(people)
-    some_reports: list[NDArray[np.uint8]] = []
-    with stage("encoding on every device", users) as advance, clock.stage("aggregate"):
-
-        def watch(partition: Partition) -> None:
-            some_reports.append(partition.reports[: 0 if some_reports else SHOWN_REPORTS])
+    table, partitions = Aggregate(plan), Inline().encode(plan, points, coins)
+    some_reports = np.zeros((0, plan.report_width), dtype=np.uint8)
+    with stage("encoding on every device", users) as advance:
+        while True:
+            with clock.stage("encode"):
+                partition = next(partitions, None)
+            if partition is None:
+                break
+            with clock.stage("aggregate"):
+                table.add(partition.reports)
+            some_reports = np.concatenate([some_reports, partition.reports[:SHOWN_REPORTS]])[:SHOWN_REPORTS]
             advance(len(partition.reports))
-
-        table = play(plan, points, coins, on=_Timed(clock), watch=watch)
     with stage("decoding", None), clock.stage("decode"):
         result = decode(table, random_state=chosen)
     with stage("comparing with k-means in the open", None), clock.stage("compare"):
@@ -130,7 +135,7 @@ def simulate(*, users: int, epsilon: float, seed: int | None, stage: Stage) -> S
         true_shares=np.bincount(habits, minlength=len(HABITS)) / users,
         some_points=points[:SHOWN_POINTS].copy(),
         some_habits=habits[:SHOWN_POINTS].copy(),
-        some_reports=np.concatenate(some_reports),
+        some_reports=some_reports,
         seconds=clock.seconds,
         **objectives,
     )
@@ -145,31 +150,14 @@ def _kmeans(points: NDArray[Any], clusters: int, seed: int) -> NDArray[np.float6
     return np.asarray(KMeans(clusters, init=start, n_init=1).fit(points).cluster_centers_, dtype=np.float64)
 
 
-class _Timed(Inline):
-    """The inline engine, with a clock on its encoding."""
-
-    def __init__(self, clock: _Clock) -> None:
-        self._clock = clock
-
-    def encode(self, plan: Plan, points: NDArray[Any], coins: Coins) -> Iterator[Partition]:
-        partitions = super().encode(plan, points, coins)
-        while True:
-            with self._clock.stage("encode"):
-                partition = next(partitions, None)
-            if partition is None:
-                return
-            yield partition
-
-
 class _Clock:
-    """Adds up the wall time of stages by name; the time of a stage inside another is its own."""
+    """Adds up the wall time of stages by name."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
 
     @contextlib.contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        start, inside = time.perf_counter(), sum(self.seconds.values())
+        start = time.perf_counter()
         yield
-        own = time.perf_counter() - start - (sum(self.seconds.values()) - inside)
-        self.seconds[name] = self.seconds.get(name, 0.0) + own
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
