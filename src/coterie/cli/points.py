@@ -6,7 +6,6 @@ value: where something is wrong, the place is named.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 from coterie.cli.points_csv import csv_chunks
-from coterie.errors import FileError, PointError, bringing
+from coterie.errors import FileError, PointError
 
 ROWS: Final = 1 << 14  # read at a time
 
@@ -88,34 +87,15 @@ def _open_csv(path: Path, dimension: int, header: bool | None) -> PointSource:
     return PointSource(path.stat().st_size, lambda: csv_chunks(path, dimension, header, ROWS))
 
 
-def parquet_file(path: Path) -> Any:
-    """Open a Parquet file."""
-    with bringing("parquet"):
-        from pyarrow import parquet
-    with path.open("rb"):  # what the operating system has to say comes first
-        pass
-    with _whole(path, "something else, or a damaged one"):
-        return parquet.ParquetFile(path)
-
-
-@contextlib.contextmanager
-def _whole(path: Path, found: str) -> Iterator[None]:
-    """Raise FileError with what was found instead, whatever reading a damaged Parquet file raises."""
-    import pyarrow as arrow
-
-    try:
-        yield
-    except (arrow.ArrowException, OSError, ValueError, MemoryError):
-        raise FileError(path, 0, "a whole Parquet file", found) from None
-
-
 def parquet_rows(
     path: Path, file: Any, read: Callable[[Any], _T], columns: list[str] | None = None
 ) -> Iterator[tuple[_T, int]]:
     """Yield what is read of a Parquet file, a batch of rows at a time, and how many rows it was."""
+    from coterie.engines.pieces import whole_parquet
+
     batches = file.iter_batches(batch_size=ROWS, columns=columns)
     while True:
-        with _whole(path, "a damaged one"):
+        with whole_parquet(path):
             if (batch := next(batches, None)) is None:
                 return
             found = read(batch)
@@ -123,7 +103,9 @@ def parquet_rows(
 
 
 def _open_parquet(path: Path, dimension: int, header: bool | None) -> PointSource:
-    file = parquet_file(path)
+    from coterie.engines.pieces import open_parquet
+
+    file = open_parquet(path)
     import pyarrow as arrow
 
     names, types = file.schema_arrow.names, file.schema_arrow.types

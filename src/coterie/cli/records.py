@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from coterie.cli.points import ROWS, Chunk, PointSource, parquet_file, parquet_rows
+from coterie.cli.points import ROWS, Chunk, PointSource, parquet_rows
 from coterie.errors import FileError, PointError
 from coterie.features import Category, Embedding, Feature, Flag, Ordinal, Schema
 
@@ -128,7 +128,9 @@ def _points(schema: Schema, names: list[str], rows: list[list[str]]) -> Any:
 
 
 def _open_parquet(path: Path, schema: Schema) -> PointSource:
-    file = parquet_file(path)
+    from coterie.engines.pieces import open_parquet
+
+    file = open_parquet(path)
     wanted = [feature.name for feature in schema.features]
     for name in wanted:
         if file.schema_arrow.names.count(name) != 1:

@@ -66,7 +66,7 @@ class ParquetPiece:
     def chunks(self, plan: Plan) -> Iterator[NDArray[np.uint8]]:
         """Yield the reports."""
         width, number = plan.report_width, self.start
-        with _parquet(self.path) as file, _reading(self.path):
+        with open_parquet(self.path) as file, whole_parquet(self.path):
             for batch in file.iter_batches(_CHUNK_ROWS, row_groups=list(self.groups), columns=[COLUMN]):
                 rows = _rows_of(batch.column(0), width)
                 if rows is None:
@@ -133,7 +133,7 @@ def is_parquet(path: AnyPath) -> bool:
 
 
 def _parquet_pieces(plan: Plan, path: str) -> Iterator[Piece]:
-    with _parquet(path) as file:
+    with open_parquet(path) as file:
         schema, metadata = file.schema_arrow, file.metadata
         stated = (schema.metadata or {}).get(PLAN_KEY)
         if stated is not None and stated.decode("ascii", "replace") != plan.id:
@@ -154,30 +154,32 @@ def _parquet_pieces(plan: Plan, path: str) -> Iterator[Piece]:
                 groups, start, count = [], start + count, 0
 
 
-def _parquet(path: str) -> Any:
+def open_parquet(path: AnyPath) -> Any:
     """Open a Parquet file on this machine or, by its address, on an object store."""
     with bringing("parquet"):
-        import pyarrow as arrow
-        import pyarrow.parquet as parquet
-        from pyarrow import fs
-    try:
-        if "://" in path:
-            system, inside = fs.FileSystem.from_uri(path)
-            return parquet.ParquetFile(system.open_input_file(inside), page_checksum_verification=True)
-        return parquet.ParquetFile(path, page_checksum_verification=True)
-    except arrow.ArrowInvalid:
-        raise FileError(path, 0, "a Parquet file", "something else, or a damaged one") from None
+        from pyarrow import fs, parquet
+    source: Any = os.fspath(path)
+    if "://" in source:
+        system, inside = fs.FileSystem.from_uri(source)
+        source = system.open_input_file(inside)
+    else:
+        with Path(path).open("rb"):  # what the operating system has to say comes first
+            pass
+    with whole_parquet(path, "something else, or a damaged one"):
+        return parquet.ParquetFile(source, page_checksum_verification=True)
 
 
 @contextlib.contextmanager
-def _reading(path: str) -> Iterator[None]:
-    """Name the file that cannot be read."""
+def whole_parquet(path: AnyPath, found: str = "damaged pages, or the end of the file") -> Iterator[None]:
+    """Raise FileError with what was found instead, whatever reading a damaged Parquet file raises."""
     import pyarrow as arrow
 
     try:
         yield
-    except (OSError, arrow.ArrowInvalid):
-        raise FileError(path, 0, "whole pages of Parquet", "damaged ones, or the end of the file") from None
+    except FileError:
+        raise
+    except (arrow.ArrowException, OSError, ValueError, MemoryError):
+        raise FileError(path, 0, "a whole Parquet file", found) from None
 
 
 def _rows_of(column: Any, width: int) -> NDArray[np.uint8] | None:

@@ -135,8 +135,8 @@ def test_parquet_that_is_something_else_is_refused(tmp_path):
     data[data.index(good[4])] ^= 1
     (tmp_path / "p").write_bytes(data)
     (piece,) = pieces_of(TREE, [tmp_path / "p"])
-    with pytest.raises(FileError, match="damaged ones"):
+    with pytest.raises(FileError, match="damaged pages"):
         list(piece.chunks(TREE))
     (tmp_path / "p").write_bytes(data[:-9])
-    with pytest.raises(FileError, match="a Parquet file, found something else, or a damaged one"):
+    with pytest.raises(FileError, match="a whole Parquet file, found something else, or a damaged one"):
         pieces_of(TREE, [tmp_path / "p"])
