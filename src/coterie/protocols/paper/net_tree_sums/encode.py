@@ -57,7 +57,7 @@ class NetTreeSumEncoder(ShareEncoder):
         """
         quantized, clipped = self.quantize(points)
         paths = self._paths.of(quantized)  # (n, T+1)
-        hashed = [level.of(paths[:, :stop]) for stop, level in enumerate(self._hashes, 2)]
+        hashed = [level.of_paths(paths[:, :stop]) for stop, level in enumerate(self._hashes, 2)]
         rows = np.stack(hashed, axis=1) + self._parameters.buckets * np.arange(len(hashed))
         lifted = lift(quantized, self._parameters.count_weight)[:, :-1]  # nothing needs the length to be 1
         return rows, self._on_grid(lifted), clipped

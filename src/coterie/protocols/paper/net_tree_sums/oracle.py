@@ -117,4 +117,4 @@ class TreeSums:
         return np.asarray(np.linalg.norm(sums - found[:, None] * places, axis=1))
 
     def _rows(self, level: int, paths: Paths) -> NDArray[np.int64]:
-        return (level - 1) * self._buckets + self._hashes[level - 1].of(paths)
+        return (level - 1) * self._buckets + self._hashes[level - 1].of_paths(paths)

@@ -20,7 +20,7 @@ from typing import ClassVar, Final
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE, SCALE_SQUARED
-from coterie.geometry.hashing import HASH_PRIME, PathHash
+from coterie.geometry.hashing import HASH_PRIME, PairwiseHash
 from coterie.plain.checks import checked_choice, checked_integer
 from coterie.privacy.renyi import Influence
 from coterie.protocols.paper.tree.parameters import LeafNoise, OracleErrors, TreeParameters
@@ -72,9 +72,9 @@ class NetTreeSumParameters(TreeParameters, ShareParameters):
         """Rows that one person's vector is added to: one a level."""
         return self.levels
 
-    def hashes(self, key: bytes) -> list[PathHash]:
+    def hashes(self, key: bytes) -> list[PairwiseHash]:
         """Return what puts paths into buckets, level by level from the first, by a 16-byte key."""
-        return [PathHash.from_key(key, self.buckets, level) for level in range(1, self.levels + 1)]
+        return [PairwiseHash.for_paths(key, self.buckets, level) for level in range(1, self.levels + 1)]
 
     def influence(self) -> Influence:
         """Return what replacing one person can change of the table, in grid steps."""
