@@ -282,7 +282,7 @@ def check_ids(sample: Sample, label: str = "") -> Check:
     # Ten bytes of honest ids, the first or the last, repeat with probability n²/2^80 at most.
     chance = 2 * math.log(max(n, 2)) - 80 * math.log(2)
     battery.take(np.array([chance if repeats else 0.0]), lambda _: f"{repeats:,} ids have repeated ten bytes")
-    for context in contexts_of_ids(sample):
+    for context in (*people(sample), *(each for each in moments(sample) if each.count <= 4096)):
         for what, data in (("id", sample.ids), ("id's stream", sample.heads)):
             _bytes(battery, context, data, what)
         _parities(battery, context, sample.ids)
@@ -306,12 +306,6 @@ def check_ids(sample: Sample, label: str = "") -> Check:
         battery.counts(hits, trials, 0.5, paired)
     told = f"{n:,} ids, {repeats:,} repeated: {battery.told}"
     return Check("empirical", f"ids{label}", battery.passed, told, {"log_p": battery.log_p})
-
-
-def contexts_of_ids(sample: Sample) -> Iterator[Context]:
-    """Yield all that ids must not know: people and time, and what was drawn with them."""
-    yield from people(sample)
-    yield from (context for context in moments(sample) if context.count <= 4096)
 
 
 def _bytes(battery: Battery, context: Context, data: NDArray[np.uint8], what: str) -> None:

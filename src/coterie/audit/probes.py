@@ -115,11 +115,9 @@ class Probes:
 
 def _points(plan: Plan) -> dict[str, Points]:
     """Return the fixed points, by name."""
-    d, generator = plan.dimension, np.random.default_rng(0)
-    generic = generator.normal(size=d)
-    generic /= np.linalg.norm(generic)
-    other = generator.normal(size=d)
-    other /= np.linalg.norm(other)
+    d = plan.dimension
+    drawn = np.random.default_rng(0).normal(size=(2, d))
+    generic, other = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
     first, last, equal = np.eye(d)[0], np.eye(d)[-1], np.full(d, d**-0.5)
     unit = {
         "the middle": 0 * first,
@@ -180,13 +178,9 @@ def _values(feature: Feature) -> tuple[Any, Any, tuple[Any, ...], Callable[[np.r
     """Return the least and the largest value, some that are not the feature's, and how to draw one."""
     if isinstance(feature, Number):
         low, high = float(feature.low), float(feature.high)
-        far = 10 * (high - low)
-        return (
-            low,
-            high,
-            (high + far, low - far, math.nan, "7"),
-            lambda g: low + (high - low) * float(g.random()),
-        )
+        width = high - low
+        strange = (high + 10 * width, low - 10 * width, math.nan, "7")
+        return low, high, strange, lambda g: low + width * float(g.random())
     if isinstance(feature, Flag):
         return False, True, ("neither", "true", 2), lambda g: bool(g.random() < 0.5)
     if isinstance(feature, Cycle):
@@ -194,13 +188,8 @@ def _values(feature: Feature) -> tuple[Any, Any, tuple[Any, ...], Callable[[np.r
         strange = (-1.25 * period, period, math.nan, "7")
         return 0.0, 0.5 * period, strange, lambda g: period * float(g.random())
     if isinstance(feature, Category | Ordinal):
-        values = _own(feature)
-        return (
-            values[0],
-            values[-1],
-            ("none of them", "", True),
-            lambda g: values[int(g.integers(len(values)))],
-        )
+        own = _own(feature)
+        return own[0], own[-1], ("none of them", "", True), lambda g: own[int(g.integers(len(own)))]
     if isinstance(feature, Embedding):
         size, norm = feature.dimension, float(feature.norm)
         corner = [norm] + [0.0] * (size - 1)
