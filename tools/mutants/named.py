@@ -378,7 +378,7 @@ NAMED = (
     Named(
         "a batch is made of reports in the order of their ids, each once",
         "collect",
-        "if not rises.all():",
+        "if not in_order([rows[:, :ID_BYTES]], strictly=True):",
         "if False:",
         (*_SHUFFLER, "-k", "order_of_their_ids"),
     ),
@@ -511,7 +511,7 @@ NAMED = (
     Named(
         "a collector takes no batch that is not in order",
         "service",
-        "if not _in_order(rows):",
+        "if not in_order(in_pieces(rows)):",
         "if False:",
         (*_SHUFFLER, "-k", "is_none"),
     ),

@@ -52,13 +52,17 @@ def open_points(path: Path, dimension: int, header: bool | None = None) -> Point
     >>> [rows.shape for rows, _ in open_points(Path("points.npy"), dimension=2).chunks()]
     [(3, 2)]
     """
-    opener = _OPENERS.get(path.suffix.lower())
-    if opener is None:
-        raise PointError(f"{path}: points are read from files named {', '.join(_OPENERS)}")
-    return opener(path, dimension, header)
+    match path.suffix.lower():
+        case ".npy":
+            return _open_npy(path, dimension)
+        case ".csv":
+            return PointSource(path.stat().st_size, lambda: csv_chunks(path, dimension, header, ROWS))
+        case ".parquet" | ".pq":
+            return _open_parquet(path, dimension)
+    raise PointError(f"{path}: points are read from files named .npy, .csv, .parquet, .pq")
 
 
-def _open_npy(path: Path, dimension: int, header: bool | None) -> PointSource:
+def _open_npy(path: Path, dimension: int) -> PointSource:
     with path.open("rb") as file:
         if file.read(len(_ARCHIVE)) == _ARCHIVE:
             raise FileError(path, 0, "one array (.npy)", "an archive of several (.npz)")
@@ -83,10 +87,6 @@ def _open_npy(path: Path, dimension: int, header: bool | None) -> PointSource:
     return PointSource(len(array), chunks)
 
 
-def _open_csv(path: Path, dimension: int, header: bool | None) -> PointSource:
-    return PointSource(path.stat().st_size, lambda: csv_chunks(path, dimension, header, ROWS))
-
-
 def parquet_rows(
     path: Path, file: Any, read: Callable[[Any], _T], columns: list[str] | None = None
 ) -> Iterator[tuple[_T, int]]:
@@ -102,7 +102,7 @@ def parquet_rows(
         yield found, batch.num_rows
 
 
-def _open_parquet(path: Path, dimension: int, header: bool | None) -> PointSource:
+def _open_parquet(path: Path, dimension: int) -> PointSource:
     from coterie.engines.pieces import open_parquet
 
     file = open_parquet(path)
@@ -123,11 +123,3 @@ def _open_parquet(path: Path, dimension: int, header: bool | None) -> PointSourc
             yield np.stack(rows, axis=1, dtype=np.float64), count
 
     return PointSource(file.metadata.num_rows, chunks)
-
-
-_OPENERS: Final[dict[str, Callable[[Path, int, bool | None], PointSource]]] = {
-    ".npy": _open_npy,
-    ".csv": _open_csv,
-    ".parquet": _open_parquet,
-    ".pq": _open_parquet,
-}

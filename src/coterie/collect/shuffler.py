@@ -25,7 +25,7 @@ from coterie.collect.skips import Skipped
 from coterie.errors import PlanError, ReportError
 from coterie.plan import Plan
 from coterie.protocols import protocol_of
-from coterie.wire.layout import ID_BYTES, as_keys
+from coterie.wire.layout import ID_BYTES, in_order
 from coterie.wire.report_file import ReportWriter
 from coterie.wire.shuffled_file import ShuffledFile
 
@@ -71,7 +71,8 @@ def batch_bytes(plan: Plan, rows: NDArray[np.uint8], skipped: tuple[Skipped, ...
     coterie.errors.ReportError: the batch has 0 people and the plan's minimum is 54: ...
     """
     check_shuffled(plan)
-    _check_order(rows)
+    if not in_order([rows[:, :ID_BYTES]], strictly=True):  # then the order of arrival is gone, too
+        raise ReportError("a batch is made of reports in the order of their ids, each once")
     if len(rows) < plan.minimum_batch:
         raise ReportError(_too_few(plan, len(rows), skipped))
     file = io.BytesIO()
@@ -86,14 +87,6 @@ def check_shuffled(plan: Plan) -> None:
     """Raise PlanError unless reports of the plan are mixed."""
     if not plan.mixed:
         raise PlanError(f"a plan of the {plan.model} model has nothing to shuffle; its model must be shuffle")
-
-
-def _check_order(rows: NDArray[np.uint8]) -> None:
-    """Raise ReportError unless ids rise: then each is there once, and the order of arrival is gone."""
-    ids = as_keys(rows[:, :ID_BYTES])
-    rises = ids[1:] > ids[:-1]
-    if not rises.all():
-        raise ReportError("a batch is made of reports in the order of their ids, each once")
 
 
 def mixed(plan: Plan, partitions: Iterable[NDArray[np.uint8]]) -> Iterator[NDArray[np.uint8]]:

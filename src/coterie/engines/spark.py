@@ -312,7 +312,7 @@ def _watched(spark: SparkSession, total: int, tell: Tell) -> Iterator[None]:
             stages = [
                 info
                 for job in tracker.getJobIdsForGroup(group)
-                for stage in (tracker.getJobInfo(job) or _NO_JOB).stageIds
+                for stage in getattr(tracker.getJobInfo(job), "stageIds", ())  # None once it is forgotten
                 if (info := tracker.getStageInfo(stage)) is not None
             ]
             tasks = sum(info.numTasks for info in stages)
@@ -330,10 +330,6 @@ def _watched(spark: SparkSession, total: int, tell: Tell) -> Iterator[None]:
         watcher.join()
         context.setLocalProperty("spark.jobGroup.id", None)
     tell(total - told)
-
-
-class _NO_JOB:  # noqa: N801 - a constant
-    stageIds: tuple[int, ...] = ()  # noqa: N815 - Spark's name
 
 
 def _known(error: BaseException) -> CoterieError | None:

@@ -12,9 +12,6 @@ import hashlib
 import threading
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from coterie.aggregate import Aggregate
 from coterie.collect.batches import have_ids
 from coterie.collect.deduplicate import without
@@ -23,7 +20,7 @@ from coterie.plain.files import DIGEST_BYTES
 from coterie.plan import Plan
 from coterie.service.problems import Problem
 from coterie.store import Store, Study
-from coterie.wire.layout import ID_BYTES, in_pieces
+from coterie.wire.layout import ID_BYTES, in_order, in_pieces
 from coterie.wire.report_file import HEADER
 from coterie.wire.shuffled_file import MOST_BATCH, ShuffledFile, bytes_per_person
 
@@ -52,9 +49,9 @@ def checked_people(plan: Plan, digest: str, data: bytes) -> int:
         people, fewest = table.count, table.table.fewest
     except CoterieError as error:
         raise Problem("malformed-batch", f"{error}; nothing was taken in") from None
-    if not _in_order(rows):
+    if not in_order(in_pieces(rows)):
         raise Problem("malformed-batch", "its messages are not in the order of their bytes: it is not mixed")
-    if have_ids(plan) and not _in_order(rows[:, :ID_BYTES], strictly=True):
+    if have_ids(plan) and not in_order(in_pieces(rows[:, :ID_BYTES]), strictly=True):
         raise Problem("malformed-batch", "an id is in it twice; nothing was taken in")
     if people < plan.minimum_batch or fewest < plan.parameters.smallest_group:
         raise _too_few(plan)
@@ -65,18 +62,6 @@ def _too_few(plan: Plan) -> Problem:
     return Problem(
         "too-few", f"a batch of this plan is of {plan.minimum_batch} new people or more; nothing was taken in"
     )
-
-
-def _in_order(rows: NDArray[np.uint8], *, strictly: bool = False) -> bool:
-    """Return whether rows are in the order of their bytes (strictly: none twice), a piece at a time."""
-    before = np.less if strictly else np.less_equal
-    last = None
-    for piece in in_pieces(rows):
-        keys = np.ascontiguousarray(piece).view(f"S{rows.shape[1]}")[:, 0]
-        if (last is not None and not before(last, keys[0])) or not before(keys[:-1], keys[1:]).all():
-            return False
-        last = keys[-1]
-    return True
 
 
 class Batches:

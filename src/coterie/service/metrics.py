@@ -43,9 +43,8 @@ class Metrics:
         self._counted = made(
             Counter, "reports", "Reports by plan and by what became of them", "plan", "outcome"
         )
-        self._reports: dict[str, dict[str, Counter]] = {}
-        self._by_status = made(Counter, "answers", "Answers by status", "status")
-        self._answers: dict[int, Counter] = {}
+        self._plans: set[str] = set()  # that have a label
+        self._answers = made(Counter, "answers", "Answers by status", "status")
         self._batches = made(Counter, "batches", "Batches by what became of them", "outcome")
         self._commits = made(Histogram, "commit_seconds", "Time of a commit", buckets=_SECONDS)
         self.waiting = made(Gauge, "waiting_bytes", "Reports that wait for the disk")
@@ -57,12 +56,13 @@ class Metrics:
     def reports(self, plan_id: str, outcome: str, number: int) -> None:
         """Count reports."""
         plan = plan_id[:PLAN_DIGITS]
-        if plan not in self._reports and len(self._reports) >= MOST_PLANS:
+        if plan not in self._plans and len(self._plans) >= MOST_PLANS:
             plan = "other"
-        if (counters := self._reports.get(plan)) is None:
-            outcomes = ("accepted", "withdrawn", *REASONS)
-            counters = self._reports[plan] = {each: self._counted.labels(plan, each) for each in outcomes}
-        counters[outcome].inc(number)
+        if plan not in self._plans:
+            self._plans.add(plan)
+            for each in ("accepted", "withdrawn", *REASONS):
+                self._counted.labels(plan, each)  # is there from now on, with 0
+        self._counted.labels(plan, outcome).inc(number)
 
     def batch(self, outcome: str) -> None:
         """Count a batch."""
@@ -70,9 +70,7 @@ class Metrics:
 
     def answer(self, status: int) -> None:
         """Count an answer."""
-        if (counter := self._answers.get(status)) is None:
-            counter = self._answers[status] = self._by_status.labels(str(status))
-        counter.inc()
+        self._answers.labels(str(status)).inc()
 
     def commit(self, seconds: float) -> None:
         """Count a commit."""

@@ -159,8 +159,7 @@ def judge(manifest: dict[str, Any], again: Result, radius: float, result: bytes 
 
 def _claimed(stated: object, again: Result) -> Result:
     """Return what a manifest states as a result, whose every other field follows from the table."""
-    from coterie.centers.result import Choice
-    from coterie.show.told import interval_of, number_of
+    from coterie.show.told import choices_of, interval_of, number_of
 
     if not isinstance(stated, Mapping):
         raise ManifestError("what is stated must be an object")
@@ -178,10 +177,7 @@ def _claimed(stated: object, again: Result) -> Result:
             profile=None if profile is None else _numbers("profile", profile, again.mean.shape),
             notes=tuple(str(note) for note in stated["notes"]),
             alternatives=tuple(tuple(int(group) for group in cut) for cut in stated["alternatives"]),
-            choices=tuple(
-                Choice(int(each["clusters"]), interval_of(each["explained"]), bool(each["apart"]))
-                for each in stated["choices"]
-            ),
+            choices=choices_of(stated),
         )
         follows = json.loads(result_document(claimed))
     except (TypeError, ValueError, KeyError, IndexError, OverflowError):

@@ -52,10 +52,7 @@ class Told:
             rough=tuple(group.number for group in clear if not known[group.number]),
             everybody=_estimates(document["everybody"]),
             explained=interval_of(document["explained"]),
-            choices=tuple(
-                Choice(each["clusters"], interval_of(each["explained"]), each["apart"])
-                for each in document["choices"]
-            ),
+            choices=choices_of(document),
             alternatives=tuple(tuple(cut) for cut in document["alternatives"]),
             fragile=np.array(fragile).reshape(-1, 2),
             notes=tuple(document["notes"]),
@@ -134,6 +131,14 @@ def _estimates(found: Sequence[Mapping[str, Any]]) -> tuple[Estimate, ...]:
     return tuple(
         Estimate(**{**fields, **{name: number_of(fields[name]) for name in ("value", "low", "high")}})
         for fields in found
+    )
+
+
+def choices_of(document: Mapping[str, Any]) -> tuple[Choice, ...]:
+    """Read what other numbers of groups would explain."""
+    return tuple(
+        Choice(int(each["clusters"]), interval_of(each["explained"]), bool(each["apart"]))
+        for each in document["choices"]
     )
 
 

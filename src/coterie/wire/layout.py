@@ -63,6 +63,24 @@ def as_keys(rows: NDArray[np.uint8]) -> NDArray[np.bytes_]:  # (n, width) -> (n,
     return np.ascontiguousarray(rows).view(f"S{rows.shape[1]}")[:, 0]
 
 
+def in_order(chunks: Iterable[NDArray[np.uint8]], *, strictly: bool = False) -> bool:
+    """Return whether rows, (m, width) at a time, are in the order of their bytes; strictly: none twice.
+
+    Examples
+    --------
+    >>> rows = np.array([[7] * 13, [7] * 13], dtype=np.uint8)
+    >>> in_order([rows]), in_order([rows], strictly=True)
+    (True, False)
+    """
+    before = np.less if strictly else np.less_equal
+    last = None
+    for keys in map(as_keys, filter(len, chunks)):
+        if (last is not None and not before(last, keys[0])) or not before(keys[:-1], keys[1:]).all():
+            return False
+        last = keys[-1]
+    return True
+
+
 def regrouped(chunks: Iterable[NDArray[np.uint8]], least: int) -> Iterator[NDArray[np.uint8]]:
     """Yield the same rows, (m, width), at least so many at a time but for the last; no chunk is cut.
 
