@@ -21,6 +21,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.audit.probes import fixed_points
 from coterie.audit.result import Check
 from coterie.errors import BrokenLawError
 from coterie.plan import Plan
@@ -30,6 +31,10 @@ from coterie.wire.forms import report_form
 from coterie.wire.layout import ID_BYTES
 
 COMBINATIONS: Final = 64  # random combinations of places that are tried besides
+TRIED: Final = (  # of `fixed_points`
+    "the middle", "a corner", "the opposite corner", "a point of the surface", "its opposite",
+    "a point inside", "another point", "just outside", "far outside",
+)  # fmt: skip
 
 Encode = Callable[[NDArray[np.float64], NDArray[np.uint8], Any], NDArray[np.uint8]]
 
@@ -61,19 +66,6 @@ class ScriptedCoins:
                 raise BrokenLawError(f"a draw is below {bound}, and the plan says below {part.total}")
         start, self._next = self._next, self._next + columns
         return self._draws[:, start : self._next].ravel()
-
-
-def adversarial_points(plan: Plan) -> NDArray[np.float64]:
-    """Return points that try an encoder: the middle, corners, opposite ones, ties, far outside. (n, d)."""
-    generator = np.random.default_rng(0)
-    d = plan.dimension
-    generic = generator.normal(size=(3, d))
-    generic /= np.linalg.norm(generic, axis=1, keepdims=True)
-    corner = np.zeros((1, d))
-    corner[0, 0] = 1.0
-    shapes = [np.zeros((1, d)), corner, -corner, generic, -generic[:1], 0.3 * generic[:1], 50 * generic[1:2]]
-    center = 0.0 if plan.center is None else np.asarray(plan.center)
-    return np.concatenate(shapes) * plan.radius + center
 
 
 def adversarial_ids(count: int) -> list[bytes]:
@@ -143,7 +135,7 @@ def largest_ratio(one: Law, other: Law) -> Fraction | float:
 
 def check_laws(plan: Plan, encode: Encode, claim: float, *, ids: int = 4, label: str = "") -> Check:
     """Enumerate laws and decide exactly whether they keep the claim."""
-    points = adversarial_points(plan)
+    points = [point for name, point in fixed_points(plan).items() if name in TRIED]
     name = f"law of the report's bytes{label}"
     worst: Fraction | float = Fraction(1)
     try:

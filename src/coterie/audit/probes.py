@@ -48,7 +48,7 @@ class Probes:
         self._center = np.zeros(plan.dimension) if plan.center is None else np.asarray(plan.center)
         self._generator = np.random.default_rng()  # nobody knows beforehand whom an audit asks about
         schema = plan.features
-        fixed = _points(plan) if schema is None else _records(schema.features, self._generator)
+        fixed = fixed_points(plan) if schema is None else _records(schema.features, self._generator)
         self.names: tuple[str, ...] = (*fixed, "other")
         self._fixed: list[Any] = list(fixed.values())
 
@@ -113,8 +113,8 @@ class Probes:
         return {name: label.astype(np.uint8) for name, label in found.items()}
 
 
-def _points(plan: Plan) -> dict[str, Points]:
-    """Return the fixed points, by name."""
+def fixed_points(plan: Plan) -> dict[str, Points]:
+    """Return the points that are asked about again and again, (d,) each, by name."""
     d = plan.dimension
     drawn = np.random.default_rng(0).normal(size=(2, d))
     generic, other = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
