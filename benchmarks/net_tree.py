@@ -182,7 +182,7 @@ def oracle_errors(
     counts = np.bincount(rows, minlength=len(paths))
     sums = np.zeros((len(paths), 4))
     np.add.at(sums, rows, points)
-    vectors = np.linalg.norm(oracles[1].sums(1, paths) - sums, axis=1)
+    vectors = np.linalg.norm(oracles[1].part_sums(1, paths, np.arange(len(paths)), len(paths)) - sums, axis=1)
     return np.abs(oracles[0].frequencies(1, paths) - counts), vectors, plan.parameters
 
 
@@ -229,7 +229,7 @@ def codeword_oracle_errors(
     sums = np.zeros((len(paths), 4))
     np.add.at(sums, rows, points)
     counts = oracle.frequencies(1, paths) - np.bincount(rows, minlength=len(paths))
-    return counts, oracle.sums(1, paths) - sums, oracle
+    return counts, oracle.part_sums(1, paths, np.arange(len(paths)), len(paths)) - sums, oracle
 
 
 def codeword_oracle_size(people: int, epsilon: float, seed: int) -> tuple[float, float]:

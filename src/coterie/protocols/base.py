@@ -84,8 +84,13 @@ class Part:
         """Return the part's value: (n, bytes after the id) -> (n,)."""
         first, last = self.first_bit // 8, -(-(self.first_bit + self.bits) // 8)
         bits = np.unpackbits(payload[:, first:last], axis=1)
-        bits = bits[:, self.first_bit - 8 * first :][:, : self.bits]
-        return np.asarray(bits.astype(np.int64) @ (1 << np.arange(self.bits - 1, -1, -1, dtype=np.int64)))
+        return numbers_of_bits(bits[:, self.first_bit - 8 * first :][:, : self.bits])
+
+
+def numbers_of_bits(bits: NDArray[np.uint8] | NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Read bits as numbers, the first bit the most significant: (..., b) -> (...)."""
+    powers = np.int64(1) << np.arange(bits.shape[-1] - 1, -1, -1, dtype=np.int64)
+    return np.asarray(bits.astype(np.int64) @ powers)
 
 
 def bits_of(odds: Sequence[int], first: int = 0) -> tuple[Part, ...]:

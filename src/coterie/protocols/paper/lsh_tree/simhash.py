@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.geometry.public_bytes import public_bytes
+from coterie.protocols.base import numbers_of_bits
 
 _SCALE: Final = 1 << 12
 
@@ -45,13 +46,6 @@ class SimHash:
         normals = np.rint([deviate((word + 0.5) / 2**32) for word in words])
         return cls(np.ascontiguousarray(normals.reshape(levels, dimension).T))
 
-    @property
-    def levels(self) -> int:
-        """T, how many hyperplanes there are."""
-        return int(self.normals.shape[1])
-
     def codes(self, quantized: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the code of the deepest level: (n, d) integers -> (n,); `code >> (T - i)` is level i's."""
-        bits = quantized @ self.normals < 0  # (n, T)
-        places = np.int64(1) << np.arange(self.levels - 1, -1, -1, dtype=np.int64)
-        return np.asarray(bits @ places)
+        return numbers_of_bits(quantized @ self.normals < 0)

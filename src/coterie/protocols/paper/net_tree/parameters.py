@@ -31,7 +31,7 @@ from typing import Any, ClassVar, Final
 
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
-from coterie.geometry.lift import EXTRA_COORDINATES
+from coterie.geometry.lift import EXTRA_COORDINATES, point_weight
 from coterie.plain.checks import checked_integer, checked_power_of_two
 from coterie.privacy.odds import BASE_ODDS
 from coterie.protocols.base import LocalParameters, Part, bits_of
@@ -158,16 +158,11 @@ class CodewordTreeParameters(LocalTreeParameters):
         return (Part(CODEWORDS, self.cap, self.odds, 0, 8),)
 
     @property
-    def point_weight(self) -> float:
-        """What the point's own coordinates are multiplied by (a)."""
-        return math.sqrt(1 - (self.count_weight / SCALE) ** 2)
-
-    @property
     def bias(self) -> float:
         """How far a count or a vector sum may be off in the mean, relatively: ρ/min(a,b) up to ε = 10."""
         if self.spent_epsilon() > BIAS_EPSILON:
             return math.inf
-        return BIAS / min(self.count_weight / SCALE, self.point_weight)
+        return BIAS / min(self.count_weight / SCALE, point_weight(self.count_weight))
 
     def check_fit(self, dimension: int) -> None:
         """Raise PlanError unless nets and codewords fit the dimension."""
@@ -185,7 +180,7 @@ class CodewordTreeParameters(LocalTreeParameters):
         """
         law = self.randomizer
         gain, second = law.gain(self.embedding), law.second_gain(self.embedding)
-        share, point = self.count_weight / SCALE, self.point_weight
+        share, point = self.count_weight / SCALE, point_weight(self.count_weight)
         return (
             (1 + second * share**2) / (gain * share) ** 2,
             (dimension + second * point**2) / (gain * point) ** 2,
@@ -206,8 +201,7 @@ class CodewordTreeParameters(LocalTreeParameters):
     def leaf_noise(self, *, dimension: int, people: int) -> LeafNoise:
         """Return T·n times a report's variances, and T·√P/κ over b and over a."""
         count, vector = self.variances(dimension)
+        share, point = self.count_weight / SCALE, point_weight(self.count_weight)
         largest = self.levels * math.sqrt(self.embedding) / self.randomizer.gain(self.embedding)
         many = self.levels * people
-        return LeafNoise(
-            many * count, many * vector, largest * SCALE / self.count_weight, largest / self.point_weight
-        )
+        return LeafNoise(many * count, many * vector, largest / share, largest / point)

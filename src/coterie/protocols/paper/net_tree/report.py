@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.plan import Plan
+from coterie.protocols.base import numbers_of_bits
 from coterie.protocols.paper.net_tree.parameters import NetTreeParameters
 from coterie.protocols.paper.nets.nets import ROOT_BITS
 from coterie.protocols.paper.tree.parameters import TreeParameters
@@ -122,12 +123,6 @@ def unpack_answers(reports: NDArray[np.uint8], levels: int) -> NDArray[np.int8]:
     """Return the answers of reports as ±1: (n, width) -> (n, 2T)."""
     bits = np.unpackbits(reports[:, ID_BYTES:], axis=1, count=2 * levels)
     return 2 * bits.astype(np.int8) - 1
-
-
-def numbers_of_bits(bits: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Read bits as numbers, the first bit the most significant: (..., b) -> (...)."""
-    powers = np.int64(1) << np.arange(bits.shape[-1] - 1, -1, -1, dtype=np.int64)
-    return np.asarray(bits.astype(np.int64) @ powers)
 
 
 def _words(blocks: NDArray[np.uint8]) -> NDArray[np.uint16]:

@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from coterie.geometry.hadamard import fwht
 from coterie.geometry.lift import EXTRA_COORDINATES
 from coterie.plan import Plan
+from coterie.protocols.base import numbers_of_bits
 from coterie.protocols.paper.net_tree.parameters import CodewordTreeParameters
-from coterie.protocols.paper.net_tree.report import MaskStream, numbers_of_bits
+from coterie.protocols.paper.net_tree.report import MaskStream
 from coterie.randomizers.codeword import CODEWORDS
 from coterie.wire.stream import BLOCK_BITS, BlockReader, signs_of
 

@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from coterie.errors import PlanError
-from coterie.geometry.ball import SCALE, SCALE_SQUARED
+from coterie.geometry.ball import SCALE
 from coterie.geometry.hashing import HASH_PRIME, PairwiseHash
+from coterie.geometry.lift import point_weight
 from coterie.plain.checks import checked_choice, checked_integer
 from coterie.privacy.renyi import Influence
 from coterie.protocols.paper.tree.parameters import LeafNoise, OracleErrors, TreeParameters
@@ -98,7 +99,7 @@ class NetTreeSumParameters(TreeParameters, ShareParameters):
     def leaf_noise(self, *, dimension: int, people: int) -> LeafNoise:
         """Return σ²/b² and d·σ²/a², and everybody's rounding."""
         sigma = self.total_noise(people)
-        point = math.sqrt(SCALE_SQUARED - self.count_weight**2) / SCALE  # a
+        point = point_weight(self.count_weight)  # a
         rounded = people * math.sqrt(dimension) / self.grid / point
         counted = sigma * SCALE / self.count_weight
         return LeafNoise(counted**2, dimension * (sigma / point) ** 2, 0.0, 0.0, rounded)

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import PlanError
+from coterie.protocols.paper.nets.sizes import covering_radius, net_points
 
 MAX_DIMENSION: Final = 64
 MAX_ENUMERATED: Final = 1 << 22  # points that `within` lists at most
@@ -59,13 +60,7 @@ class DualRootLattice:
     @property
     def covering_radius(self) -> float:
         """Largest distance of any place from the lattice."""
-        d = self.dimension
-        return math.sqrt(d * (d + 2) / (12 * (d + 1)))
-
-    @property
-    def cell_volume(self) -> float:
-        """Volume of the place around one point: 1/√(d+1)."""
-        return 1 / math.sqrt(self.dimension + 1)
+        return covering_radius(self.dimension)
 
     def points(self, names: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the points of names u: (..., d) -> (..., d)."""
@@ -116,10 +111,10 @@ class DualRootLattice:
         The generator is triangular after a rotation; coordinates are fixed one by one from the last, and what
         already is too far is dropped (Fincke and Pohst 1985), all surviving prefixes at once.
         """
-        expected = ball_volume(self.dimension) * (radius + self.covering_radius) ** self.dimension
-        if expected / self.cell_volume > MAX_ENUMERATED:
+        expected = net_points(self.dimension, radius, self.covering_radius)
+        if expected > MAX_ENUMERATED:
             raise PlanError(
-                f"a ball of radius {radius:g} holds up to {expected / self.cell_volume:.3g} points of the "
+                f"a ball of radius {radius:g} holds up to {expected:.3g} points of the "
                 f"net in dimension {self.dimension}; at most {MAX_ENUMERATED} are listed"
             )
         turn, upper = np.linalg.qr(self.generator)  # generator = turn · upper
@@ -141,14 +136,3 @@ class DualRootLattice:
             alive = left >= 0
             names, left = names[alive], left[alive]
         return names[np.lexsort(names.T[::-1])]
-
-
-def ball_volume(dimension: int) -> float:
-    """Return the volume of the unit ball.
-
-    Examples
-    --------
-    >>> round(ball_volume(3), 5)
-    4.18879
-    """
-    return math.exp(dimension / 2 * math.log(math.pi) - math.lgamma(dimension / 2 + 1))

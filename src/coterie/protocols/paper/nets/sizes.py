@@ -20,15 +20,19 @@ def packing_ratio(dimension: int) -> float:
     return math.sqrt(3 / (dimension + 2))
 
 
+def covering_radius(dimension: int) -> float:
+    """Return the largest distance of any place from the nets' lattice, unscaled."""
+    return math.sqrt(dimension * (dimension + 2) / (12 * (dimension + 1)))
+
+
 def net_points(dimension: int, radius: float, covering: float) -> float:
     """Return about how many points of a net with this covering radius serve a ball.
 
     The volume of a ball larger by the covering radius, over the volume of one cell of the scaled lattice.
     """
-    lattice_covering = math.sqrt(dimension * (dimension + 2) / (12 * (dimension + 1)))
     log_ball = dimension / 2 * math.log(math.pi) - math.lgamma(dimension / 2 + 1)
     log_cells = log_ball + 0.5 * math.log(dimension + 1)
-    log_cells += dimension * math.log(lattice_covering * (radius + covering) / covering)
+    log_cells += dimension * math.log(covering_radius(dimension) * (radius + covering) / covering)
     return math.exp(min(log_cells, 600.0))
 
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from coterie.errors import PlanError
-from coterie.protocols.paper.nets.lattice import DualRootLattice, ball_volume
-from coterie.protocols.paper.nets.sizes import packing_ratio
+from coterie.protocols.paper.nets.lattice import DualRootLattice
+from coterie.protocols.paper.nets.sizes import net_points, packing_ratio
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 3, 5, 8])
@@ -50,10 +50,12 @@ def test_ratio_of_radii_is_at_most_three_up_to_dimension_25():
     assert ratios[25] > 3
 
 
-def test_cell_volume_is_the_generators_determinant():
-    for dimension in (1, 4, 7):
-        lattice = DualRootLattice.of(dimension)
-        assert abs(np.linalg.det(lattice.generator)) == pytest.approx(lattice.cell_volume)
+@pytest.mark.parametrize(("dimension", "ball"), [(1, 2), (2, math.pi), (3, 4 * math.pi / 3)])
+def test_points_of_a_net_are_counted_by_volume(dimension, ball):
+    lattice = DualRootLattice.of(dimension)
+    wide = ball * (3 + lattice.covering_radius) ** dimension
+    found = net_points(dimension, 3.0, lattice.covering_radius)
+    assert found == pytest.approx(wide / abs(np.linalg.det(lattice.generator)))
 
 
 def test_a_tie_has_no_margin_and_a_lattice_point_a_wide_one():
@@ -61,10 +63,6 @@ def test_a_tie_has_no_margin_and_a_lattice_point_a_wide_one():
     middle = lattice.points(np.array([[1, 0]])) / 2
     assert lattice.closest_with_margin(middle)[1] == pytest.approx(0, abs=1e-12)
     assert lattice.closest_with_margin(np.zeros((1, 2)))[1][0] > 0.5
-
-
-def test_ball_volume():
-    assert [ball_volume(d) for d in (1, 2, 3)] == pytest.approx([2, math.pi, 4 * math.pi / 3])
 
 
 def test_refusals():

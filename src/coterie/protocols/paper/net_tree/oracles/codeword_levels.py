@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.geometry.ball import SCALE
-from coterie.geometry.lift import EXTRA_COORDINATES
+from coterie.geometry.lift import EXTRA_COORDINATES, point_weight
 from coterie.plain.pieces import pieces
 from coterie.protocols.codeword.oracles.second_moment import SecondMoment
 from coterie.protocols.paper.net_tree.oracles.signs import Family, PartSigns, PathMasks
@@ -68,6 +68,7 @@ class CodewordLevels:
         gain = parameters.randomizer.gain(parameters.embedding)  # κ
         self._count_unit = parameters.levels / (gain * parameters.count_weight / SCALE)  # T/(κb)
         self._unit = parameters.levels / gain  # T/κ
+        self._point = point_weight(parameters.count_weight)  # a
         self._members = [np.flatnonzero(levels == level) for level in range(1, parameters.levels + 1)]
         lifted = dimension + EXTRA_COORDINATES
         self._square = np.zeros((lifted, lifted))  # Σ Rᵀv·vᵀR
@@ -106,7 +107,7 @@ class CodewordLevels:
 
     def lifted_mean(self, sums: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the points that lifted sums of these lengths speak of: (k, D), (k,) -> (k, d)."""
-        body = sums[:, : self._dimension] / self._parameters.point_weight
+        body = sums[:, : self._dimension] / self._point
         return np.asarray(body / np.maximum(lengths, 1.0)[:, None])
 
     def lifted_counts(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -129,7 +130,7 @@ class CodewordLevels:
     def part_sums(self, level: int, paths: Paths, parts: Parts, count: int) -> NDArray[np.float64]:
         """Return, for each of `count` parts, the sum over its nodes: (m, level+1), (m,) -> (count, d)."""
         lifted = self.lifted_part_sums(level, paths, parts, count)
-        return np.asarray(lifted[:, : self._dimension] / self._parameters.point_weight)
+        return np.asarray(lifted[:, : self._dimension] / self._point)
 
     def lifted_part_sums(self, level: int, paths: Paths, parts: Parts, count: int) -> NDArray[np.float64]:
         """Return the same sums of lifted vectors w = (a·x, b, rest): (m, level+1), (m,) -> (count, D)."""
@@ -139,7 +140,3 @@ class CodewordLevels:
         for piece in pieces(len(members), step) if len(paths) else ():
             sums += signs.of(self._masks.of(members[piece])) @ self._turned(members[piece])
         return self._unit * sums
-
-    def sums(self, level: int, paths: Paths) -> NDArray[np.float64]:
-        """Return the vector sum of each node of one level: (m, level+1) -> (m, d)."""
-        return self.part_sums(level, paths, np.arange(len(paths)), len(paths))

@@ -68,10 +68,6 @@ class ExplicitHistVector:
             sums += (weights / lengths).astype(np.float32) @ vectors[:, : self.dimension]
         return self.norm * sums
 
-    def sums(self, level: int, paths: Paths) -> NDArray[np.float64]:
-        """Return the vector sum of each bucket of one level: (m, level+1) -> (m, d)."""
-        return self.part_sums(level, paths, np.arange(len(paths)), len(paths))
-
     def vector_deviation(self, level: int = 1) -> float:
         """Return √n·B: the root mean square length of an empty bucket's sum; the same at every level."""
         return self.norm * math.sqrt(len(self.masks))
