@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import sys
 from inspect import signature
 from typing import Any, Final
@@ -11,7 +10,14 @@ from typing import Any, Final
 from coterie.errors import PlanError
 from coterie.geometry.ball import MAX_STRETCH, SCALE
 from coterie.plain.canonical import SAFE_INTEGER, shown
-from coterie.plain.checks import MOST_PEOPLE, checked_choice, checked_integer, checked_list, checked_real
+from coterie.plain.checks import (
+    MOST_PEOPLE,
+    SHA256_HEX,
+    checked_choice,
+    checked_integer,
+    checked_list,
+    checked_real,
+)
 from coterie.privacy import MAX_EPSILON, MODELS
 from coterie.protocols import protocols
 
@@ -20,8 +26,6 @@ MAX_CLUSTERS: Final = 4096
 MAX_DIRECTIONS: Final = 64
 IDS: Final = ("random", "token")  # drawn on the device, or following from a token that the collector issued
 MAX_AFTER: Final = 64  # plans whose results went into one
-
-_PLAN_ID: Final = re.compile(r"[0-9a-f]{64}")
 
 _SMALLEST: Final = sys.float_info.min  # the smallest normal double
 _LARGEST: Final = sys.float_info.max
@@ -104,7 +108,7 @@ def _checked_epsilon(epsilon: object) -> float:
 
 
 def _checked_plan_id(where: str, value: object) -> str:
-    if not isinstance(value, str) or not _PLAN_ID.fullmatch(value):
+    if not isinstance(value, str) or not SHA256_HEX.fullmatch(value):
         raise PlanError(f"{where} must be the id of a plan, 64 lower-case hex digits, got {shown(value)}")
     return value
 

@@ -23,6 +23,7 @@ that tells who sent them; each report enters one batch. People who collude with 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,17 +109,15 @@ def _binomial_tails(trials: int, chance: float) -> tuple[Tail, Tail]:
     with bringing("analyst"):
         from scipy.special import betainc, betaincc
 
-    def below(count: NDArray[np.float64]) -> NDArray[np.float64]:
-        inside = np.clip(count, 0, max(trials - 1, 0))
-        value = betaincc(inside + 1, np.maximum(trials - inside, 1), chance)
-        return np.where(count < 0, 0.0, np.where(count >= trials, 1.0, value))
+    def tail(incomplete_beta: Any, before: float, after: float) -> Tail:
+        def of(count: NDArray[np.float64]) -> NDArray[np.float64]:
+            inside = np.clip(count, 0, max(trials - 1, 0))
+            value = incomplete_beta(inside + 1, np.maximum(trials - inside, 1), chance)
+            return np.where(count < 0, before, np.where(count >= trials, after, value))
 
-    def above(count: NDArray[np.float64]) -> NDArray[np.float64]:
-        inside = np.clip(count, 0, max(trials - 1, 0))
-        value = betainc(inside + 1, np.maximum(trials - inside, 1), chance)
-        return np.where(count < 0, 1.0, np.where(count >= trials, 0.0, value))
+        return of
 
-    return below, above
+    return tail(betaincc, 0.0, 1.0), tail(betainc, 1.0, 0.0)
 
 
 def _check(local_epsilon: float, users: int) -> None:
