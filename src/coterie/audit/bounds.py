@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -142,20 +142,14 @@ def clopper_pearson(hits: int, trials: int, alpha: float) -> tuple[float, float]
     return low, high
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
-    """The worst of a family of tests."""
-
-    log_p: float  # of the worst test, times how many there are
-    size: int
-    words: str
-
-
 @dataclass(slots=True)
 class Battery:
     """Families of tests that share one false alarm."""
 
-    families: list[Family] = field(default_factory=list)
+    families: int = 0
+    tests: int = 0
+    worst: float = 0.0  # log-bound of a family's worst test, times how many it has: of the worst family
+    words: str = ""  # of that test
 
     def take(self, logs: NDArray[np.float64], words: Words, tests: int | None = None) -> None:
         """Add a family: logarithms of bounds, and what to say of the one at an index.
@@ -168,7 +162,9 @@ class Battery:
         size = logs.size if tests is None else tests
         worst = tuple(int(each) for each in np.unravel_index(int(np.argmin(logs)), logs.shape))
         found = float(logs[worst]) + math.log(size)
-        self.families.append(Family(found, size, words(worst) if found < math.log(ALPHA) else ""))
+        self.families, self.tests = self.families + 1, self.tests + size
+        if found < self.worst:
+            self.worst, self.words = found, words(worst) if found < math.log(ALPHA) else ""
 
     def counts(self, hits: NDArray[np.int64], trials: ArrayLike, chances: ArrayLike, words: Words) -> None:
         """Add a family of counts; the words get the figures behind them."""
@@ -180,14 +176,9 @@ class Battery:
         self.take(log_tail(hits, trials, chances), told)
 
     @property
-    def worst(self) -> Family:
-        """The family that speaks against the client most."""
-        return min(self.families, key=lambda family: family.log_p, default=Family(0.0, 0, ""))
-
-    @property
     def log_p(self) -> float:
         """The logarithm of the bound for all families together."""
-        return min(0.0, self.worst.log_p + math.log(max(len(self.families), 1)))
+        return min(0.0, self.worst + math.log(max(self.families, 1)))
 
     @property
     def passed(self) -> bool:
@@ -197,8 +188,7 @@ class Battery:
     @property
     def told(self) -> str:
         """The verdict in words."""
-        tests = sum(family.size for family in self.families)
         if self.passed:
-            return f"{tests:,} tests, p-value of all at least {math.exp(self.log_p):.2g}"
+            return f"{self.tests:,} tests, p-value of all at least {math.exp(self.log_p):.2g}"
         power = self.log_p / math.log(10)
-        return f"p-value below 10^{power:.0f}: {self.worst.words}"
+        return f"p-value below 10^{power:.0f}: {self.words}"

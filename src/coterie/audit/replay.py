@@ -77,18 +77,14 @@ def replaying(coins: tape.Tape) -> Iterator[None]:
 
 def asking(plan: Plan, send: Send) -> Ask:
     """Return how to ask a Python function, or a command, with known coins."""
-    if isinstance(send, CommandClient):
-
-        def ask_command(people: People, coins: tape.Tape) -> tuple[list[bytes], int | None]:
-            sent, drawn = _ask_command(send, people, coins)
-            return reports_of(sent, plan), drawn
-
-        return ask_command
 
     def ask(people: People, coins: tape.Tape) -> tuple[list[bytes], int | None]:
+        if isinstance(send, CommandClient):
+            sent, drawn = _ask_command(send, people, coins)
+            return reports_of(sent, plan), drawn
         with replaying(coins):
-            sent = send(people)
-        return reports_of(sent, plan), coins.drawn
+            told = send(people)
+        return reports_of(told, plan), coins.drawn
 
     return ask
 
