@@ -78,23 +78,22 @@ class Embedding(Feature):
         """As many as the vector has numbers, or as many as it is projected to."""
         return self.projected or self.dimension
 
+    def _vectors(self, column: Column) -> NDArray[np.float64]:
+        """Return the vectors of a column, not finite where there is none: n values -> (n, dimension)."""
+        whole = isinstance(column, np.ndarray) and column.shape[1:] == (self.dimension,)
+        if isinstance(column, np.ndarray) and whole and column.dtype.kind in "fiu":
+            return column.astype(np.float64)
+        rows = [as_vector(value, self.dimension) for value in listed(column)]
+        return np.array(rows, dtype=np.float64).reshape(-1, self.dimension)
+
     def codes(self, column: Column) -> NDArray[np.float64]:
         """Return the vectors of a column, zeros where there is none: n values -> (n, dimension)."""
-        if (
-            isinstance(column, np.ndarray)
-            and column.dtype.kind in "fiu"
-            and column.shape[1:] == (self.dimension,)
-        ):
-            found = column.astype(np.float64)
-        else:
-            rows = [as_vector(value, self.dimension) for value in listed(column)]
-            found = np.array(rows, dtype=np.float64).reshape(-1, self.dimension)
+        found = self._vectors(column)
         return np.where(np.isfinite(found).all(axis=1, keepdims=True), found, 0.0)
 
     def understood(self, column: Column) -> NDArray[np.bool_]:
         """Return which values are vectors of this dimension."""
-        rows = [as_vector(value, self.dimension) for value in listed(column)]
-        return np.array([bool(np.isfinite(row).all()) for row in rows], dtype=np.bool_)
+        return np.asarray(np.isfinite(self._vectors(column)).all(axis=1))
 
     def points(self, column: Column) -> NDArray[np.float64]:
         """Return the coordinates of a column's vectors, few at a time: n values -> (n, coordinates)."""

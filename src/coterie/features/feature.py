@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Self
 
@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.errors import PlanError
-from coterie.features.reading import Block, Estimate
+from coterie.features.reading import VALUE, Block, Estimate, within
 from coterie.features.values import absent, listed, numbers
 from coterie.plain.canonical import SAFE_INTEGER, shown
 from coterie.plain.checks import checked_choice, checked_fields, checked_integer, checked_list, checked_real
@@ -140,6 +140,12 @@ class Feature(Record, ABC):
     def along(self, figure: float) -> float:
         """Return where a figure of `estimates` lies between the least that it can be, 0, and the most, 1."""
         return figure
+
+    def _scaled(self, block: Block, at: Callable[[float], float], label: str | int | None = None) -> Estimate:
+        """Return what `at` makes of a coordinate between the ends of a scale, with its interval."""
+        end = 0.5 * self.weight
+        value, low, high = map(at, within(float(block.place[0]), block.reach(np.ones(1)), -end, end))
+        return Estimate(self.name, VALUE, label, value, low, high, self.unit)
 
     @abstractmethod
     def estimates(self, block: Block) -> tuple[Estimate, ...]:

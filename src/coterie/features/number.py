@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from coterie.errors import PlanError
 from coterie.features.arithmetic import binary_log
 from coterie.features.feature import ENDS, Column, Feature
-from coterie.features.reading import VALUE, Block, Estimate, within
+from coterie.features.reading import Block, Estimate
 from coterie.features.values import MISSING, numbers
 from coterie.plain.checks import checked_choice, checked_real
 
@@ -108,6 +108,4 @@ class Number(Feature):
 
     def estimates(self, block: Block) -> tuple[Estimate, ...]:
         """Return the number with its interval, in its unit."""
-        end = 0.5 * self.weight
-        value, low, high = map(self._at, within(float(block.place[0]), block.reach(np.ones(1)), -end, end))
-        return (Estimate(self.name, VALUE, None, value, low, high, self.unit),)
+        return (self._scaled(block, self._at),)

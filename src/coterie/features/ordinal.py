@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.features.feature import ENDS, MOST_COORDINATES, Column, Feature, checked_values, keys
-from coterie.features.reading import VALUE, Block, Estimate, within
+from coterie.features.reading import Block, Estimate
 from coterie.features.values import places
 
 _GONE: Final = -1
@@ -68,6 +68,4 @@ class Ordinal(Feature):
 
     def estimates(self, block: Block) -> tuple[Estimate, ...]:
         """Return the mean level, counted from 1, with its interval and the nearest level's name."""
-        end = 0.5 * self.weight
-        value, low, high = map(self._at, within(float(block.place[0]), block.reach(np.ones(1)), -end, end))
-        return (Estimate(self.name, VALUE, self.value(block.place), value, low, high, self.unit),)
+        return (self._scaled(block, self._at, self.value(block.place)),)
