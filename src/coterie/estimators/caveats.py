@@ -107,14 +107,6 @@ def _meets(aims: str, points: NDArray[Any], slack: float) -> bool:
     return near and not (aims in _BOUNDS and bool((chosen == np.rint(chosen)).all()))
 
 
-def _moments(points: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    return points.mean(axis=0, dtype=np.float64), points.std(axis=0, dtype=np.float64)
-
-
-def _ends(points: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    return points.min(axis=0), points.max(axis=0)
-
-
 def _sizes(points: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     largest = np.maximum(-points.min(axis=0), points.max(axis=0))
     return largest - 1, largest
@@ -128,8 +120,8 @@ def _quartiles(points: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 _BOUNDS: Final = ("smallest 0 and largest 1", "largest size 1")
 # What should be 0, and what should be 1.
 _AIMS: Final[dict[str, Callable[[NDArray[Any]], tuple[NDArray[Any], NDArray[Any]]]]] = {
-    "mean 0 and deviation 1": _moments,
-    "smallest 0 and largest 1": _ends,
+    "mean 0 and deviation 1": lambda x: (x.mean(axis=0, dtype=np.float64), x.std(axis=0, dtype=np.float64)),
+    "smallest 0 and largest 1": lambda x: (x.min(axis=0), x.max(axis=0)),
     "largest size 1": _sizes,
     "median 0 and quartiles 1 apart": _quartiles,
 }

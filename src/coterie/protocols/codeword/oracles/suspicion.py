@@ -20,7 +20,6 @@ from typing import Final
 
 from coterie.protocols.codeword.oracles.moment_tests import moment_tests
 from coterie.protocols.codeword.oracles.row_tests import row_tests
-from coterie.protocols.codeword.oracles.seen import Seen
 from coterie.protocols.codeword.table import CodewordTable
 
 FALSE_ALARM: Final = 4e-3  # of all tests of a clean table together: one honest study in 250
@@ -68,7 +67,11 @@ def suspicions(table: CodewordTable) -> tuple[Suspicion, ...]:
         return ()
     seen = [*moment_tests(table), *row_tests(table)]
     parts = sum(_PARTS.get(one.test, 1) for one in seen)
-    found = [_judged(one, FALSE_ALARM * _PARTS.get(one.test, 1) / parts) for one in seen]
+    found = []
+    for one in seen:
+        level, p_value = FALSE_ALARM * _PARTS.get(one.test, 1) / parts, one.p_value()
+        note = _note(one.test, p_value) if p_value < level else None
+        found.append(Suspicion(one.test, one.value, one.threshold(level), p_value, note))
     return tuple(sorted(found, key=lambda one: one.p_value))
 
 
@@ -76,12 +79,6 @@ def warning(table: CodewordTable) -> str | None:
     """Return a note about forged reports, or None: for a result's `notes`."""
     notes = [one.note for one in suspicions(table) if one.note]
     return notes[0] if notes else None
-
-
-def _judged(seen: Seen, level: float) -> Suspicion:
-    p_value = seen.p_value()
-    note = _note(seen.test, p_value) if p_value < level else None
-    return Suspicion(seen.test, seen.value, seen.threshold(level), p_value, note)
 
 
 _WHAT: Final = {
