@@ -65,7 +65,8 @@ class LshTreeEncoder(Encoder):
         self._parameters = parameters
         self._stream = LshTreeStream(plan)
         self._hashes = SimHash.from_key(plan.randomness_key("hyperplanes"), plan.dimension, parameters.levels)
-        if parameters.randomizer == "privunit":
+        self._by_codeword = parameters.randomizer == "privunit"
+        if self._by_codeword:
             rotation = Rotation.from_key(plan.randomness_key("embedding"), parameters.embedding)
             self._embed = rotation.for_width(self._stream.lifted)
 
@@ -74,35 +75,32 @@ class LshTreeEncoder(Encoder):
         points, ids = checked_people(points, ids, self._plan.dimension, coins)
         parameters, people = self._parameters, len(points)
         # All coins first: what they decide does not depend on how the work is cut.
-        count_flips, vector_flips, ranks = self._draw(people, coins)
-        counts = np.empty(count_flips.shape, dtype=np.bool_)
-        vectors = np.empty(vector_flips.shape, dtype=np.bool_)
-        indices = np.empty(ranks.shape, dtype=np.uint8)
-        by_codeword = parameters.randomizer == "privunit"
-        step = _CODEWORDS_AT_A_TIME if by_codeword else max(1, _NORMALS_AT_A_TIME // self._stream.lifted)
-        heavy = kernels_of("coterie.protocols.codeword.encode", None, people)
-        choose: Any = (
-            heavy.Chooser(min(step, people), CODEWORDS, parameters.embedding) if by_codeword else None
-        )
+        flips, ranks = self._draw(people, coins)
+        positive, indices = np.empty(flips.shape, dtype=np.bool_), np.empty(ranks.shape, dtype=np.uint8)
+        step = max(1, _NORMALS_AT_A_TIME // self._stream.lifted)
+        choose: Any = None
+        if self._by_codeword:
+            step, heavy = _CODEWORDS_AT_A_TIME, kernels_of("coterie.protocols.codeword.encode", None, people)
+            choose = heavy.Chooser(min(step, people), CODEWORDS, parameters.embedding)
         clipped = 0
         for piece in pieces(people, step):
             quantized, outside = self.quantize(points[piece])
             clipped += outside
             codes, body = self._hashes.codes(quantized), self._lift(quantized)
-            scored = self._scored(body) if by_codeword else body
+            scored = self._scored(body) if self._by_codeword else body
             for answer in range(parameters.answers):
                 choices = self._stream.choices(ids[piece], answer)
                 signs = self._signs(codes, choices)
                 if not parameters.joint:
-                    counts[piece, answer] = signs * choices.count_signs > 0
+                    positive[piece, answer] = signs * choices.count_signs > 0
                 signs *= choices.vector_signs
-                if by_codeword:
+                if self._by_codeword:
                     words = self._stream.codewords(ids[piece], answer)
                     indices[piece, answer] = choose(words, scored * signs[:, None], ranks[piece, answer])
-                else:
-                    vectors[piece, answer] = self._towards(body, ids[piece], answer) * signs > 0
-        bits = np.concatenate([counts ^ count_flips, vectors ^ vector_flips], axis=1)
-        return pack_reports(ids, bits, indices), clipped
+                else:  # the last bits
+                    towards = self._towards(body, ids[piece], answer)
+                    positive[piece, answer - parameters.answers] = towards * signs > 0
+        return pack_reports(ids, positive ^ flips, indices), clipped
 
     def scored(self, points: ArrayLike, ids: Ids, answer: int) -> Scored:
         """Return an answer's codewords, eight bits a byte, and the integers that they are scored against.
@@ -116,20 +114,19 @@ class LshTreeEncoder(Encoder):
         signs = self._signs(self._hashes.codes(quantized), choices) * choices.vector_signs
         return self._stream.codewords(ids, answer), self._scored(self._lift(quantized)) * signs[:, None]
 
-    def _draw(
-        self, people: int, coins: Coins
-    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.int64]]:
-        """Draw all secret coins: flips of histogram bits, flips of vector bits, places of codewords."""
+    def _draw(self, people: int, coins: Coins) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Draw all secret coins: flips of histogram bits, then of vector bits, and places of codewords."""
         parameters = self._parameters
-        shape, none = (people, parameters.answers), (people, 0)
-        counts = (
-            np.zeros(none, np.bool_) if parameters.joint else parameters.count_response.flips(shape, coins)
+        shape = people, parameters.answers
+        laws = [] if parameters.joint else [parameters.count_response]
+        laws += [] if self._by_codeword else [parameters.vector_response]
+        flips = np.concatenate(
+            [np.zeros((people, 0), np.bool_), *(law.flips(shape, coins) for law in laws)], 1
         )
-        if parameters.randomizer == "djw":
-            return counts, parameters.vector_response.flips(shape, coins), np.zeros(none, np.int64)
+        if not self._by_codeword:
+            return flips, np.zeros((people, 0), np.int64)
         law = parameters.codeword_response
-        ranks = law.ranks(coins.below_many(law.total, people * parameters.answers)).reshape(shape)
-        return counts, np.zeros(none, np.bool_), ranks
+        return flips, law.ranks(coins.below_many(law.total, people * parameters.answers)).reshape(shape)
 
     def _lift(self, quantized: NDArray[np.float64]) -> NDArray[np.float64]:  # (n, d) -> (n, D)
         return lift(quantized, self._parameters.count_weight) if self._parameters.joint else lifted(quantized)
