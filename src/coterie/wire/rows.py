@@ -66,17 +66,11 @@ class Rows:
     def places(self, block: NDArray[np.uint8]) -> Places:
         """Read view, mask and flip from block 0 of each report: (n, 16) -> (n,), (n,), (n,)."""
         masks = np.ascontiguousarray(block[:, :4]).view(">u4")[:, 0].astype(np.int64)
-        flips = block[:, 4] & np.uint8(1)
-        if len(self.masks) == 1:
-            masks &= self.masks[0]
-            return np.zeros(len(block), dtype=np.int64), masks, flips
         views = self.tickets[block[:, 5] & np.uint8(len(self.tickets) - 1)]
         masks &= self.masks[views]
-        return views, masks, flips
+        return views, masks, block[:, 4] & np.uint8(1)
 
     def read(self, block: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
         """Read row and flip from block 0 of each report: (n, 16) -> (n,), (n,)."""
-        views, rows, flips = self.places(block)
-        if len(self.masks) > 1:
-            rows += self.firsts[views]
-        return rows, flips
+        views, masks, flips = self.places(block)
+        return masks + self.firsts[views], flips

@@ -53,24 +53,15 @@ class IndexEncoder(Encoder):
         P, bits of a codeword.
     kernels : {"numpy", "numba", "auto"}, optional
         See `coterie.wire.kernels`. The reports are the same bytes either way.
-    workers : int, optional
-        Threads for large batches; by default as many as there are cores.
     """
 
     def __init__(
-        self,
-        plan: Plan,
-        randomizer: CodewordRandomizer,
-        embedding: int,
-        *,
-        kernels: Kernels | None = None,
-        workers: int | None = None,
+        self, plan: Plan, randomizer: CodewordRandomizer, embedding: int, kernels: Kernels | None = None
     ) -> None:
         super().__init__(plan)
         self._randomizer = randomizer
         self._size = embedding
         self._kernels = kernels
-        self._workers = default_workers() if workers is None else workers
 
     @abstractmethod
     def _signed_vectors(self, points: Points, ids: Ids, heavy: ModuleType) -> tuple[Vectors, int]:
@@ -105,7 +96,7 @@ class IndexEncoder(Encoder):
                 all_clipped += clipped
             return all_clipped
 
-        clipped = sum(in_shares(encode_share, range(0, people, step), self._workers))
+        clipped = sum(in_shares(encode_share, range(0, people, step), default_workers()))
         return self._reports(ids, indices), clipped
 
     def scored(self, points: ArrayLike, ids: Ids, answer: int = 0) -> Scored:
@@ -138,8 +129,6 @@ class CodewordEncoder(IndexEncoder):
         A plan of the `codeword` protocol.
     kernels : {"numpy", "numba", "auto"}, optional
         See `coterie.wire.kernels`. The reports are the same bytes either way.
-    workers : int, optional
-        Threads for large batches; by default as many as there are cores.
 
     Examples
     --------
@@ -151,9 +140,9 @@ class CodewordEncoder(IndexEncoder):
     (2, 13)
     """
 
-    def __init__(self, plan: Plan, *, kernels: Kernels | None = None, workers: int | None = None) -> None:
+    def __init__(self, plan: Plan, *, kernels: Kernels | None = None) -> None:
         parameters = CodewordParameters.of(plan)
-        super().__init__(plan, parameters.randomizer, parameters.embedding, kernels=kernels, workers=workers)
+        super().__init__(plan, parameters.randomizer, parameters.embedding, kernels)
         self._parameters = parameters
         self._signs = ViewSigns(plan, parameters)
         self._stream = PublicStream(plan.randomness_key())

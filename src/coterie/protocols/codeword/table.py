@@ -70,16 +70,14 @@ class CodewordTable(SumTable):
         """Number of reports added."""
         return int(self.counts.sum())
 
-    def add(
-        self, reports: NDArray[np.uint8], *, kernels: Kernels | None = None, workers: int | None = None
-    ) -> None:
+    def add(self, reports: NDArray[np.uint8], *, kernels: Kernels | None = None) -> None:
         """Add reports, which have the plan's form (`Aggregate.add` sees to it).
 
         Parameters
         ----------
         reports : ndarray of uint8, shape (n, width)
             One report a row.
-        kernels, workers
+        kernels : {"numpy", "numba", "auto"}, optional
             As for `codeword.encode.CodewordEncoder`; the table is the same either way.
         """
         parameters = self.parameters
@@ -103,8 +101,8 @@ class CodewordTable(SumTable):
             accumulator.hand_over(table.sums, table.counts, table.second)
             return table
 
-        workers = default_workers() if workers is None else workers
-        for table in in_shares(table_of, range(0, len(reports), step), min(workers, len(reports) // _SHARE)):
+        workers = min(default_workers(), len(reports) // _SHARE)
+        for table in in_shares(table_of, range(0, len(reports), step), workers):
             self.merge(table)
 
     def check_possible(self) -> None:

@@ -107,9 +107,9 @@ class ShareParameters(Parameters):
         """Rows of the table."""
 
     @property
-    @abstractmethod
     def rows_filled(self) -> int:
-        """Rows that one person's vectors are added to."""
+        """Rows that one person's vector is added to."""
+        return 1
 
     @abstractmethod
     def influence(self) -> Influence:

@@ -82,11 +82,6 @@ class VectorSumParameters(ShareParameters):
         return self.buckets or sum(view.rows for view in self.views)
 
     @property
-    def rows_filled(self) -> int:
-        """Rows that one person's vector is added to."""
-        return 1
-
-    @property
     def by_column(self) -> bool:
         """Whether a person serves the one row that their id names."""
         return self.layout == "column"

@@ -13,6 +13,7 @@ from coterie.geometry.rounding import rounding_shift
 from coterie.plan import Plan
 from coterie.plan.views import CrossPolytope, Halfspaces, Net
 from coterie.privacy.odds import largest_odds
+from coterie.protocols.codeword import encode as encode_module
 from coterie.protocols.codeword.encode import CodewordEncoder
 from coterie.protocols.codeword.parameters import CodewordParameters
 from tests.reference.codeword_reference import Reference
@@ -109,20 +110,20 @@ def test_reports_are_those_of_the_reference(plan, kernels):
 
 @pytest.mark.skipif(not HAS_NUMBA, reason="numba is an extra")
 @pytest.mark.parametrize("name", ["as designed", "four views", "two-byte index", "halfspaces"])
-def test_kernels_and_threads_give_the_same_bits(name):
+def test_kernels_and_threads_give_the_same_bits(monkeypatch, name):
     plan = PLANS[name]
     rng = np.random.default_rng(2)
     points = rng.normal(size=(3000, plan.dimension)) / np.sqrt(plan.dimension)
     points[::7] = 0.0  # many ties
     ids = rng.integers(0, 256, size=(3000, 12), dtype=np.uint8)
-    expected, clipped = CodewordEncoder(plan, kernels="numpy", workers=1).encode_counting(
-        points, ids, SimulationCoins(5)
-    )
+    sent = []
+    for kernels, workers in (("numpy", 1), ("numpy", 3), ("numba", 1), ("numba", 4)):
+        monkeypatch.setattr(encode_module, "default_workers", lambda workers=workers: workers)
+        encoder = CodewordEncoder(plan, kernels=kernels)
+        sent.append(encoder.encode_counting(points, ids, SimulationCoins(5)))
+    expected, clipped = sent[0]
     assert 0 < clipped < 3000
-    for kernels, workers in (("numpy", 3), ("numba", 1), ("numba", 4)):
-        reports, same = CodewordEncoder(plan, kernels=kernels, workers=workers).encode_counting(
-            points, ids, SimulationCoins(5)
-        )
+    for reports, same in sent[1:]:
         assert (reports == expected).all()
         assert same == clipped
 

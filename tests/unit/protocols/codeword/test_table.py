@@ -100,13 +100,15 @@ def test_compiled_pieces_are_whole_words_of_reports(monkeypatch):
 def test_threads_and_pieces_change_nothing(monkeypatch, kernels):
     plan = PLANS["small"]
     reports = random_reports(plan, 5000)
-    expected = table_of(plan, reports, kernels=kernels, workers=1)
+    monkeypatch.setattr(table_module, "default_workers", lambda: 1)
+    expected = table_of(plan, reports, kernels=kernels)
     monkeypatch.setattr(table_module, "_SIGNS_AT_A_TIME", 128 * 300)
     monkeypatch.setattr(table_module, "_SHARE", 1000)
     for held in (1 << 30, 700):  # reports after which 32-bit sums are added to those of 64
         monkeypatch.setattr(table_module, "_HELD", held)
         for workers in (1, 2, 5):
-            assert equal(table_of(plan, reports, kernels=kernels, workers=workers), expected)
+            monkeypatch.setattr(table_module, "default_workers", lambda workers=workers: workers)
+            assert equal(table_of(plan, reports, kernels=kernels), expected)
 
 
 @pytest.mark.parametrize("kernels", KERNELS)
