@@ -24,16 +24,12 @@ import shutil
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
-
-import numpy as np
-from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
 from coterie.collect import IntakeCounts, Skipped
 from coterie.collect.batches import have_ids
-from coterie.collect.shuffler import mixed
 from coterie.engines.base import Counted, Paths, Tell
 from coterie.engines.inline import Inline
 from coterie.engines.pieces import Piece, batches_of, pieces_of
@@ -48,7 +44,6 @@ from coterie.plain.files import AnyPath
 from coterie.plan import Plan
 from coterie.store import Study, open_store
 from coterie.wire.forms import report_form
-from coterie.wire.layout import regrouped
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -59,14 +54,13 @@ MOST_BITS: Final = 16
 PART_REPORTS: Final = 1 << 21  # that a part should have
 
 _ROWS_PER_BATCH: Final = 64  # of up to a mebibyte each, from the JVM to Python
-_SENT_BYTES: Final = 1 << 28  # of reports in memory that are sent to the cluster at a time
 Task = Callable[..., Iterator[Any]]  # batches, the plan as text, and what else it needs -> batches
 
 _TROUBLE_LINE: Final = re.compile(r"coterie-trouble (\[.*\])")
 
 
 class Spark(Inline):
-    """Counts on a Spark cluster; encodes as `Inline` does, where the points are.
+    """Counts on a Spark cluster; encodes, and adds up what is in memory, as `Inline` does: where it is.
 
     Parameters
     ----------
@@ -146,14 +140,6 @@ class Spark(Inline):
                 return table, study
         return super().count_store(address, plan_id, tell)
 
-    def aggregate(self, plan: Plan, partitions: Iterable[NDArray[np.uint8]]) -> Aggregate:
-        """Return the table of all reports, sent to the cluster a few hundred megabytes at a time."""
-        total = Aggregate(plan)
-        with self._session() as spark:
-            for rows in regrouped(mixed(plan, partitions), _SENT_BYTES // plan.message_width):
-                total.merge(self._sent(spark, plan, rows))
-        return total
-
     # ------------------------------------------------------------ steps
 
     def _once(self, plan: Plan, pieces: Sequence[Piece], tell: Tell) -> tuple[Aggregate, Any]:
@@ -180,19 +166,6 @@ class Spark(Inline):
             numbers = _numbered(spark, len(pieces))
             tables = _mapped(numbers, tasks.summed, tasks.RESULTS, plan, pieces)
             return _reduced(plan, tables, len(pieces))[0]
-
-    def _sent(self, spark: SparkSession, plan: Plan, rows: NDArray[np.uint8]) -> Aggregate:
-        """Return the table of reports that are in this process's memory."""
-        import pyarrow as arrow
-
-        from coterie.engines import spark_tasks as tasks
-
-        step = max(1, tasks.PACKET_BYTES // plan.message_width)
-        bodies = [rows[start : start + step].tobytes() for start in range(0, len(rows), step)]
-        frame = spark.createDataFrame(arrow.table({"body": arrow.array(bodies, arrow.binary())}))
-        slots = max(1, min(len(bodies), spark.sparkContext.defaultParallelism))
-        tables = _mapped(frame.repartition(slots), tasks.added, tasks.RESULTS, plan)
-        return _reduced(plan, tables, slots)[0]
 
     @contextlib.contextmanager
     def _session(self) -> Iterator[SparkSession]:

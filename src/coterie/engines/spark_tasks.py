@@ -7,7 +7,6 @@ with the same bytes out.
     split     a piece ─> packets (slot, part, reports back to back): the reports of one part of the ids
     counted   packets of whole parts, in the order of parts ─> each id once ─> (facts, table)
     summed    pieces whose reports all count ─> (facts, table)
-    added     reports themselves ─> (facts, table)
     merged    tables ─> one table
 """
 
@@ -34,7 +33,7 @@ from coterie.errors import CoterieError, FileError
 from coterie.plan import Plan
 from coterie.wire.forms import report_form
 from coterie.wire.kernels import kernels_of
-from coterie.wire.layout import as_rows, regrouped
+from coterie.wire.layout import regrouped
 from coterie.wire.workers import sharing_the_cores
 
 PACKET_BYTES: Final = 1 << 20  # of reports in one row that travels
@@ -144,14 +143,6 @@ def summed(batches: _Batches, plan: str, pieces: Sequence[Piece]) -> _Batches:
                 yield chunk
 
     yield from _table_of(contract, rows(), facts)
-
-
-def added(batches: _Batches, plan: str) -> _Batches:
-    """Add up reports, or messages, that come themselves, back to back in each row."""
-    contract = _plan(plan)
-    width, facts = contract.message_width, Facts()
-    rows = (as_rows(body.as_buffer().to_pybytes(), width) for batch in batches for body in batch.column(0))
-    yield from _table_of(contract, rows, facts)
 
 
 def merged(batches: _Batches, plan: str) -> _Batches:
