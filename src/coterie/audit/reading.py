@@ -18,6 +18,7 @@ from coterie.plan import Plan
 from coterie.privacy.odds import BASE_ODDS
 from coterie.protocols import Part, encoder_of
 from coterie.protocols.codeword.encode_numpy import Chooser
+from coterie.randomizers.codeword import order_keys
 from coterie.wire.forms import report_form
 from coterie.wire.layout import ID_BYTES
 
@@ -221,9 +222,7 @@ class Reading:
         part = self.parts[number]
         answer = sum(other.values > 2 for other in self.parts[:number])
         packed, vectors = self._encoder.scored(points, ids, answer)
-        keys: Any = -Chooser(len(ids), part.values, vectors.shape[1]).scores(packed, vectors)
-        keys <<= (part.values - 1).bit_length()
-        keys += np.arange(part.values, dtype=keys.dtype)
+        keys = order_keys(Chooser(len(ids), part.values, vectors.shape[1]).scores(packed, vectors))
         return np.asarray(keys), vectors
 
 

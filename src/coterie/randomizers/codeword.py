@@ -25,8 +25,9 @@ from __future__ import annotations
 
 import functools
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,12 +158,22 @@ def best_cap(codewords: int, odds: int) -> int:
     >>> [best_cap(256, odds) for odds in (27660952, 45605201, 123967790)]  # ε = 0.5, 1, 2
     [108, 89, 55]
     """
-    low, high = 1, codewords - 1
-    while low < high:
-        middle = (low + high) // 2
-        here, next_ = (CodewordRandomizer(codewords, cap, odds).gain() for cap in (middle, middle + 1))
-        low, high = (middle + 1, high) if here < next_ else (low, middle)
-    return low
+
+    def gain(cap: int) -> float:
+        return CodewordRandomizer(codewords, cap, odds).gain()
+
+    return 1 + bisect_left(range(1, codewords - 1), True, key=lambda cap: gain(cap) >= gain(cap + 1))
+
+
+def order_keys(scores: NDArray[np.int64] | NDArray[np.int32]) -> NDArray[np.int64] | NDArray[np.int32]:
+    """Return integers that order indices by (score descending, index ascending), the smallest first.
+
+    (n, N) -> (n, N), of the same type; the index is their last ⌈log₂ N⌉ bits.
+    """
+    keys: Any = -scores
+    keys <<= (scores.shape[1] - 1).bit_length()
+    keys += np.arange(scores.shape[1], dtype=keys.dtype)
+    return np.asarray(keys)
 
 
 def indices_at(scores: NDArray[np.int64] | NDArray[np.int32], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -185,12 +196,10 @@ def indices_at(scores: NDArray[np.int64] | NDArray[np.int32], ranks: NDArray[np.
     [2]
     """
     people, codewords = scores.shape
-    bits = (codewords - 1).bit_length()
-    keys = -scores
-    keys <<= bits
-    keys += np.arange(codewords, dtype=keys.dtype)
+    keys = order_keys(scores)
     keys.sort(axis=1)
-    return np.asarray(keys[np.arange(people), ranks].astype(np.int64) & ((1 << bits) - 1))
+    last = (1 << (codewords - 1).bit_length()) - 1
+    return np.asarray(keys[np.arange(people), ranks].astype(np.int64) & last)
 
 
 def _bend(embedding: int | None) -> float:
