@@ -66,6 +66,7 @@ from coterie.plain.checks import checked_real
 from coterie.protocols.base import Facts
 from coterie.protocols.paper.nets.sizes import (
     expansion_for,
+    most_nodes,
     net_points,
     packing_ratio,
     predicted_nodes,
@@ -222,7 +223,8 @@ def approximation(
         kappa = checked_real("solver_ratio", solver_ratio, 1.0, 1e9)
     by_level, dimension, people = complete_nodes(shape), facts.dimension, facts.expected_users
     group = facts.clusters * decoding.expansion
-    most = most_nodes(shape, group * decoding.rounds, by_level) if nodes is None else float(nodes)
+    children = group * decoding.rounds * float(shape.ratio) ** shape.projected
+    most = most_nodes(by_level, children) if nodes is None else float(nodes)
     projects = shape.projected < dimension
     # Where there is a projection, half of β for the subspace and for ‖x̃‖ ≤ 1/Λ; of the rest, what shared
     # buckets may spoil, and the noise of the oracles.
@@ -367,10 +369,3 @@ def complete_nodes(shape: TreeParameters) -> list[float]:
         net_points(shape.projected, 1 + (q ** (1 - level) - deepest) / (q - 1), q**-level)
         for level in range(1, shape.levels + 1)
     ]
-
-
-def most_nodes(shape: TreeParameters, most_expanded: int, by_level: list[float]) -> float:
-    """Return at most how many nodes BuildTree makes, whatever the oracle says."""
-    children = float(shape.ratio) ** shape.projected
-    grown = [min(level, most_expanded * children) for level in by_level[1:]]
-    return 1 + by_level[0] + sum(grown)

@@ -16,12 +16,11 @@ from coterie.protocols.paper.approximation import (
     approximation,
     complete_nodes,
     expands_all,
-    most_nodes,
     sums_of_noise,
 )
 from coterie.protocols.paper.net_tree.parameters import BIAS
 from coterie.protocols.paper.nets.nets import NetFamily
-from coterie.protocols.paper.nets.sizes import packing_ratio
+from coterie.protocols.paper.nets.sizes import most_nodes, packing_ratio
 from coterie.protocols.paper.tree.build import BuildParameters, build_tree
 from coterie.protocols.paper.tree.parameters import TreeDecoding
 from coterie.randomizers.sphere import djw_norm
@@ -136,7 +135,7 @@ def by_the_page(plan, decoding, *, beta=0.1, xi, kappa):
     tree, n, k, d = plan.parameters, plan.expected_users, plan.clusters, plan.dimension
     q, depth, gamma, rho = tree.ratio, tree.levels, decoding.rounds, tree.bias
     levels, g = complete_nodes(tree), (q / (q - 1)) ** 2
-    most = most_nodes(tree, k * decoding.expansion * decoding.rounds, levels)
+    most = most_nodes(levels, k * decoding.expansion * decoding.rounds * q**tree.projected)
     projects = tree.projected < d
     share = beta / 2 if projects else beta
     eta, eta_vector = tree.oracle_errors(dimension=d, people=n, failure=share, nodes=sum(levels))

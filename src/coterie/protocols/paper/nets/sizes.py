@@ -7,6 +7,7 @@ as many points of a net as the volume of a ball larger by the covering radius ho
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 
 def packing_ratio(dimension: int) -> float:
@@ -38,12 +39,16 @@ def net_points(dimension: int, radius: float, covering: float) -> float:
 
 def predicted_nodes(dimension: int, levels: int, ratio: int, most_expanded: float) -> float:
     """Return about how many nodes a tree has that expands at most so many nodes a level."""
-    total = 1.0
-    for level in range(1, levels + 1):
-        complete = net_points(dimension, 1.0, float(ratio) ** -level)
-        children = math.exp(min(dimension * math.log(ratio), 600.0))
-        total += complete if level == 1 else min(complete, most_expanded * children)
-    return total
+    by_level = [net_points(dimension, 1.0, float(ratio) ** -level) for level in range(1, levels + 1)]
+    return most_nodes(by_level, most_expanded * math.exp(min(dimension * math.log(ratio), 600.0)))
+
+
+def most_nodes(by_level: Sequence[float], children: float) -> float:
+    """Return at most how many nodes a tree has where a level but the first has so many new children.
+
+    `by_level` is how many nodes each level of the complete tree has, levels 1 to T.
+    """
+    return 1 + by_level[0] + sum(min(each, children) for each in by_level[1:])
 
 
 def reach(alpha: float) -> float:

@@ -120,12 +120,17 @@ def build_tree(nets: NetFamily, oracle: FrequencyOracle, parameters: BuildParame
     noisy = [np.array([float(oracle.reports)])]
     floored = [noisy[0].copy()]
     for number in range(nets.levels):
-        expand = _heaviest(
-            floored[-1], compute_threshold(np.sort(floored[-1]), parameters.group, parameters.rounds)
-        )
-        if not expand.any():
+        count = compute_threshold(np.sort(floored[-1]), parameters.group, parameters.rounds)
+        if not count:
             break
-        _check_size(tree, int(expand.sum()) * nets.branching if number else 0, parameters.max_nodes)
+        size = tree.nodes + (count * nets.branching if number else 0)
+        if size > parameters.max_nodes:
+            raise DecodeError(
+                f"the tree would have up to {size} nodes, more than {parameters.max_nodes}: take a smaller "
+                "expansion, fewer rounds or levels, or project to fewer dimensions"
+            )
+        expand = np.zeros(len(floored[-1]), dtype=np.bool_)
+        expand[np.argsort(floored[-1], kind="stable")[-count:]] = True  # the heaviest, later ones on ties
         tree = tree.grown(expand)
         level: TreeLevel = tree.levels[-1]
         noisy.append(oracle.frequencies(number + 1, level.paths))
@@ -145,19 +150,3 @@ def floor_of(nodes: int, strays: float) -> float:
     if strays <= 0 or nodes <= 2 * strays:
         return 0.0
     return NormalDist().inv_cdf(1 - strays / nodes)
-
-
-def _heaviest(frequencies: NDArray[np.float64], count: int) -> NDArray[np.bool_]:
-    """Mark the `count` largest, later ones on ties: (m,) -> (m,)."""
-    marks = np.zeros(len(frequencies), dtype=np.bool_)
-    if count:
-        marks[np.argsort(frequencies, kind="stable")[-count:]] = True
-    return marks
-
-
-def _check_size(tree: NetTree, more: int, most: int) -> None:
-    if tree.nodes + more > most:
-        raise DecodeError(
-            f"the tree would have up to {tree.nodes + more} nodes, more than {most}: take a smaller "
-            "expansion, fewer rounds or levels, or project to fewer dimensions"
-        )
