@@ -55,17 +55,17 @@ def run(
     tier
         Of the record: how much to tell.
     """
+    from coterie.show.registry import registry_entry
+
     contract = None if plan is None else Plan.load(plan)
     if registry and plan is not None:
         raise SettingError("--registry is for a plan by itself, not for a file with --plan")
     with file.open("rb") as opened:
         start = opened.read(_LOOKED_AT)
-    if registry:
-        given = {"region": region, "tier": tier, "published": published}
-        record = _record(file, start, sheet, curator, given)
-        return Outcome(record, shown=[to_json(record)])
     asked = None
     if start.startswith((REPORTS_MAGIC, SHUFFLED_MAGIC)):
+        if registry:
+            raise SettingError("reports name their plan only: --registry is for a plan or a table")
         kind = ReportFile if start.startswith(REPORTS_MAGIC) else ShuffledFile
         facts, words, asked = _reports(file, contract, kind)
     elif start.startswith(_TABLE_MAGIC):
@@ -75,6 +75,11 @@ def run(
         words = "a plan, the public contract that clients and server share.\n"
     else:
         raise FileError(file, 0, "the start of a plan, a report file, a shuffled file or a table")
+    if registry and contract is not None:
+        when = published or date.today().isoformat()
+        who = _who(contract, sheet, curator)
+        record = registry_entry(contract, region=region, tier=tier, published=when, **who)
+        return Outcome(record, shown=[to_json(record)])
     named = Text.assemble((str(file), "bold"), ": ", words)
     if contract is None:
         return Outcome(facts, shown=[named, f"They answer the plan {facts['plan_id']}{asked}"])
@@ -82,26 +87,13 @@ def run(
     return Outcome({**facts, **plan_facts(contract)}, shown=shown)
 
 
-def _record(
-    file: Path, start: bytes, sheet: Path | None, curator: str | None, given: dict[str, Any]
-) -> dict[str, Any]:
-    from coterie.show.registry import registry_entry
-
-    if start.startswith((REPORTS_MAGIC, SHUFFLED_MAGIC)):
-        raise SettingError("reports name their plan only: --registry is for a plan or a table")
-    if start.startswith(_TABLE_MAGIC):
-        from coterie.aggregate import Aggregate
-
-        contract = Aggregate.load(file).plan
-    else:
-        contract = Plan.load(file)
+def _who(plan: Plan, sheet: Path | None, curator: str | None) -> dict[str, str]:
+    """Return what a study is called and for, and who is behind it: by its sheet, if there is one."""
     words = {"title": "", "purpose": "", "who": "unnamed"}
     if sheet is not None:
-        read = sheet_of(sheet, [contract])
+        read = sheet_of(sheet, [plan])
         words = read["languages"][read["language"]]
-    about = {"name": words["title"], "purpose": words["purpose"], "curator": curator or words["who"]}
-    when = given["published"] or date.today().isoformat()
-    return registry_entry(contract, **{**given, **about, "published": when})
+    return {"name": words["title"], "purpose": words["purpose"], "curator": curator or words["who"]}
 
 
 def _reports(file: Path, contract: Plan | None, kind: type[ReportFile]) -> tuple[dict[str, Any], str, str]:
