@@ -53,13 +53,14 @@ Fates = NDArray[np.uint8]
 
 @dataclass(slots=True, eq=False)
 class Waiting:
-    """One request: rows of a plan, and the future that tells what became of them."""
+    """One request: rows of a plan, what became of them, and the future that tells it."""
 
     known: Known
     body: bytes
     future: asyncio.Future[Fates | None]
     withdraws: bool
     since: float = field(default_factory=time.monotonic)
+    fates: Fates | Exception | None = None  # None: all taken
 
 
 class Writer:
@@ -130,16 +131,17 @@ class Writer:
             while self._waiting:
                 group = self._written = self._next()
                 try:
-                    fates = await loop.run_in_executor(self._thread, self._commit, group)
+                    await loop.run_in_executor(self._thread, self._commit, group)
                 except Exception as error:  # whoever waits must be told
-                    fates = [error] * len(group)
-                for each, fate in zip(group, fates, strict=True):
+                    for each in group:
+                        each.fates = error
+                for each in group:
                     if each.future.done():
                         continue
-                    if isinstance(fate, Exception):
-                        each.future.set_exception(fate)
+                    if isinstance(each.fates, Exception):
+                        each.future.set_exception(each.fates)
                     else:
-                        each.future.set_result(fate)
+                        each.future.set_result(each.fates)
                 self.waiting_bytes -= sum(len(each.body) for each in group)
                 self._written = []
             if self._stopping:
@@ -154,48 +156,41 @@ class Writer:
 
     # ------------------------------------------------------------ in the thread
 
-    def _commit(self, group: Sequence[Waiting]) -> list[Fates | Exception | None]:
-        """Check and write a group; return what became of the rows of each request, or of the request."""
+    def _commit(self, group: Sequence[Waiting]) -> None:
+        """Check and write a group, and note what became of the rows of each request, or of the request."""
         started = time.perf_counter()
-        numbers: dict[tuple[str, bool, bool], list[int]] = defaultdict(list)
+        together: dict[tuple[str, bool, bool], list[Waiting]] = defaultdict(list)
         coming: Counter[tuple[str, bool]] = Counter()
-        for number, each in enumerate(group):  # one for which there is no room keeps nobody else out
+        for each in group:  # one for which there is no room keeps nobody else out
             kind, count = (each.known.plan.id, each.withdraws), len(each.body) // each.known.width
             fits = self._has_room(each.known, coming[kind] + count, each.withdraws)
             coming[kind] += count * fits
-            numbers[*kind, fits].append(number)
+            together[*kind, fits].append(each)
         now = self._clock()
-        parts = [
-            self._checked([group[number] for number in each], now, fits)
-            for (_, _, fits), each in numbers.items()
-        ]
-        reports = [part for part in parts if not part.withdraws]
-        taken = [(part.known.plan.id, part.rows) for part in reports]
+        parts = [self._checked(requests, now, fits) for (_, _, fits), requests in together.items()]
+        taken = [(part.known.plan.id, part.rows) for part in parts if not part.withdraws]
         answers = iter(self._store.append(taken) if taken else [])
-        results: list[Fates | Exception | None] = [None] * len(group)
-        for part, places in zip(parts, numbers.values(), strict=True):
+        for part in parts:
             answer = self._withdraw(part) if part.withdraws else next(answers)
             if isinstance(answer, StudyClosedError):
                 part.fates[part.fates == TAKEN] = _CLOSED
             elif answer is not None:  # it is this plan's alone: the others have been taken in
-                for number in places:
-                    results[number] = answer
+                for each in part.requests:
+                    each.fates = answer
                 continue
             self._count(part)
             start = 0
-            for number in places if part.fates.any() else ():
-                stop = start + len(group[number].body) // part.known.width
+            for each in part.requests if part.fates.any() else ():
+                stop = start + len(each.body) // part.known.width
                 fates = part.fates[start:stop]
-                results[number] = fates if fates.any() else None
+                each.fates = fates if fates.any() else None
                 start = stop
         self._metrics.commit(time.perf_counter() - started)
-        return results
 
     def _checked(self, requests: Sequence[Waiting], now: float, fits: bool) -> _Part:
         """Decide which rows of requests of one plan and kind are taken in, before the store is asked."""
-        known, withdraws = requests[0].known, requests[0].withdraws
         body = requests[0].body if len(requests) == 1 else b"".join(each.body for each in requests)
-        part = _Part(known, withdraws, len(body) // known.width)
+        part, known = _Part(requests, len(body)), requests[0].known
         if known.collection.is_early(now):
             part.fates[:] = _EARLY
         elif known.collection.is_late(now):
@@ -251,12 +246,11 @@ class Writer:
 class _Part(Skips):
     """What came of one plan and kind: the rows that an intake lets through, and the fates of all."""
 
-    def __init__(self, known: Known, withdraws: bool, count: int) -> None:
+    def __init__(self, requests: Sequence[Waiting], size: int) -> None:
         super().__init__()
-        self.known = known
-        self.withdraws = withdraws
-        self.rows = np.zeros((0, known.plan.report_width), dtype=np.uint8)
-        self.fates: Fates = np.zeros(count, dtype=np.uint8)  # TAKEN
+        self.requests, self.known, self.withdraws = requests, requests[0].known, requests[0].withdraws
+        self.rows = np.zeros((0, self.known.plan.report_width), dtype=np.uint8)
+        self.fates: Fates = np.zeros(size // self.known.width, dtype=np.uint8)  # TAKEN
 
     def add(self, rows: NDArray[np.uint8]) -> None:
         """Take rows; they come all at once."""
