@@ -107,7 +107,8 @@ def vector_errors(seed, people, epsilon, dimension=8):
     quantized = np.rint(vectors * 2**20)
     buckets = generator.integers(0, 32, people)
     masks, signs, noise = simulate(generator, buckets, response, people)
-    directions = directions_of(generator.integers(0, 1 << 16, (people, dimension + 1)).astype(np.uint16))
+    words = generator.integers(0, 1 << 16, (people, dimension + 1)).astype(">u2")
+    directions = directions_of(words.view(np.uint8), dimension + 1)
     heights = np.einsum("ij,ij->i", directions.astype(float), lifted(quantized))
     answers = np.where(heights >= 0, 1, -1).astype(np.int8) * signs * noise
     oracle = ExplicitHistVector(
@@ -174,8 +175,8 @@ def test_djw_norm_makes_the_one_bit_answer_unbiased(dimension):
     generator = np.random.default_rng(dimension)
     point = generator.standard_normal(dimension)
     point /= np.linalg.norm(point)
-    words = generator.integers(0, 1 << 16, (people, dimension)).astype(np.uint16)
-    unit = directions_of(words).astype(float)
+    words = generator.integers(0, 1 << 16, (people, dimension)).astype(">u2")
+    unit = directions_of(words.view(np.uint8), dimension).astype(float)
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
     mean = (np.sign(unit @ point)[:, None] * unit).mean(axis=0)
     along, across = mean @ point, np.linalg.norm(mean - (mean @ point) * point)

@@ -36,8 +36,8 @@ class Rotation:
     ((1, 128), 640.0)
     """
 
-    first: NDArray[np.float64]  # S₁, (S,) of ±1
-    second: NDArray[np.float64]  # S₂, (S,) of ±1
+    first: NDArray[np.float64]  # S₁, (S,) of ±1; or (n, S), a rotation for each of n vectors
+    second: NDArray[np.float64]  # S₂, of the same shape
 
     @classmethod
     def from_key(cls, key: bytes, size: int) -> Self:
@@ -50,7 +50,7 @@ class Rotation:
     @property
     def size(self) -> int:
         """S, the number of coordinates after rotating."""
-        return len(self.first)
+        return int(self.first.shape[-1])
 
     def apply(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         """Rotate the last axis.
@@ -66,7 +66,7 @@ class Rotation:
             Exact integers where `vectors` are integers.
         """
         padded = np.zeros((*vectors.shape[:-1], self.size))
-        padded[..., : vectors.shape[-1]] = vectors * self.first[: vectors.shape[-1]]
+        padded[..., : vectors.shape[-1]] = vectors * self.first[..., : vectors.shape[-1]]
         return fwht(fwht(padded) * self.second)
 
     def matrix(self, columns: int) -> NDArray[np.float64]:

@@ -51,9 +51,9 @@ def normal_table() -> NDArray[np.int16]:
     return table
 
 
-def directions_of(words: NDArray[np.uint16]) -> NDArray[np.int16]:
-    """Return normal vectors from public words: (..., D) -> (..., D)."""
-    return np.take(normal_table(), words)
+def directions_of(public: NDArray[np.uint8], dimension: int) -> NDArray[np.int16]:
+    """Return normal vectors from public bytes, big-endian 16-bit words: (..., at least 2D) -> (..., D)."""
+    return np.take(normal_table(), np.ascontiguousarray(public).view(">u2")[..., :dimension])
 
 
 def lifted(quantized: NDArray[np.float64]) -> NDArray[np.float64]:

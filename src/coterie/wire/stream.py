@@ -85,6 +85,14 @@ class PublicStream:
         row, flip = rows.read(blocks[:, 0])
         return row, flip, blocks[:, 1:].reshape(len(ids), embedding // 8)
 
+    def named(
+        self, ids: NDArray[np.uint8], indices: NDArray[np.int64], first: int, size: int
+    ) -> NDArray[np.uint8]:
+        """Return the one codeword each report names of those from block `first` on: (n,) -> (n, size/8)."""
+        width = size // BLOCK_BITS  # blocks a codeword
+        counters = (first + indices * width)[:, None] + np.arange(width)
+        return self.blocks_at(ids, counters).reshape(len(ids), size // 8)
+
     def _encrypt(self, ids: NDArray[np.uint8], counters: NDArray[np.uint32]) -> NDArray[np.uint8]:
         """Encrypt id ‖ counter for big-endian counters (n, c): -> (n, c, 16)."""
         text = self.text(*counters.shape)

@@ -82,8 +82,7 @@ class LshTreeStream:
     def directions(self, ids: NDArray[np.uint8], answer: int) -> NDArray[np.int16]:
         """Return each report's public direction: (n, 12) -> (n, D)."""
         blocks = self._stream.blocks(ids, self._parameters.answers + answer * self._width, self._width)
-        words = blocks.reshape(len(ids), -1).view(">u2").astype(np.uint16)
-        return directions_of(words[:, : self.lifted])
+        return directions_of(blocks.reshape(len(ids), -1), self.lifted)
 
     def codewords(self, ids: NDArray[np.uint8], answer: int) -> NDArray[np.uint8]:
         """Return all codewords of one answer, eight bits a byte: (n, 12) -> (n, N, P/8)."""
@@ -95,11 +94,8 @@ class LshTreeStream:
     def chosen(self, ids: NDArray[np.uint8], answer: int, indices: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Return the one codeword that each report names: (n, 12), (n,) -> (n, P/8)."""
         size = self._parameters.embedding
-        width = size // BLOCK_BITS
-        first = self._parameters.answers + answer * CODEWORDS * width
-        return self._stream.blocks_at(ids, first + (indices * width)[:, None] + np.arange(width)).reshape(
-            len(ids), size // 8
-        )
+        first = self._parameters.answers + answer * CODEWORDS * size // BLOCK_BITS
+        return self._stream.named(ids, indices, first, size)
 
 
 def pack_reports(

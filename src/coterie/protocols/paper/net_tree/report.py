@@ -98,13 +98,12 @@ class NetTreeStream(MaskStream):
     def directions(self, ids: NDArray[np.uint8], level: int) -> NDArray[np.int16]:
         """Return each report's public direction of a level: (n, 12) -> (n, D)."""
         blocks = self._stream.blocks(ids, self._head + (level - 1) * self._width, self._width)
-        return directions_of(_words(blocks)[:, : self.lifted])
+        return directions_of(blocks.reshape(len(ids), -1), self.lifted)
 
     def all_directions(self, ids: NDArray[np.uint8]) -> NDArray[np.int16]:
         """Return the directions of all levels: (n, 12) -> (n, T, D)."""
         blocks = self._stream.blocks(ids, self._head, self._levels * self._width)
-        words = _words(blocks).reshape(len(ids), self._levels, -1)
-        return directions_of(words[:, :, : self.lifted])
+        return directions_of(blocks.reshape(len(ids), self._levels, -1), self.lifted)
 
 
 def pack_reports(ids: NDArray[np.uint8], positive: NDArray[np.bool_]) -> NDArray[np.uint8]:
@@ -123,8 +122,3 @@ def unpack_answers(reports: NDArray[np.uint8], levels: int) -> NDArray[np.int8]:
     """Return the answers of reports as ±1: (n, width) -> (n, 2T)."""
     bits = np.unpackbits(reports[:, ID_BYTES:], axis=1, count=2 * levels)
     return 2 * bits.astype(np.int8) - 1
-
-
-def _words(blocks: NDArray[np.uint8]) -> NDArray[np.uint16]:
-    """Read blocks as big-endian 16-bit words: (n, c, 16) -> (n, 8c)."""
-    return np.ascontiguousarray(blocks).reshape(len(blocks), -1).view(">u2").astype(np.uint16)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from coterie.geometry.hadamard import fwht
 from coterie.geometry.lift import EXTRA_COORDINATES
+from coterie.geometry.rotation import Rotation
 from coterie.plan import Plan
 from coterie.protocols.base import numbers_of_bits
 from coterie.protocols.paper.net_tree.parameters import CodewordTreeParameters
@@ -71,22 +72,14 @@ class CodewordTreeStream(MaskStream):
 
     def rotated(self, ids: NDArray[np.uint8], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         """Turn each vector by its report's own rotation, times P: (n, 12), (n, D) -> (n, P)."""
-        first, second = self._rotation_signs(ids)
-        padded = np.zeros((len(ids), self.size))
-        padded[:, : vectors.shape[1]] = vectors * first[:, : vectors.shape[1]]
-        return fwht(fwht(padded) * second)
+        return Rotation(*self._rotation_signs(ids)).apply(vectors)
 
     def turned_back(self, ids: NDArray[np.uint8], indices: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return Rᵀv of the codeword v that each report names, RᵀR = 1: (n, 12), (n,) -> (n, D)."""
         first, second = self._rotation_signs(ids)
-        turned = fwht(fwht(signs_of(self.chosen(ids, indices)).astype(np.float64)) * second)[:, : self.lifted]
+        named = signs_of(self._stream.named(ids, indices, self._first_word, self.size)).astype(np.float64)
+        turned = fwht(fwht(named) * second)[:, : self.lifted]
         return np.asarray(turned * first[:, : self.lifted] / self.size)
-
-    def chosen(self, ids: NDArray[np.uint8], indices: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Return the codeword that each report names, eight bits a byte: (n, 12), (n,) -> (n, P/8)."""
-        width = self.size // BLOCK_BITS
-        counters = (self._first_word + indices * width)[:, None] + np.arange(width)
-        return self._stream.blocks_at(ids, counters).reshape(len(ids), self.size // 8)
 
     def codeword_blocks(self, people: int) -> BlockReader:
         """Return what reads all codewords of up to so many reports at a time, one after the other."""
