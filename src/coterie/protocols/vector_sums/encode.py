@@ -7,12 +7,10 @@ The report and its shares are `coterie.protocols.shares.encode`.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from coterie.errors import PlanError
-from coterie.geometry.halfspaces import HalfspaceSigns
 from coterie.geometry.hashing import PairwiseHash
 from coterie.geometry.lift import lift
 from coterie.plan.plan import Plan
@@ -61,10 +59,7 @@ class VectorSumEncoder(ShareEncoder):
             views, masks, _ = self._stream.places(ids, self._signs.rows)
             vectors *= (1 - 2 * self._signs.odd(quantized, views, masks).astype(np.int64))[:, None]
             return self._signs.rows.firsts[views] + masks, vectors, clipped
-        view = self._signs.view(0)
-        if isinstance(view, HalfspaceSigns):
-            raise PlanError("halfspaces have no cells: the first view of this plan is no partition")
-        cells = view.of(quantized)
+        cells: Any = self._signs.view(0).of(quantized)  # of a partition: the parameters saw to it
         if self._parameters.layout == "hashed":
             cells = PairwiseHash.from_key(self._plan.randomness_key(), self._parameters.buckets).of(cells)
         return cells, vectors, clipped

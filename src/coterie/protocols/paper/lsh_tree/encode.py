@@ -87,7 +87,7 @@ class LshTreeEncoder(Encoder):
             quantized, outside = self.quantize(points[piece])
             clipped += outside
             codes, body = self._hashes.codes(quantized), self._lift(quantized)
-            scored = self._scored(body) if self._by_codeword else body
+            scored = rounded(self._embed(body)) if self._by_codeword else body
             for answer in range(parameters.answers):
                 choices = self._stream.choices(ids[piece], answer)
                 signs = self._signs(codes, choices)
@@ -112,7 +112,8 @@ class LshTreeEncoder(Encoder):
         quantized, _ = self.quantize(points)
         choices = self._stream.choices(ids, answer)
         signs = self._signs(self._hashes.codes(quantized), choices) * choices.vector_signs
-        return self._stream.codewords(ids, answer), self._scored(self._lift(quantized)) * signs[:, None]
+        scored = rounded(self._embed(self._lift(quantized)))
+        return self._stream.codewords(ids, answer), scored * signs[:, None]
 
     def _draw(self, people: int, coins: Coins) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Draw all secret coins: flips of histogram bits, then of vector bits, and places of codewords."""
@@ -141,7 +142,3 @@ class LshTreeEncoder(Encoder):
         directions = self._stream.directions(ids, answer).astype(np.float64)
         heights = np.einsum("ij,ij->i", directions, body)  # exact integers
         return np.where(heights >= 0, 1, -1).astype(np.int8)
-
-    def _scored(self, body: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the integers that codewords are scored against, as in `codeword`: (n, D) -> (n, P)."""
-        return rounded(self._embed(body))

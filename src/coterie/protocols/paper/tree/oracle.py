@@ -58,17 +58,13 @@ class SharedRowOracle(Protocol):
 
 
 class VectorSumOracle(Protocol):
-    """Approximate sums of people's vectors, bucket by bucket (ṽ)."""
+    """Approximate sums of people's vectors, bucket by bucket (ṽ), with their noise."""
 
     def part_sums(self, level: int, paths: Paths, parts: Parts, count: int) -> NDArray[np.float64]:
         """Return, for each of `count` parts, the sum over its buckets: (m, level+1), (m,) -> (count, d)."""
-
-
-class TreeVectorOracle(VectorSumOracle, Protocol):
-    """A vector sum oracle that states its noise."""
 
     def vector_deviation(self, level: int) -> float:
         """Return the root mean square length of an empty node's sum."""
 
 
-TreeOracles = tuple[FrequencyOracle, TreeVectorOracle]  # f̃ and ṽ
+TreeOracles = tuple[FrequencyOracle, VectorSumOracle]  # f̃ and ṽ

@@ -62,13 +62,15 @@ class CodewordLevels:
         masks: PathMasks,
         turned: Callable[[NDArray[np.int64]], NDArray[np.float64]],
     ) -> None:
-        self.reports = len(levels)
+        self.reports, self.counting = len(levels), dimension  # the coordinate b of w = (a·x, b, rest)
         self._parameters, self._dimension, self._masks, self._turned = parameters, dimension, masks, turned
         self._family = Family((parameters.ratio**parameters.projected - 1).bit_length())
         gain = parameters.randomizer.gain(parameters.embedding)  # κ
         self._count_unit = parameters.levels / (gain * parameters.count_weight / SCALE)  # T/(κb)
         self._unit = parameters.levels / gain  # T/κ
         self._point = point_weight(parameters.count_weight)  # a
+        # Of a coordinate of an empty node's lifted sum, across the people's vectors.
+        self.lifted_deviation = self._unit * math.sqrt(self.reports / parameters.levels)
         self._members = [np.flatnonzero(levels == level) for level in range(1, parameters.levels + 1)]
         lifted = dimension + EXTRA_COORDINATES
         self._square = np.zeros((lifted, lifted))  # Σ Rᵀv·vᵀR
@@ -94,16 +96,6 @@ class CodewordLevels:
         excess = self._square / self.reports - np.eye(len(self._square))
         matrix = excess / second + np.eye(len(excess)) / self._parameters.embedding
         return SecondMoment(matrix, 1 / (second * math.sqrt(self.reports)))
-
-    @property
-    def lifted_deviation(self) -> float:
-        """Standard deviation of a coordinate of an empty node's lifted sum, across the people's vectors."""
-        return self._unit * math.sqrt(self.reports / self._parameters.levels)
-
-    @property
-    def counting(self) -> int:
-        """Which coordinate of a lifted sum counts people: w = (a·x, b, rest)."""
-        return self._dimension
 
     def lifted_mean(self, sums: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the points that lifted sums of these lengths speak of: (k, D), (k,) -> (k, d)."""
