@@ -116,11 +116,6 @@ def _checked_or_none(name: str, value: object, high: int) -> int | None:
     return None if value is None else checked_integer(f"collection.{name}", value, 0, high)
 
 
-def as_collection(given: object) -> Collection | None:
-    """Return a collection that was given as such, as its JSON object, or not at all."""
-    return given if given is None or isinstance(given, Collection) else Collection.from_dict(given)
-
-
 def written_time(moment: int) -> str:
     """Return a time as RFC 3339 text in UTC, without seconds where they are 0.
 

@@ -369,14 +369,14 @@ class Plan(Questions):
         if answer is not None:
             groups = groups_to_confirm(answer, public["clusters"], public["center"], public["radius"])
             parameters = parameters.asking_about(groups)
-        how = None
-        if collection is not None:
-            from coterie.plan.collection import as_collection
+        if isinstance(collection, Mapping):
+            from coterie.plan.collection import Collection
 
-            how = as_collection(collection)
+            collection = Collection.from_dict(collection)
         return cls(
-            **public, features=schema, collection=how, directions=rows, delta=delta, parameters=parameters
-        )
+            **public, features=schema, collection=collection, directions=rows, delta=delta,
+            parameters=parameters,
+        )  # fmt: skip
 
     def follow_up(self, result: Any, expected_users: int, **changes: Any) -> Self:
         """Design a plan for other people from what this one's people told: a ball where people are.
