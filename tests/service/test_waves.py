@@ -19,6 +19,7 @@ from coterie.protocols import encoder_of
 from coterie.remote import RemoteCollector
 from coterie.service.decoder import Decoder
 from coterie.service.following import asked_in, is_asked, is_same
+from coterie.service.keys import TOKEN_VARIABLE
 from coterie.service.manifest import decoding_seed
 from coterie.service.pages.routes import PAGES
 from coterie.service.problems import Problem
@@ -171,6 +172,16 @@ def test_a_wave_in_directions_follows_on_the_collector_and_is_verified(tmp_path)
         ended(operator, second)
         run("waves", "save", first.id, "--url", server.url, "--out", tmp_path / "left")
     assert verified(tmp_path / "left")["count"] == 10_001
+
+
+@pytest.mark.parametrize("wrong", [("--users", "-3"), ("--users", "9", "--epsilon", "0")])
+def test_nothing_is_closed_for_a_next_wave_that_cannot_be(tmp_path, wrong):
+    plan = Plan.design(2, 2, 4.0, 100, collection=Collection(minimum=10))
+    with serving(tmp_path) as server, RemoteCollector(server.url, token=TOKEN) as operator:
+        operator.put_plan(plan)
+        told = run("waves", "next", plan.id, "--url", server.url, *wrong, code=1, **{TOKEN_VARIABLE: TOKEN})
+        assert "must be in" in told.stderr
+        assert operator.status(plan.id)["state"] == "open"
 
 
 # ---------------------------------------------------------------- around the decoder

@@ -15,6 +15,7 @@ from coterie.errors import SettingError
 from coterie.plain.files import write_whole
 from coterie.plan import Plan
 from coterie.remote.collector import RemoteCollector
+from coterie.service.following import checked_asked
 
 
 def run(
@@ -79,8 +80,10 @@ def run(
                 raise SettingError("give --users: how many other people will answer the next wave")
             check_output(out_, force)
             how = collection_of(collected)
+            said = {"confirm": confirm, "epsilon": epsilon, "clusters": clusters}
+            asked: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+            checked_asked({"expected_users": users, **asked})  # before anything is closed for good
             last = collector.study(study_id)["plans"][-1]
-            asked: dict[str, Any] = {"confirm": confirm, "epsilon": epsilon, "clusters": clusters}
             with progress("decoding", None):
                 if not last["decoded"]:
                     collector.close(last["plan_id"])

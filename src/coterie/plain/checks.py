@@ -55,7 +55,8 @@ def checked_real(where: str, value: object, low: float, high: float) -> float:
     except OverflowError:  # an int beyond the doubles
         number = math.inf
     if not low <= number <= high:  # NaN fails too
-        raise PlanError(f"{where} must be in [{low:g}, {high:g}], got {shown(number)}")
+        allowed = f"in [{low:g}, {high:g}]" if math.isfinite(high - low) else "a number"
+        raise PlanError(f"{where} must be {allowed}, got {shown(number)}")
     return number + 0.0  # JSON has no negative zero, and equal plans must be written alike
 
 

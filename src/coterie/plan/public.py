@@ -62,7 +62,7 @@ def checked_public_part(
         "model": model,
         "dimension": dimension,
         "clusters": clusters,
-        "epsilon": _checked_epsilon(epsilon),
+        "epsilon": checked_epsilon(epsilon),
         "expected_users": users,
         "center": _checked_center(center, dimension),
         "radius": checked_real("radius", radius, _SMALLEST, _LARGEST),
@@ -97,7 +97,8 @@ def checked_directions(directions: object, dimension: int) -> tuple[tuple[int, .
 PUBLIC: Final = tuple(signature(checked_public_part).parameters)  # names of those fields
 
 
-def _checked_epsilon(epsilon: object) -> float:
+def checked_epsilon(epsilon: object) -> float:
+    """Return ε as a float, above 0 and small enough to hide something."""
     value = checked_real("epsilon", epsilon, -math.inf, math.inf)
     if not 0 < value <= MAX_EPSILON:
         why = (

@@ -17,11 +17,10 @@ import numpy as np
 from coterie.aggregate import Aggregate
 from coterie.errors import PlanError
 from coterie.geometry.ball import SCALE
-from coterie.plain.checks import MOST_PEOPLE, checked_integer, checked_real
+from coterie.plain.checks import MOST_PEOPLE, checked_integer
 from coterie.plan import Plan
 from coterie.plan.collection import Collection
-from coterie.plan.public import MAX_CLUSTERS
-from coterie.privacy import MAX_EPSILON
+from coterie.plan.public import MAX_CLUSTERS, checked_epsilon
 from coterie.service.manifest import decoding_seed
 
 ASKED: Final = ("expected_users", "confirm", "epsilon", "clusters", "collection")  # all that may be chosen
@@ -45,7 +44,7 @@ def checked_asked(asked: Mapping[str, Any]) -> dict[str, Any]:
         raise PlanError(f"of a next wave {', '.join(ASKED)} are asked; {unknown[0][:40]} follows or is none")
     checked_integer("expected_users", asked.get("expected_users"), 1, MOST_PEOPLE)
     if "epsilon" in asked:
-        checked_real("epsilon", asked["epsilon"], 0.0, MAX_EPSILON)
+        checked_epsilon(asked["epsilon"])
     if "clusters" in asked:
         checked_integer("clusters", asked["clusters"], 1, MAX_CLUSTERS)
     if type(asked.get("confirm", False)) is not bool:

@@ -17,7 +17,7 @@ PLAN = {"--dimension": 3, "--clusters": 2, "--epsilon": 1, "--users": 100, "--ou
         ({"--epsilon": 0}, r"epsilon must be in \(0, 16\]"),
         ({"--epsilon": -1}, "epsilon must be in"),
         ({"--epsilon": 1e9}, "epsilon must be in"),
-        ({"--epsilon": "nan"}, "epsilon must be in"),
+        ({"--epsilon": "nan"}, "epsilon must be a number, got nan"),
         ({"--clusters": 0}, "clusters must be in"),
         ({"--clusters": 101}, r"clusters \(101\) must not exceed expected_users \(100\)"),
         ({"--dimension": 0}, "dimension must be in"),
