@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-from inspect import signature
 from typing import Any, Final
 
 from coterie.errors import PlanError
@@ -31,45 +30,37 @@ _SMALLEST: Final = sys.float_info.min  # the smallest normal double
 _LARGEST: Final = sys.float_info.max
 
 
-def checked_public_part(
-    *,
-    protocol: object,
-    model: object,
-    dimension: object,
-    clusters: object,
-    epsilon: object,
-    expected_users: object,
-    center: object,
-    radius: object,
-    seed: object,
-    ids: object = "random",
-    study: object = None,
-    after: object = (),
-) -> dict[str, Any]:
-    """Return the fields that every protocol shares, clean, or raise PlanError."""
-    dimension = checked_integer("dimension", dimension, 1, MAX_DIMENSION)
-    users = checked_integer("expected_users", expected_users, 1, MOST_PEOPLE)
-    clusters = checked_integer("clusters", clusters, 1, MAX_CLUSTERS)
+PUBLIC: Final = (  # the fields that every protocol shares
+    "protocol", "model", "dimension", "clusters", "epsilon", "expected_users", "center", "radius", "seed",
+    "ids", "study", "after",
+)  # fmt: skip
+
+
+def checked_public_part(**given: Any) -> dict[str, Any]:
+    """Return the fields of `PUBLIC`, clean, or raise PlanError."""
+    dimension = checked_integer("dimension", given["dimension"], 1, MAX_DIMENSION)
+    users = checked_integer("expected_users", given["expected_users"], 1, MOST_PEOPLE)
+    clusters = checked_integer("clusters", given["clusters"], 1, MAX_CLUSTERS)
     if clusters > users:
         raise PlanError(f"clusters ({clusters}) must not exceed expected_users ({users})")
-    model = checked_choice("model", model, MODELS)
-    if checked_choice("ids", ids, IDS) == "token" and model != "local":
+    model, ids = checked_choice("model", given["model"], MODELS), checked_choice("ids", given["ids"], IDS)
+    if ids == "token" and model != "local":
         raise PlanError(
             "ids must be random outside the local model: whoever issued the tokens could tell people apart"
         )
     return {
-        "protocol": checked_choice("protocol", protocol, protocols()),
+        "protocol": checked_choice("protocol", given["protocol"], protocols()),
         "model": model,
         "dimension": dimension,
         "clusters": clusters,
-        "epsilon": checked_epsilon(epsilon),
+        "epsilon": checked_epsilon(given["epsilon"]),
         "expected_users": users,
-        "center": _checked_center(center, dimension),
-        "radius": checked_real("radius", radius, _SMALLEST, _LARGEST),
-        "seed": checked_integer("seed", seed, 0, SAFE_INTEGER),
+        "center": _checked_center(given["center"], dimension),
+        "radius": checked_real("radius", given["radius"], _SMALLEST, _LARGEST),
+        "seed": checked_integer("seed", given["seed"], 0, SAFE_INTEGER),
         "ids": ids,
-        "study": None if study is None else _checked_plan_id("study", study),
-        "after": _checked_after(after),
+        "study": None if given["study"] is None else _checked_plan_id("study", given["study"]),
+        "after": _checked_after(given["after"]),
     }
 
 
@@ -92,9 +83,6 @@ def checked_directions(directions: object, dimension: int) -> tuple[tuple[int, .
             raise PlanError(f"{where} must be longer than 0 and at most {longest} long, in steps of 2^-20")
         checked.append(tuple(entries))
     return tuple(checked)
-
-
-PUBLIC: Final = tuple(signature(checked_public_part).parameters)  # names of those fields
 
 
 def checked_epsilon(epsilon: object) -> float:
