@@ -104,8 +104,9 @@ def _check_folder(folder: Path, mend: bool) -> Checked:
 
 
 def _check_log(folder: Path, studies: dict[str, StudyFolder], found: Checked, mend: bool) -> None:
-    log, bad, through = Log(folder), dict[int, FileError](), through_of(studies)
-    log.load(through, partial(reports_in, studies), damaged=bad.__setitem__)
+    log, bad = Log(folder, partial(reports_in, studies)), dict[int, FileError]()
+    through = through_of(studies)
+    log.load(through, damaged=bad.__setitem__)
     found.files += len(log.listed)
     found.cut = log.cut
     listed = dict(log.listed)

@@ -82,10 +82,10 @@ class EmbeddedStore(Store):
 
     def __init__(self, folder: AnyPath, *, wait: bool = False) -> None:
         self._folder = Path(folder).absolute()
-        self._log = Log(self._folder)
         self._lock = threading.Lock()  # the growing segment and the states
         self._work = threading.Lock()  # compactions and all else that replaces files; taken before _lock
         self._studies: dict[str, StudyFolder] = {}
+        self._log = Log(self._folder, partial(reports_in, self._studies))
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with contextlib.ExitStack() as held:
             held.enter_context(locked(self._folder, wait=wait))
@@ -123,7 +123,7 @@ class EmbeddedStore(Store):
                 raise FileError(folder, 0, "a study, named by the id of its plan", "something else")
             if (study := StudyFolder.load(folder)) is not None:
                 self._studies[folder.name] = study
-        self._log.load(through_of(self._studies), partial(reports_in, self._studies))
+        self._log.load(through_of(self._studies))
         for study in self._studies.values():
             with contextlib.suppress(StoreError):  # a full disk hinders nobody from reading
                 self._scrub(study)
@@ -239,10 +239,8 @@ class EmbeddedStore(Store):
 
     def _commit(self, kind: int, bodies: dict[str, bytes]) -> None:
         """Write one frame and flush it; the caller holds the lock."""
-        entries = [Entry(kind, bytes.fromhex(plan_id), body) for plan_id, body in bodies.items() if body]
-        if entries:
-            reports = {entry.plan_id.hex(): reports_in(self._studies, entry) for entry in entries}
-            self._log.commit(entries, reports)
+        if entries := [Entry(kind, bytes.fromhex(plan), body) for plan, body in bodies.items() if body]:
+            self._log.commit(entries)
 
     def close(self, plan_id: str) -> None:
         with self._lock:

@@ -55,6 +55,8 @@ class Log:
     ----------
     folder : Path
         The store's.
+    count : callable
+        Returns how many reports an entry holds; FileError if it is none of the store's.
 
     Attributes
     ----------
@@ -66,11 +68,11 @@ class Log:
         Bytes that were cut off so far: being written when a process or the machine stopped.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, count: CountReports) -> None:
         self.held: dict[int, Counter[str]] = {}
         self.listed: dict[int, Reports | None] = {}
         self.cut = 0
-        self._folder = folder
+        self._folder, self._count = folder, count
         self._last = 0  # the highest number of a segment so far
         self._writer: SegmentWriter | None = None
         self._tail = -1
@@ -87,15 +89,13 @@ class Log:
         write_list(self._folder, dict.fromkeys(segments_in(self._folder)), 0)
         reset_tail(self._folder)
 
-    def load(self, through: Through, count: CountReports, damaged: Damaged | None = None) -> None:
+    def load(self, through: Through, damaged: Damaged | None = None) -> None:
         """Read all segments to their last byte, and finish what a crash left to do.
 
         Parameters
         ----------
         through : mapping of str to int
             For each plan, up to which segment its reports are in its own files.
-        count : callable
-            Returns how many reports an entry holds; FileError if it is none of the store's.
         damaged : callable, optional
             Called with the number of a segment that is not as it should be, and why; then nothing is changed,
             and nothing can be written.
@@ -110,7 +110,7 @@ class Log:
         self._last = max([0, *self.listed, *found, *through.values()])
         for number in sorted({*self.listed, *found}):
             try:
-                self._load(number, number in found, through, count, looking=damaged is not None)
+                self._load(number, number in found, through, looking=damaged is not None)
             except FileError as error:
                 if damaged is None:
                     raise
@@ -124,9 +124,7 @@ class Log:
                 reset_tail(self._folder)  # nothing grows: it says nothing
             self._tail = os.open(self._folder / "tail", os.O_WRONLY | os.O_CLOEXEC)
 
-    def _load(
-        self, number: int, is_there: bool, through: Through, count: CountReports, *, looking: bool
-    ) -> None:
+    def _load(self, number: int, is_there: bool, through: Through, *, looking: bool) -> None:
         """Read one segment, or see to it that one may be missing, or is not needed."""
         path, stated = self.path(number), self.listed.get(number, {})
         needed = {plan for plan in (through if stated is None else stated) if through.get(plan, 0) < number}
@@ -141,7 +139,7 @@ class Log:
         size = self._recover(path, number, looking=looking) if number == grew else None
         self.held[number] = Counter()
         for entry in read_segment(path, number, size):
-            self.held[number][entry.plan_id.hex()] += count(entry)
+            self.held[number][entry.plan_id.hex()] += self._count(entry)
         if size is not None and not looking:
             self._writer = SegmentWriter(path, number, size=size)
         if stated is not None and any(self.held[number].get(plan) != stated[plan] for plan in needed):
@@ -179,8 +177,8 @@ class Log:
 
     # ------------------------------------------------------------ writing
 
-    def commit(self, entries: list[Entry], reports: Reports) -> None:
-        """Write one frame and flush it; `reports` says how many of which plans it holds."""
+    def commit(self, entries: list[Entry]) -> None:
+        """Write one frame and flush it."""
         if self._writer is not None and self._writer.size >= SEGMENT_BYTES:
             self.complete()
         if self._writer is None:
@@ -194,7 +192,8 @@ class Log:
             os.pwrite(self._tail, _sealed_tail(self._writer.number, self._writer.size), 0)
         except OSError as error:  # it is on the disk; whoever hears of this sends it again
             raise StoreUnavailableError(f"the disk failed: {error.strerror}") from error
-        self.held[self._writer.number].update(reports)
+        for entry in entries:
+            self.held[self._writer.number][entry.plan_id.hex()] += self._count(entry)
 
     def complete(self) -> None:
         """Seal the segment that grows."""
