@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from coterie.cli.people import Header, open_people
 from coterie.cli.screen import Caution, Force, Outcome, check_output, progress
 from coterie.errors import PointError
+from coterie.geometry.ball import as_points
 from coterie.plan import Plan
 
 
@@ -73,11 +74,7 @@ def run(
 
 def _all_points(path: Path, plan: Plan, header: bool | None) -> NDArray[np.float64]:
     """Return everything in a file as points, (m, d)."""
-    schema = None if path.suffix.lower() == ".npy" else plan.features
-    chunks = [
-        np.asarray(chunk, dtype=np.float64) if schema is None else schema.points(chunk)
-        for chunk, _ in open_people(path, plan, header).chunks()
-    ]
+    chunks = [as_points(chunk, plan.dimension) for chunk, _ in open_people(path, plan, header).chunks()]
     if not chunks:
         raise PointError(f"{path}: expected one row per point, found no rows")
     return np.concatenate(chunks)

@@ -67,6 +67,8 @@ def simulate(
     rows = as_points(points, plan.dimension)
     if not len(rows):
         raise PointError("a simulation needs at least one point")
+    if not np.isfinite(rows).all():
+        raise PointError("points hold NaN or infinite coordinates: drop or repair those rows first")
     people = checked_integer("people", people, 0, MOST_PEOPLE)
     if by == "reports":
         if device is not None:

@@ -39,6 +39,11 @@ def people(terminal):
     return terminal
 
 
+def test_people_like_those_in_records_are_simulated(people):
+    made = people.json("simulate", "people.csv", "--plan", "plan.json", "--people", 100, "--out", "table")
+    assert (made["points"], made["count"]) == (6002, 100)
+
+
 @pytest.mark.slow
 def test_from_a_table_to_groups_in_words(people):
     encoded = people.json("encode", "--plan", "plan.json", "people.csv", "--out", "r.coterie")

@@ -36,3 +36,12 @@ def test_wrong_wishes_are_refused(terminal, study):
     assert "whole number of people" in terminal.run(*study, "--people", "2.5", code=2).stderr
     assert "by must be law or reports" in terminal.fails(*study, "--people", "5", "--by", "magic")
     assert "people must be" in terminal.fails(*study, "--people", "-1")
+
+
+@pytest.mark.parametrize("by", ["law", "reports"])
+@pytest.mark.parametrize(
+    ("place", "said"), [(np.nan, "NaN or infinite"), (np.inf, "NaN or infinite"), ("left", "real numbers")]
+)
+def test_people_are_like_no_text_and_no_nan(terminal, study, place, said, by):
+    np.save("points.npy", np.array([[0.6, 0.0]] * 1000 + [[place, 0.0]]))
+    assert said in terminal.fails(*study, "--people", "3", "--by", by)
