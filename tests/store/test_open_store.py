@@ -15,6 +15,12 @@ def test_whoever_only_reads_makes_no_store(tmp_path):
         assert store.plan_ids() == []
 
 
+def test_a_file_is_no_store(tmp_path):
+    (tmp_path / "table").write_bytes(b"of integers")
+    with pytest.raises(StoreError, match="table is a file: a store is a folder"):
+        open_store(tmp_path / "table")
+
+
 def test_an_address_of_another_kind_is_no_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(StoreError, match="no store of kind mysql://"):

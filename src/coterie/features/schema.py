@@ -279,7 +279,10 @@ class Schema(Record):
         """
         data = read_bounded(path, MAX_BYTES, _WHAT)
         toml = Path(path).suffix.lower() == ".toml"
-        return cls.from_dict(_filled(_parse_toml(data) if toml else parse_object(data, _WHAT)))
+        try:
+            return cls.from_dict(_filled(_parse_toml(data) if toml else parse_object(data, _WHAT)))
+        except PlanError as error:
+            raise PlanError(f"{os.fspath(path)}: {error}") from None
 
     @classmethod
     def suggest(cls, table: Any, *, public: bool = False) -> Self:

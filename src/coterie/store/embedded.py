@@ -86,6 +86,8 @@ class EmbeddedStore(Store):
         self._work = threading.Lock()  # compactions and all else that replaces files; taken before _lock
         self._studies: dict[str, StudyFolder] = {}
         self._log = Log(self._folder, partial(reports_in, self._studies))
+        if self._folder.is_file():
+            raise StoreError(f"{self._folder} is a file: a store is a folder of its own")
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with contextlib.ExitStack() as held:
             held.enter_context(locked(self._folder, wait=wait))

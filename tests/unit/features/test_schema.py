@@ -134,7 +134,7 @@ def test_a_declaration_may_leave_out_what_has_a_default(tmp_path):
 )
 def test_bad_declarations_say_what_is_wrong(tmp_path, name, text, message):
     (tmp_path / name).write_bytes(text)
-    with pytest.raises(PlanError, match=message):
+    with pytest.raises(PlanError, match=rf"{name}: .*({message})"):
         Schema.load(tmp_path / name)
 
 
