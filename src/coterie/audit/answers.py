@@ -27,7 +27,7 @@ class Audited(Protocol):
     def reader(self) -> Reader:
         """Return what reads a client's draws from its reports."""
 
-    def check_sample(self, reader: Any, label: str) -> Iterator[Check]:
+    def check_sample(self, reader: Any) -> Iterator[Check]:
         """Check what was read, besides what is checked of every reader."""
 
     def bits(self, laws: tuple[Law, ...]) -> float:
@@ -61,9 +61,9 @@ class AnswerAudit:
         """Return what reads a client's places from its reports."""
         return Reading(self._plan)
 
-    def check_sample(self, reader: Reading, label: str) -> Iterator[Check]:
+    def check_sample(self, reader: Reading) -> Iterator[Check]:
         """Check how often each value was sent."""
-        yield fit.check_values(reader, label)
+        yield fit.check_values(reader)
 
     def bits(self, laws: tuple[Law, ...]) -> float:
         """Return the entropy of the answers."""

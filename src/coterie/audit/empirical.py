@@ -21,7 +21,6 @@ def check_client(
     seconds: float = SECONDS,
     call: int = CALL,
     replay: bool = True,
-    label: str = "",
 ) -> list[Check]:
     """Sample a client and check all that its bytes tell.
 
@@ -37,8 +36,6 @@ def check_client(
         How many at a time.
     replay : bool
         Whether to ask it again with the same coins, too (`coterie.audit.replay`).
-    label : str
-        Added to the checks' names.
     """
     kind = audited(plan)
     reader = kind.reader()
@@ -47,21 +44,18 @@ def check_client(
     most = (4 if bits else 1) * reports // max(law.size for law in reader.laws)
     count = min(reports, max(2000, most))
     found = sample(plan, send, reader, reports=count, seconds=seconds, call=min(call, count))
-    checks = [fit.check_form(found, label)]
+    checks = [fit.check_form(found)]
     if not checks[0].passed:
         return checks
-    checks += [
-        fit.check_law(found, number, _claim(plan, found, number), label) for number in range(len(found.laws))
-    ]
-    checks += [*kind.check_sample(reader, label), fit.check_ids(found, label), fit.check_order(found, label)]
-    together = fit.check_together(found, label)
-    checks += [together] if together else []
+    checks += [fit.check_law(found, law, _claim(found, law)) for law in range(len(found.laws))]
+    checks += [*kind.check_sample(reader), fit.check_ids(found), fit.check_order(found)]
+    checks += fit.check_together(found)
     if replay:
-        checks.append(check_replay(plan, send, kind, label))
-    return [*checks, check_power(found, plan.local_epsilon, label)]
+        checks.append(check_replay(plan, send, kind))
+    return [*checks, check_power(found, plan.local_epsilon)]
 
 
-def _claim(plan: Plan, found: Sample, number: int) -> str:
+def _claim(found: Sample, number: int) -> str:
     """Return in words which ε the share of the cap amounts to, where there is one kind of answer."""
     law = found.laws[number]
     if not law.cap:

@@ -118,7 +118,7 @@ def moments(sample: Sample) -> Iterator[Context]:
 # ---------------------------------------------------------------- the law of places
 
 
-def check_law(sample: Sample, number: int, claim: str, label: str = "") -> Check:
+def check_law(sample: Sample, number: int, claim: str) -> Check:
     """Test one law of a sample given everything that it might hang on."""
     law, battery = sample.laws[number], Battery()
     cells = sample.cells[number]
@@ -143,7 +143,7 @@ def check_law(sample: Sample, number: int, claim: str, label: str = "") -> Check
     _groups(battery, law, Context("after one in group", before, 2 * kinds), groups[1:])
     words = f"{len(flat):,} {law.name}s of {len(sample):,} reports: {claim}{battery.told}"
     figures = {"observations": len(flat), "reports": len(sample), "log_p": battery.log_p}
-    return Check("empirical", f"law of {law.name}s{label}", battery.passed, words, figures)
+    return Check("empirical", f"law of {law.name}s", battery.passed, words, figures)
 
 
 def bets(sample: Sample, law: Law, flat: NDArray[np.int64]) -> Iterator[Context]:
@@ -248,7 +248,7 @@ def _by_bits(battery: Battery, law: Law, flat: NDArray[np.int64], ids: NDArray[n
     battery.counts(np.rint((near + trials) / 2).astype(np.int64), trials, 0.5, words_of_others)
 
 
-def check_values(reading: Reading, label: str = "") -> Check:
+def check_values(reading: Reading) -> Check:
     """Test how often each value was sent, and again, given points and ids, and its bits against ids."""
     battery = Battery()
     hits, trials = reading.again[..., 0], reading.again[..., 1]
@@ -269,13 +269,13 @@ def check_values(reading: Reading, label: str = "") -> Check:
             return f"value {at[0]} of answer {answer}"
 
         battery.counts(hits, total, chances, words)
-    return Check("empirical", f"values{label}", battery.passed, battery.told)
+    return Check("empirical", "values", battery.passed, battery.told)
 
 
 # ---------------------------------------------------------------- ids
 
 
-def check_ids(sample: Sample, label: str = "") -> Check:
+def check_ids(sample: Sample) -> Check:
     """Test that ids are uniform, fresh, and know nothing of the point or the time."""
     battery, n = Battery(), len(sample)
     repeats = max(_repeats(sample.ids[:, start : start + 10]) for start in (0, 2))
@@ -305,7 +305,7 @@ def check_ids(sample: Sample, label: str = "") -> Check:
 
         battery.counts(hits, trials, 0.5, paired)
     told = f"{n:,} ids, {repeats:,} repeated: {battery.told}"
-    return Check("empirical", f"ids{label}", battery.passed, told, {"log_p": battery.log_p})
+    return Check("empirical", "ids", battery.passed, told, {"log_p": battery.log_p})
 
 
 def _bytes(battery: Battery, context: Context, data: NDArray[np.uint8], what: str) -> None:
@@ -378,7 +378,7 @@ def _repeats(words: NDArray[np.uint8]) -> int:
 # ---------------------------------------------------------------- time
 
 
-def check_order(sample: Sample, label: str = "") -> Check:
+def check_order(sample: Sample) -> Check:
     """Test that places do not hang on when, and on what was drawn before."""
     battery = Battery()
     for law, cells in zip(sample.laws, sample.cells, strict=True):
@@ -400,7 +400,7 @@ def check_order(sample: Sample, label: str = "") -> Check:
         likely = int(law.chances.argmax())
         _pairs_of(battery, flat == likely, float(law.chances[likely]), law.cell(likely))
         _products(battery, _coins(law, flat), f"coins of {law.name}s")
-    return Check("empirical", f"order in time{label}", battery.passed, battery.told, {"log_p": battery.log_p})
+    return Check("empirical", "order in time", battery.passed, battery.told, {"log_p": battery.log_p})
 
 
 def _equals(battery: Battery, law: Law, flat: NDArray[np.int64]) -> None:
@@ -510,11 +510,11 @@ def _products(battery: Battery, coins: NDArray[np.float64], words: str) -> None:
 # ---------------------------------------------------------------- answers of one report
 
 
-def check_together(sample: Sample, label: str = "") -> Check | None:
+def check_together(sample: Sample) -> Iterator[Check]:
     """Test that the answers of one report are independent."""
     inside = [(cells < law.cap) for law, cells in zip(sample.laws, sample.cells, strict=True) if law.cap]
     if not inside or sum(each.shape[1] for each in inside) < 2:
-        return None
+        return
     honest = np.concatenate(inside, axis=1)
     chances = np.concatenate(
         [np.full(law.size, law.chances[: law.cap].sum()) for law in sample.laws if law.cap]
@@ -531,7 +531,7 @@ def check_together(sample: Sample, label: str = "") -> Check | None:
     likely = np.array([chances.prod(), (1 - chances).prod()])
     battery.counts(every, n, likely, lambda at: f"{('all', 'no')[at[0]]} answers in the cap")
     _equal_cells(battery, sample)
-    return Check("empirical", f"answers together{label}", battery.passed, battery.told)
+    yield Check("empirical", "answers together", battery.passed, battery.told)
 
 
 def _equal_cells(battery: Battery, sample: Sample) -> None:
@@ -551,7 +551,7 @@ def _equal_cells(battery: Battery, sample: Sample) -> None:
 # ---------------------------------------------------------------- the form
 
 
-def check_form(sample: Sample, label: str = "") -> Check:
+def check_form(sample: Sample) -> Check:
     """Compare lengths with the plan's, and look for bits that belong to no answer."""
     found = ", ".join(map(str, sorted(sample.lengths)))
     kept = sample.lengths == {sample.plan.report_width} and not sample.leftover and sample.refused is None
@@ -562,4 +562,4 @@ def check_form(sample: Sample, label: str = "") -> Check:
         words += f"; {sample.leftover:,} hold more than their answers"
     if sample.refused is not None:
         words += f"; somebody got none ({sample.refused[:200]})"
-    return Check("empirical", f"form{label}", kept, words)
+    return Check("empirical", "form", kept, words)

@@ -54,7 +54,7 @@ def smallest(
     return high
 
 
-def check_power(sample: Sample, claim: float, label: str = "") -> Check:
+def check_power(sample: Sample, claim: float) -> Check:
     """Return what the sample would have caught; an audit is not failed for being short."""
     figures: dict[str, float] = {}
     told = []
@@ -78,7 +78,7 @@ def check_power(sample: Sample, claim: float, label: str = "") -> Check:
             figures["noise_share"] = found
             told.append(f"noise smaller by {found:.2%}")
     words = f"{reports:,} reports would have shown: {'; '.join(told) or 'nothing'}"
-    return Check("empirical", f"power{label}", True, words, dict(figures))
+    return Check("empirical", "power", True, words, dict(figures))
 
 
 def _of_answers(law: Law, reports: int, per_probe: float, people: int) -> dict[str, float]:

@@ -106,7 +106,7 @@ def _ask_command(client: CommandClient, people: People, coins: tape.Tape) -> tup
         return sent, int(note.read_text()) if note.exists() else None
 
 
-def check_replay(plan: Plan, send: Send, kind: Audited, label: str = "") -> Check:
+def check_replay(plan: Plan, send: Send, kind: Audited) -> Check:
     """Ask a client again and again with coins that are known."""
     probes, ask, problems = Probes(plan), asking(plan, send), set()
     command = isinstance(send, CommandClient)
@@ -118,12 +118,12 @@ def check_replay(plan: Plan, send: Send, kind: Audited, label: str = "") -> Chec
         first, drawn = ask(people, tape.Tape(seed))
         if drawn is None:
             words = "this command is neither Python nor node: its coins cannot be given again"
-            return Check("empirical", f"replay{label}", True, words, {"replayed": False})
+            return Check("empirical", "replay", True, words, {"replayed": False})
         again, drawn_again = ask(people, tape.Tape(seed))
         other, drawn_other = ask(others, tape.Tape(seed))
         fresh, _ = ask(people, tape.Tape(seed + rounds))
         if any(len(report) != plan.report_width for report in (*first, *again, *other, *fresh)):
-            return Check("empirical", f"replay{label}", False, "reports have other lengths")
+            return Check("empirical", "replay", False, "reports have other lengths")
         if drawn < least:
             problems.add(f"{drawn} bytes of coins are drawn where ids and answers hold {least}")
         if drawn_again != drawn or first != again:
@@ -142,7 +142,7 @@ def check_replay(plan: Plan, send: Send, kind: Audited, label: str = "") -> Chec
         f"{rounds} times {PEOPLE} people: bytes follow from people and coins alone, ids from coins alone; "
         "no coin is used twice"
     )
-    return Check("empirical", f"replay{label}", not problems, words, {"replayed": True})
+    return Check("empirical", "replay", not problems, words, {"replayed": True})
 
 
 def _turned(probes: Probes, ask: Ask, reader: Reader, width: int, turns: int) -> set[str]:

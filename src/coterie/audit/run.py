@@ -7,6 +7,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -107,9 +108,8 @@ def _checks(
     if client is None:  # the way of one person, report by report
         say("samples, one by one")
         reports = _QUICK_SINGLE_REPORTS if quick else _SINGLE_REPORTS
-        yield from check_client(
-            plan, _single(plan), reports=reports, seconds=seconds / 4, label=", one by one"
-        )
+        for check in check_client(plan, _single(plan), reports=reports, seconds=seconds / 4):
+            yield replace(check, name=f"{check.name}, one by one")
 
 
 def _any_keys() -> contextlib.AbstractContextManager[object]:

@@ -91,13 +91,13 @@ class ShareAudit:
         """Return what reads a client's noise from its reports."""
         return ShareReading(self._plan)
 
-    def check_sample(self, reader: ShareReading, label: str) -> Iterator[Check]:
+    def check_sample(self, reader: ShareReading) -> Iterator[Check]:
         """Check what was read."""
-        yield check_sums(self._plan, np.concatenate(reader.noise), label)
+        yield check_sums(self._plan, np.concatenate(reader.noise))
         repeated, shares, expected = map(float, reader.repeats)
         logs = float(log_tail(repeated, shares, expected / shares)) if repeated > expected else 0.0
         words = f"{repeated:,.0f} of {shares:,.0f} shares came twice, {expected:,.1f} expected"
-        yield Check("empirical", f"shares used once{label}", logs > math.log(ALPHA), words)
+        yield Check("empirical", "shares used once", logs > math.log(ALPHA), words)
 
     def bits(self, laws: tuple[Law, ...]) -> float:
         """Return how many bits of coins a report's shares hold, at least."""
@@ -191,7 +191,7 @@ def noise_chances(edges: NDArray[np.float64], scale: float) -> NDArray[np.float6
     return np.asarray(np.bincount(np.searchsorted(edges, steps), law / law.sum(), minlength=len(edges) + 1))
 
 
-def check_sums(plan: Plan, noise: NDArray[np.int64], label: str = "") -> Check:
+def check_sums(plan: Plan, noise: NDArray[np.int64]) -> Check:
     """Compare a moved sum with an unmoved one by a threshold; the lower limit of ε must keep the claim."""
     parameters = ShareParameters.of(plan)
     adders = parameters.group if parameters.by_column else parameters.minimum_batch
@@ -210,7 +210,7 @@ def check_sums(plan: Plan, noise: NDArray[np.int64], label: str = "") -> Check:
         f"sums of {people:,} people's noise{to_scale}: epsilon is at least {max(limit, 0):.3f} at delta "
         f"{plan.delta:g}; the claim is {plan.epsilon:g}"
     )
-    return Check("empirical", f"noise of sums{label}", limit <= plan.epsilon, words)
+    return Check("empirical", "noise of sums", limit <= plan.epsilon, words)
 
 
 def _loss(sums: NDArray[np.int64], shift: int, threshold: float, delta: float, alpha: float) -> float:
