@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import harness
+from benchmarks import decoder_size, harness
+from benchmarks.__main__ import main as benchmarks_main
 from benchmarks.harness import Benchmark, Study
 
 ROOT = Path(__file__).parents[2]
@@ -153,3 +154,15 @@ def _wait_for_nobody(group):
     for _ in range(100):
         os.killpg(group, 0)
         time.sleep(0.1)
+
+
+def test_a_command_that_is_ended_has_no_failed_run(monkeypatch, capsys):
+    """A run that a signal ends is none that failed: what would go on with the next one is ended, too."""
+    monkeypatch.setattr("sys.argv", ["benchmarks", "decoder_size"])
+    monkeypatch.setattr(decoder_size, "main", lambda: os.kill(os.getpid(), signal.SIGTERM))
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        assert benchmarks_main() == 130
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert "goes on from here" in capsys.readouterr().err
