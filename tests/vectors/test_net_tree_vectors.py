@@ -16,8 +16,8 @@ from coterie.aggregate import Aggregate
 from coterie.errors import ReportError
 from coterie.geometry.ball import quantize
 from coterie.plan import Plan
+from coterie.protocols.paper.answers import pack_reports
 from coterie.protocols.paper.net_tree.encode import NetTreeEncoder
-from coterie.protocols.paper.net_tree.report import pack_reports
 from coterie.randomizers.sphere import normal_table
 
 FILE = Path(__file__).with_name("net_tree.json")

@@ -1,10 +1,13 @@
-"""Parameters of reports that are several answers about levels: bits of counts, and randomized vectors."""
+"""Reports that are several answers about levels: bits of counts, and randomized vectors."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coterie.protocols.base import LocalParameters
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.protocols.base import ID_BYTES, LocalParameters
 from coterie.randomizers.response import BinaryResponse
 
 
@@ -26,3 +29,22 @@ class AnswerParameters(LocalParameters):
     def vector_response(self) -> BinaryResponse:
         """The law of a vector's bit, where it is one."""
         return BinaryResponse(self.vector_odds)
+
+
+def pack_reports(
+    ids: NDArray[np.uint8], positive: NDArray[np.bool_], *more: NDArray[np.uint8]
+) -> NDArray[np.uint8]:
+    """Join ids, bits and further bytes: (n, 12), (n, bits), … -> (n, width).
+
+    Examples
+    --------
+    >>> answers = np.array([[True, False, True, True]])
+    >>> pack_reports(np.zeros((1, 12), dtype=np.uint8), answers)[0, 12:].tolist()
+    [176]
+    """
+    return np.concatenate([ids, np.packbits(positive, axis=1), *more], axis=1)
+
+
+def unpack_bits(reports: NDArray[np.uint8], count: int) -> NDArray[np.int8]:
+    """Return the first bits of reports after their ids as ±1: (n, width) -> (n, count)."""
+    return 2 * np.unpackbits(reports[:, ID_BYTES:], axis=1, count=count).astype(np.int8) - 1

@@ -27,12 +27,9 @@ from coterie.plain.pieces import pieces
 from coterie.plan import Plan
 from coterie.protocols.codeword.encode import Scored
 from coterie.protocols.encoder import Encoder, Ids, Reports, checked_people
+from coterie.protocols.paper.answers import pack_reports
 from coterie.protocols.paper.lsh_tree.parameters import LshTreeParameters
-from coterie.protocols.paper.lsh_tree.report import (
-    LshChoices,
-    LshTreeStream,
-    pack_reports,
-)
+from coterie.protocols.paper.lsh_tree.report import LshChoices, LshTreeStream
 from coterie.protocols.paper.lsh_tree.simhash import SimHash
 from coterie.randomizers.codeword import CODEWORDS
 from coterie.randomizers.sphere import lifted

@@ -123,11 +123,6 @@ class LshTreeParameters(AnswerParameters):
         """Single bits of a report: histogram bits, and vector bits for djw."""
         return self.answers * ((not self.joint) + (self.randomizer == "djw"))
 
-    @property
-    def bit_bytes(self) -> int:
-        """Bytes that the single bits take."""
-        return -(-self.bits // 8)
-
     def lifted(self, dimension: int) -> int:
         """Return the dimension D of what is randomized."""
         return dimension + (2 if self.joint else 1)
@@ -145,5 +140,6 @@ class LshTreeParameters(AnswerParameters):
         counts = bits_of([] if self.joint else [self.count_odds] * self.answers)
         if self.randomizer == "djw":
             return counts + bits_of([self.vector_odds] * self.answers, len(counts))
-        starts = range(8 * self.bit_bytes, 8 * (self.bit_bytes + self.answers), 8)
-        return counts + tuple(Part(CODEWORDS, self.cap, self.vector_odds, start, 8) for start in starts)
+        first = -(-self.bits // 8)  # byte
+        places = range(first, first + self.answers)
+        return counts + tuple(Part(CODEWORDS, self.cap, self.vector_odds, 8 * at, 8) for at in places)

@@ -32,7 +32,6 @@ from coterie.plan import Plan
 from coterie.protocols.paper.lsh_tree.parameters import LshTreeParameters
 from coterie.randomizers.codeword import CODEWORDS
 from coterie.randomizers.sphere import directions_of
-from coterie.wire.layout import ID_BYTES
 from coterie.wire.stream import BLOCK_BITS, PublicStream
 
 _WORDS_A_BLOCK: Final = BLOCK_BITS // 16
@@ -96,16 +95,3 @@ class LshTreeStream:
         size = self._parameters.embedding
         first = self._parameters.answers + answer * CODEWORDS * size // BLOCK_BITS
         return self._stream.named(ids, indices, first, size)
-
-
-def pack_reports(
-    ids: NDArray[np.uint8], positive: NDArray[np.bool_], indices: NDArray[np.uint8]
-) -> NDArray[np.uint8]:
-    """Join ids, bits and index bytes: (n, 12), (n, bits), (n, 0 or S) -> (n, width)."""
-    return np.concatenate([ids, np.packbits(positive, axis=1), indices], axis=1)
-
-
-def unpack_bits(reports: NDArray[np.uint8], parameters: LshTreeParameters) -> NDArray[np.int8]:
-    """Return the single bits of reports as ±1: (n, width) -> (n, bits)."""
-    packed = reports[:, ID_BYTES : ID_BYTES + parameters.bit_bytes]
-    return 2 * np.unpackbits(packed, axis=1, count=parameters.bits).astype(np.int8) - 1

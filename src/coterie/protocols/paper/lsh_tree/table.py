@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from coterie.errors import AggregateError, bringing
 from coterie.plain.pieces import pieces
 from coterie.plan import Plan
+from coterie.protocols.paper.answers import unpack_bits
 from coterie.protocols.paper.lsh_tree.parameters import LshTreeParameters
-from coterie.protocols.paper.lsh_tree.report import LshTreeStream, unpack_bits
+from coterie.protocols.paper.lsh_tree.report import LshTreeStream
 from coterie.protocols.table import MAX_COUNT, SumTable
 from coterie.wire.layout import ID_BYTES
 from coterie.wire.stream import signs_of
@@ -97,14 +98,14 @@ class LshTreeTable(SumTable):
 
         parameters, people = self.parameters, len(reports)
         ids = np.ascontiguousarray(reports[:, :ID_BYTES])
-        bits = unpack_bits(reports, parameters)
+        bits = unpack_bits(reports, parameters.bits)
         firsts = np.array([0, *(parameters.first_row(level) for level in range(1, parameters.levels + 1))])
         for answer in range(parameters.answers):
             choices = stream.choices(ids, answer)
             rows = firsts[choices.levels] + choices.masks
             signs = choices.vector_signs.astype(np.float64)
             if parameters.randomizer == "privunit":
-                indices = reports[:, ID_BYTES + parameters.bit_bytes + answer].astype(np.int64)
+                indices = reports[:, answer - parameters.answers].astype(np.int64)
                 vectors = signs_of(stream.chosen(ids, answer, indices)).astype(np.float64)
             else:
                 signs *= bits[:, -parameters.answers + answer]

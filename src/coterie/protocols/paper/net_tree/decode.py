@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
 from coterie.centers.solution import Solution
+from coterie.protocols.paper.answers import unpack_bits
 from coterie.protocols.paper.net_tree.oracles.codeword_levels import CodewordLevels
 from coterie.protocols.paper.net_tree.oracles.explicit_hist import ExplicitHist
 from coterie.protocols.paper.net_tree.oracles.explicit_hist_vector import ExplicitHistVector
 from coterie.protocols.paper.net_tree.oracles.signs import PathMasks
 from coterie.protocols.paper.net_tree.parameters import CodewordTreeParameters, NetTreeParameters
-from coterie.protocols.paper.net_tree.report import NetTreeStream, unpack_answers
+from coterie.protocols.paper.net_tree.report import NetTreeStream
 from coterie.protocols.paper.net_tree.report_codeword import CodewordTreeStream
 from coterie.protocols.paper.net_tree.table import NetTreeTable
 from coterie.protocols.paper.tree.decode import decode_tree
@@ -45,7 +46,7 @@ def oracles_of(table: NetTreeTable) -> tuple[ExplicitHist, ExplicitHistVector]:
     plan, parameters = table.plan, NetTreeParameters.of(table.plan)
     stream, levels, reports = NetTreeStream(plan), parameters.levels, table.reports
     ids, choices, masks = _chosen(stream, reports)
-    answers = unpack_answers(reports, levels)
+    answers = unpack_bits(reports, 2 * levels)
     counts = np.ascontiguousarray((answers[:, :levels] * choices.count_signs).T)
     vectors = np.ascontiguousarray((answers[:, levels:] * choices.vector_signs).T)
     bits = (parameters.ratio**parameters.projected - 1).bit_length()

@@ -21,9 +21,10 @@ from coterie.coins import Coins
 from coterie.plain.pieces import pieces
 from coterie.plan import Plan
 from coterie.protocols.encoder import Encoder, Ids, Reports, checked_people
+from coterie.protocols.paper.answers import pack_reports
 from coterie.protocols.paper.net_tree.encode_codeword import CodewordTreeEncoder
 from coterie.protocols.paper.net_tree.parameters import CodewordTreeParameters, NetTreeParameters
-from coterie.protocols.paper.net_tree.report import NetTreeStream, pack_reports
+from coterie.protocols.paper.net_tree.report import NetTreeStream
 from coterie.protocols.paper.tree.encode import TreePaths, node_signs
 from coterie.randomizers.sphere import lifted
 

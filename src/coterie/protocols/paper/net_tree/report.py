@@ -35,7 +35,6 @@ from coterie.protocols.paper.net_tree.parameters import NetTreeParameters
 from coterie.protocols.paper.nets.nets import ROOT_BITS
 from coterie.protocols.paper.tree.parameters import TreeParameters
 from coterie.randomizers.sphere import directions_of
-from coterie.wire.layout import ID_BYTES
 from coterie.wire.stream import BLOCK_BITS, PublicStream
 
 _WORDS_A_BLOCK: Final = BLOCK_BITS // 16
@@ -104,21 +103,3 @@ class NetTreeStream(MaskStream):
         """Return the directions of all levels: (n, 12) -> (n, T, D)."""
         blocks = self._stream.blocks(ids, self._head, self._levels * self._width)
         return directions_of(blocks.reshape(len(ids), self._levels, -1), self.lifted)
-
-
-def pack_reports(ids: NDArray[np.uint8], positive: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Join ids and answers: (n, 12), (n, 2T) -> (n, width).
-
-    Examples
-    --------
-    >>> answers = np.array([[True, False, True, True]])
-    >>> pack_reports(np.zeros((1, 12), dtype=np.uint8), answers)[0, 12:].tolist()
-    [176]
-    """
-    return np.concatenate([ids, np.packbits(positive, axis=1)], axis=1)
-
-
-def unpack_answers(reports: NDArray[np.uint8], levels: int) -> NDArray[np.int8]:
-    """Return the answers of reports as ±1: (n, width) -> (n, 2T)."""
-    bits = np.unpackbits(reports[:, ID_BYTES:], axis=1, count=2 * levels)
-    return 2 * bits.astype(np.int8) - 1

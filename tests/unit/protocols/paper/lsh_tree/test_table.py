@@ -6,8 +6,9 @@ from coterie.coins import SimulationCoins
 from coterie.engines import play
 from coterie.errors import AggregateError, FileError, ReportError
 from coterie.plan import Plan
+from coterie.protocols.paper.answers import unpack_bits
 from coterie.protocols.paper.lsh_tree.encode import LshTreeEncoder
-from coterie.protocols.paper.lsh_tree.report import LshTreeStream, unpack_bits
+from coterie.protocols.paper.lsh_tree.report import LshTreeStream
 from coterie.protocols.paper.lsh_tree.table import LENGTH, LshTreeTable, scaled_directions
 from coterie.wire.stream import signs_of
 
@@ -40,7 +41,7 @@ def test_table_is_what_the_text_says(options):
     table.add(reports)
     expected = LshTreeTable.zero(plan)
     for report in reports:
-        ids, bits = report[None, :12], unpack_bits(report[None], parameters)[0]
+        ids, bits = report[None, :12], unpack_bits(report[None], parameters.bits)[0]
         for answer in range(parameters.answers):
             choices = stream.choices(ids, answer)
             row = parameters.first_row(int(choices.levels[0])) + int(choices.masks[0])
@@ -52,7 +53,7 @@ def test_table_is_what_the_text_says(options):
                     scaled_directions(stream.directions(ids, answer))[0] * bits[-parameters.answers + answer]
                 )
             else:
-                index = np.array([int(report[12 + parameters.bit_bytes + answer])])
+                index = np.array([int(report[answer - parameters.answers])])
                 vector = signs_of(stream.chosen(ids, answer, index))[0]
             expected.sums[row] += (vector * choices.vector_signs[0]).astype(np.int64)
     for name, array in table.arrays().items():

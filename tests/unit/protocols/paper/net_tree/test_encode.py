@@ -6,8 +6,9 @@ from coterie.encode import Client
 from coterie.errors import PointError, ReportError
 from coterie.geometry.ball import quantize
 from coterie.plan import Plan
+from coterie.protocols.paper.answers import unpack_bits
 from coterie.protocols.paper.net_tree.encode import NetTreeEncoder
-from coterie.protocols.paper.net_tree.report import NetTreeStream, unpack_answers
+from coterie.protocols.paper.net_tree.report import NetTreeStream
 from coterie.protocols.paper.nets.projection import Projection
 from coterie.protocols.paper.tree.decode import nets_of
 
@@ -59,7 +60,7 @@ def test_answers_are_flipped_as_often_as_the_odds_say(plan):
     points, ids = points_and_ids(20_000)
     encoder = NetTreeEncoder(plan)
     quantized, _ = quantize(points, None, 1.0)
-    sent = unpack_answers(encoder.encode(points, ids, SimulationCoins(2)), 3) > 0
+    sent = unpack_bits(encoder.encode(points, ids, SimulationCoins(2)), 6) > 0
     lies = (sent != encoder.true_answers(quantized, ids)).mean(axis=0)
     expected = 1 - plan.parameters.count_odds / plan.parameters.count_response.total
     assert np.abs(lies - expected).max() < 5.5 * np.sqrt(expected * (1 - expected) / 20_000)

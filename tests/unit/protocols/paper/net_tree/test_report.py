@@ -5,7 +5,8 @@ import pytest
 
 from coterie.errors import PlanError, ReportError
 from coterie.plan import Plan
-from coterie.protocols.paper.net_tree.report import NetTreeStream, pack_reports, unpack_answers
+from coterie.protocols.paper.answers import pack_reports, unpack_bits
+from coterie.protocols.paper.net_tree.report import NetTreeStream
 from coterie.randomizers.sphere import normal_table
 from coterie.wire.forms import report_form
 from coterie.wire.stream import PublicStream
@@ -20,7 +21,7 @@ def test_answers_round_trip():
     answers = np.random.default_rng(0).random((50, 10)) < 0.5
     reports = pack_reports(np.zeros((50, 12), dtype=np.uint8), answers)
     assert reports.shape == (50, 14)
-    assert ((unpack_answers(reports, 5) > 0) == answers).all()
+    assert ((unpack_bits(reports, 10) > 0) == answers).all()
 
 
 def test_the_layout_in_hex():
