@@ -58,11 +58,6 @@ class VectorSums:
         if self.rows < 1 or self.width < 1 or self.rows * self.width >= 1 << (8 * ADDRESS_BYTES):
             raise PlanError(f"a table has at least one entry and below 2^32, got {self.rows} × {self.width}")
 
-    @property
-    def message_width(self) -> int:
-        """Bytes of one message: address and share."""
-        return ADDRESS_BYTES + self.mixer.share_bytes
-
     def noise(self, shape: tuple[int, ...], coins: Coins) -> NDArray[np.int64]:
         """Return noise of scale s for that many values."""
         if self.scale == 0:
@@ -88,12 +83,9 @@ class VectorSums:
     def messages(self, rows: NDArray[np.int64], shares: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Write messages: rows (n,), any number of shares each (n, D, m) -> (n·D·m, width)."""
         addresses = rows[:, None] * self.width + np.arange(self.width)  # (n, D)
-        count = shares.size
-        written = np.empty((count, self.message_width), dtype=np.uint8)
         repeated = np.repeat(addresses.ravel(), shares.shape[-1])
-        written[:, :ADDRESS_BYTES] = repeated.astype(">u4").view(np.uint8).reshape(count, ADDRESS_BYTES)
-        written[:, ADDRESS_BYTES:] = big_endian(shares.ravel(), self.mixer.share_bytes)
-        return written
+        written = big_endian(repeated, ADDRESS_BYTES), big_endian(shares.ravel(), self.mixer.share_bytes)
+        return np.concatenate(written, axis=1)
 
     def read(self, messages: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Read messages, (k, width) -> addresses (k,), shares (k,); nothing is checked."""

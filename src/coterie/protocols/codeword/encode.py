@@ -29,7 +29,6 @@ from coterie.protocols.codeword.signs import ViewSigns
 from coterie.protocols.encoder import Encoder, Ids, Points, Reports, checked_people
 from coterie.randomizers.codeword import CodewordRandomizer
 from coterie.wire.kernels import KERNELS, Kernels, kernels_of
-from coterie.wire.layout import ID_BYTES
 from coterie.wire.stream import BLOCK_BITS, BlockReader, PublicStream
 from coterie.wire.workers import default_workers, in_shares
 
@@ -97,7 +96,8 @@ class IndexEncoder(Encoder):
             return all_clipped
 
         clipped = sum(in_shares(encode_share, range(0, people, step), default_workers()))
-        return self._reports(ids, indices), clipped
+        written = indices.astype(">u2").view(np.uint8).reshape(-1, 2)
+        return np.concatenate([ids, written[:, -self._plan.parameters.answer_bytes :]], axis=1), clipped
 
     def scored(self, points: ArrayLike, ids: Ids, answer: int = 0) -> Scored:
         """Return the codewords, eight bits a byte, and the integers that they are scored against, as doubles.
@@ -109,15 +109,6 @@ class IndexEncoder(Encoder):
         vectors, _ = self._signed_vectors(as_points(points, self._plan.dimension), ids, heavy)
         packed = self._blocks(len(ids))(ids).reshape(len(ids), self._randomizer.codewords, -1)
         return packed, vectors.astype(np.float64, copy=False)
-
-    def _reports(self, ids: Ids, indices: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Join id and big-endian index: (n, 12), (n,) -> (n, width)."""
-        parameters = self._plan.parameters
-        reports = np.empty((len(ids), parameters.report_width), dtype=np.uint8)
-        reports[:, :ID_BYTES] = ids
-        written = indices.astype(">u2").view(np.uint8).reshape(-1, 2)
-        reports[:, ID_BYTES:] = written[:, 2 - parameters.answer_bytes :]
-        return reports
 
 
 class CodewordEncoder(IndexEncoder):
