@@ -296,7 +296,7 @@ def check_ids(sample: Sample) -> Check:
     words = np.ascontiguousarray(sample.ids).view(">u4").astype(np.float64) / 2**32 - 0.5
     for number in range(words.shape[1]):
         _products(battery, words[:, number], f"word {number} of ids")
-    compared = np.stack([sample.wins, sample.wins + sample.losses])  # (2, people, numbers)
+    compared = np.stack([sample.compared[0], sample.compared.sum(axis=0)])  # (2, people, numbers)
     everybody = compared.sum(axis=1, keepdims=True)
     for names, (hits, trials) in ((sample.names, compared), (("everybody",), everybody)):
 

@@ -19,7 +19,6 @@ from coterie.privacy.odds import BASE_ODDS
 from coterie.protocols import Part, encoder_of
 from coterie.protocols.codeword.encode_numpy import Chooser
 from coterie.randomizers.codeword import order_keys
-from coterie.wire.forms import report_form
 from coterie.wire.layout import ID_BYTES
 
 IDS_OF: Final = (-1, 0, 1)  # how much later the reports are whose ids are compared with values
@@ -72,9 +71,6 @@ class Reader(Protocol):
     def features(self, points: NDArray[np.float64], ids: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Return public numbers of point and id that a client could choose its ids by: (n, d) -> (n, k)."""
 
-    def leftover(self, rows: NDArray[np.uint8]) -> int:
-        """Return how many reports no client can have sent."""
-
 
 class Reading:
     """What the public id of a report says about a point's values.
@@ -106,7 +102,6 @@ class Reading:
         }
         self._generator = np.random.default_rng()
         self._encoder: Any = encoder_of(plan)
-        self._form = report_form(plan)
 
     def read(self, points: NDArray[np.float64], rows: NDArray[np.uint8]) -> list[_Wide]:
         """Return places, by law, and count values (`seen`, `expected`)."""
@@ -121,10 +116,6 @@ class Reading:
         """Return the sent value of each part: (n, width) -> (n, parts)."""
         payload = np.ascontiguousarray(reports[:, ID_BYTES:])
         return np.stack([part.read(payload) for part in self.parts], axis=1)
-
-    def leftover(self, reports: NDArray[np.uint8]) -> int:
-        """Return how many reports have a bit set that belongs to no answer, or a value that is none."""
-        return int(self._form.foreign(reports).sum())
 
     def places(
         self, points: NDArray[np.float64], ids: NDArray[np.uint8], values: _Wide

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from coterie.audit.probes import Labels, Points, Probes
 from coterie.audit.reading import Law, Reader
 from coterie.plan import Plan
+from coterie.wire.forms import report_form
 from coterie.wire.layout import ID_BYTES
 from coterie.wire.rows import Rows
 from coterie.wire.stream import PublicStream
@@ -63,8 +64,9 @@ class Sample:
         What else there is to say of the person (`Probes.labels`).
     calls, places : ndarray of int64, shape (n,)
         Number of the call, and place in it.
-    wins, losses : ndarray of int64, shape (names, k)
-        How often a public number of point and id was larger for the client's id than for one of ours.
+    compared : ndarray of int64, shape (2, names, k)
+        How often a public number of point and id was larger for the client's id than for one of ours, and
+        how often smaller.
     lengths : set of int
         Of all reports, also of those that could not be read.
     leftover : int
@@ -84,8 +86,7 @@ class Sample:
     labels: Labels
     calls: NDArray[np.int64]
     places: NDArray[np.int64]
-    wins: NDArray[np.int64]
-    losses: NDArray[np.int64]
+    compared: NDArray[np.int64]
     lengths: set[int]
     leftover: int
     refused: str | None
@@ -131,7 +132,7 @@ class _Taken:
 
     def __init__(self, plan: Plan, reader: Reader, names: tuple[str, ...]) -> None:
         self._plan, self._reader = plan, reader
-        self._stream = PublicStream(plan.randomness_key())
+        self._stream, self._form = PublicStream(plan.randomness_key()), report_form(plan)
         parameters: Any = plan.parameters
         self._rows = Rows.of(parameters) if hasattr(parameters, "views") else None
         self._names = names
@@ -146,7 +147,7 @@ class _Taken:
 
     def add(self, points: Points, rows: NDArray[np.uint8], which: NDArray[np.int64], labels: Labels) -> None:
         ids = np.ascontiguousarray(rows[:, :ID_BYTES])
-        self._leftover += self._reader.leftover(rows)
+        self._leftover += int(self._form.foreign(rows).sum())
         for kept, cells in zip(self._cells, self._reader.read(points, rows), strict=True):
             kept.append(cells.astype(np.int32))
         head = self._stream.blocks(ids, 0, 1)[:, 0]
@@ -181,8 +182,7 @@ class _Taken:
             cells=[np.concatenate(kept) if kept else np.zeros((0, 1), np.int64) for kept in self._cells],
             rows=joined.pop("rows", None),
             labels={name: np.concatenate([each[name] for each in self._labels]) for name in names},
-            wins=self._compared[0],
-            losses=self._compared[1],
+            compared=self._compared,
             lengths=self.lengths,
             leftover=self._leftover,
             refused=self.refused,

@@ -5,13 +5,16 @@ import json
 import numpy as np
 import pytest
 
+from coterie.audit.canaries import sender
 from coterie.audit.command import _written
+from coterie.audit.empirical import check_client
 from coterie.audit.laws import ScriptedCoins
 from coterie.audit.probes import Probes
 from coterie.audit.reading import Reading
 from coterie.features import Category, Cycle, Embedding, Flag, Number, Ordinal
 from coterie.plan import Plan
 from coterie.protocols import encoder_of
+from coterie.wire.forms import report_form
 from tests.plans import plans_of
 
 PLANS = plans_of(
@@ -48,7 +51,7 @@ def test_places_are_those_that_were_drawn(name):
     starts = [np.concatenate([[0], np.cumsum(part.places)]) for part in reading.parts]
     draws = np.stack([starts[j][drawn[:, j]] for j in range(len(starts))], axis=1)
     rows = encoder_of(plan).encode(points, ids, ScriptedCoins(draws, reading.parts))
-    assert reading.leftover(rows) == 0
+    assert not report_form(plan).foreign(rows).any()
     places, expected = reading.places(points, ids, reading.values(rows))
     assert (places == drawn).all()
     assert all(each.sum() == pytest.approx(300) for each in expected)
@@ -59,9 +62,16 @@ def test_places_are_those_that_were_drawn(name):
 
 def test_bits_that_belong_to_no_answer_are_counted():
     plan = Plan.design(3, 2, 2.0, 1000, protocol="net-tree", levels=1)  # two bits of a byte
-    rows = np.zeros((5, plan.report_width), dtype=np.uint8)
-    rows[2, -1] = 1
-    assert Reading(plan).leftover(rows) == 1
+    honest = sender(plan)
+
+    def send(points):
+        rows = honest(points)
+        rows[0, -1] |= 1
+        return rows
+
+    (form,) = check_client(plan, send, reports=40)
+    assert not form.passed
+    assert "hold more than their answers" in form.found
 
 
 def test_laws_are_of_places_in_order():

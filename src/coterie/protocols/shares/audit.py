@@ -33,7 +33,6 @@ from coterie.protocols.shares.encode import ShareEncoder
 from coterie.protocols.shares.parameters import ShareParameters
 from coterie.randomizers.split_and_mix import security_of
 from coterie.randomizers.vector_sums import from_big_endian
-from coterie.wire.forms import report_form
 from coterie.wire.layout import ID_BYTES
 
 PEOPLE: Final = 19
@@ -134,7 +133,6 @@ class ShareReading:
         self.noise: list[NDArray[np.int64]] = []
         self.repeats = np.zeros(3)  # shares that came before in a call, of how many, how many to be expected
         self._next = 0
-        self._form = report_form(plan)
 
     def read(self, points: NDArray[np.float64], rows: NDArray[np.uint8]) -> list[NDArray[np.int64]]:
         """Return cells of noise and of shares, one share of each entry, and keep the noise."""
@@ -169,10 +167,6 @@ class ShareReading:
         """Return what is public of point and id: the first row and the first coordinate."""
         own, vectors, _ = self._encoder.contributions(points, ids)
         return np.stack([own.reshape(len(ids), -1)[:, 0], vectors[:, 0]], axis=1).astype(np.float64)
-
-    def leftover(self, rows: NDArray[np.uint8]) -> int:
-        """Return how many reports hold a share that is none."""
-        return int(self._form.foreign(rows).sum())
 
 
 def noise_chances(edges: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
