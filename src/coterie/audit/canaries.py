@@ -138,7 +138,7 @@ def _threshold_cap() -> Iterable[Check]:
     plan = _plan()
 
     def encode(points: Points, ids: Rows, coins: Any) -> Rows:
-        caps = -(Reading(plan)._keys(points, ids, 0) >> 6)  # scores, without the bits of the index
+        caps = -(Reading(plan)._keyed(points, ids, 0)[0] >> 6)  # scores, without the bits of the index
         least = np.sort(caps, axis=1)[:, -CodewordParameters.of(plan).cap]
         widest = int((caps >= least[:, None]).sum(axis=1).max())
         return _encoder_of(plan, cap=widest).encode(points, ids, coins)

@@ -132,7 +132,7 @@ class Reading:
             step = max(1, _BITS_AT_A_TIME // (part.values * 128))
             for start in range(0, len(ids), step):
                 piece = slice(start, start + step)
-                keys = self._keys(points[piece], ids[piece], number)
+                keys, _ = self._keyed(points[piece], ids[piece], number)
                 own = np.take_along_axis(keys, values[piece, number, None], axis=1)
                 places[piece, number] = (keys < own).sum(axis=1)
                 edge = np.partition(keys, part.cap - 1, axis=1)[:, part.cap - 1, None]
@@ -199,9 +199,6 @@ class Reading:
         draws = np.zeros((len(ids), len(self.parts)), dtype=np.int64)
         sent = self.values(self._encoder.encode(points, ids, ScriptedCoins(draws, self.parts)))
         return np.asarray(sent[:, [part.values == 2 for part in self.parts]] == 1)
-
-    def _keys(self, points: NDArray[np.float64], ids: NDArray[np.uint8], number: int) -> _Wide:
-        return self._keyed(points, ids, number)[0]
 
     def _keyed(
         self, points: NDArray[np.float64], ids: NDArray[np.uint8], number: int

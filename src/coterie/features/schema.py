@@ -15,6 +15,7 @@ import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any, Final, Self
@@ -119,11 +120,9 @@ class Schema(Record):
 
     def blocks(self) -> tuple[tuple[Feature, slice], ...]:
         """Return each feature with the coordinates that it takes."""
-        found, start = [], 0
-        for feature in self.features:
-            found.append((feature, slice(start, start + feature.coordinates)))
-            start += feature.coordinates
-        return tuple(found)
+        ends = accumulate(feature.coordinates for feature in self.features)
+        told = zip(self.features, ends, strict=True)
+        return tuple((feature, slice(end - feature.coordinates, end)) for feature, end in told)
 
     # ------------------------------------------------------------ records to points
 

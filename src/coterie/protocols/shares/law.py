@@ -64,10 +64,10 @@ def drawn_table(plan: Plan, points: NDArray[Any], coins: Coins) -> tuple[Aggrega
     if not parameters.by_column:
         people[:] = len(points)
     for count in np.unique(people):
-        chosen = np.flatnonzero(people == count)
-        noise = _noise(parameters.noise_scale, int(count) if parameters.noise == "everyone" else 1)
-        drawn = noise.sample(len(chosen) * parameters.coordinates, coins) if noise else np.zeros(1, np.int64)
-        sums[chosen] += drawn.reshape(-1, parameters.coordinates) if noise else 0
+        if adders := int(count) if parameters.noise == "everyone" else 1:
+            chosen, noise = np.flatnonzero(people == count), _noise(parameters.noise_scale, adders)
+            drawn = noise.sample(len(chosen) * parameters.coordinates, coins)
+            sums[chosen] += drawn.reshape(-1, parameters.coordinates)
     if parameters.modulus:
         sums %= parameters.modulus
     messages = np.repeat(people[:, None] * max(parameters.shares, 1), parameters.coordinates, axis=1)
@@ -76,9 +76,7 @@ def drawn_table(plan: Plan, points: NDArray[Any], coins: Coins) -> tuple[Aggrega
     return aggregate, clipped
 
 
-def _noise(scale: Fraction, adders: int) -> DiscreteGaussian | None:
-    if adders == 0:
-        return None
+def _noise(scale: Fraction, adders: int) -> DiscreteGaussian:
     if adders == 1:
         return DiscreteGaussian(scale)
     # To a 64th of a step, or to a whole step where there are more than 2^17: the sampler's integers.
