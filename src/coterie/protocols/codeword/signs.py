@@ -35,8 +35,6 @@ class ViewSigns:
     [0, 0]
     """
 
-    __slots__ = ("_made", "_plan", "_views", "rows")
-
     def __init__(self, plan: Plan, parameters: HasViews) -> None:
         self.rows = Rows.of(parameters)
         self._plan = plan

@@ -58,8 +58,6 @@ class LshTreeStream:
     ((5,), (5, 3))
     """
 
-    __slots__ = ("_parameters", "_stream", "_width", "lifted")
-
     def __init__(self, plan: Plan) -> None:
         self._parameters = LshTreeParameters.of(plan)
         self._stream = PublicStream(plan.randomness_key())

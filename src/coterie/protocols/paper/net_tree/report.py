@@ -52,8 +52,6 @@ class PublicChoices(NamedTuple):
 class MaskStream:
     """Public choices of reports: bits of their own, then 4d' of a root mask and T digit masks of a path."""
 
-    __slots__ = ("_digit", "_head", "_levels", "_own", "_root", "_stream")
-
     def __init__(self, plan: Plan, tree: TreeParameters, own: int) -> None:
         self._stream = PublicStream(plan.randomness_key())
         self._levels, self._own, self._root = tree.levels, own, own + ROOT_BITS * tree.projected
@@ -79,8 +77,6 @@ class NetTreeStream(MaskStream):
     >>> stream.choices(ids).root_masks.shape, stream.directions(ids, level=1).shape
     ((5,), (5, 3))
     """
-
-    __slots__ = ("_width", "lifted")
 
     def __init__(self, plan: Plan) -> None:
         parameters = NetTreeParameters.of(plan)

@@ -55,8 +55,6 @@ class CodewordTreeStream(MaskStream):
     ((5,), (5, 256, 16))
     """
 
-    __slots__ = ("_first_word", "lifted", "size")
-
     def __init__(self, plan: Plan) -> None:
         parameters = CodewordTreeParameters.of(plan)
         super().__init__(plan, parameters, _TICKET_BITS + 1)

@@ -35,8 +35,6 @@ class NetTreeTable(Table):
     (3, True)
     """
 
-    __slots__ = ("_pieces", "plan")
-
     keeps_reports: ClassVar[bool] = True
 
     def __init__(self, plan: Plan) -> None:

@@ -13,8 +13,6 @@ from coterie.protocols.paper.tree.parameters import TreeParameters
 class TreePaths:
     """Paths of quantized points under one plan. Holds no secret and no state; threads may share it."""
 
-    __slots__ = ("_nets", "_projection")
-
     def __init__(self, plan: Plan, tree: TreeParameters) -> None:
         self._nets = tree.nets(plan.randomness_key)
         self._projection = tree.projection(plan.randomness_key, plan.dimension)
