@@ -232,21 +232,18 @@ def orthonormal(directions: object) -> list[list[int]]:
     return _steps(basis.T * np.sign(np.diag(left))[:, None])
 
 
-def directions_after(
-    population: Population, directions: NDArray[np.float64], radius: float
-) -> tuple[float, list[list[int]]]:
-    """Return the radius and the directions of a plan that reports in these, (m, d), after a population.
+def directions_after(population: Any, radius: float) -> tuple[float, list[list[int]]]:
+    """Return the radius and the directions of a plan that reports in those that a population names.
 
     Parameters
     ----------
     population : Population
-        What the first study found.
-    directions : ndarray, shape (m, d)
-        Orthonormal.
+        What the first study found; with orthonormal `directions`, (m, d).
     radius : float
         Of a ball around the population's mean that suits whole points.
     """
     points, weights = np.asarray(population.points), np.asarray(population.weights)
+    directions = population.directions
     center = weights @ points / weights.sum()
     seen = (points - center) @ directions.T
     hidden = np.sqrt(population.scatter / points.shape[1])  # of a coordinate

@@ -325,15 +325,13 @@ class Plan(Questions):
         if (population := population_in(after)) is not None:
             if center is None and radius is None:
                 center, radius = ball_after(after)
-                found: Any = getattr(population, "directions", None)
                 before = getattr(after, "radius", None), getattr(after, "middle", None)
-                question = "ball"
-                if isinstance(directions, str):
-                    question = next_question(after, *before, expected_users)
+                told = isinstance(directions, str)
+                question = next_question(after, *before, expected_users) if told else "ball"
                 if question == "same":
                     radius, center = before
                 elif question == "directions" and PROTOCOLS[protocol].takes_directions:
-                    radius, rows = directions_after(population, found, radius)
+                    radius, rows = directions_after(population, radius)
             study, after = study or population.study_id, population.plan_ids
         if schema is not None:
             dimension = schema.dimension if dimension is None else dimension
