@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.audit.laws import ScriptedCoins
+from coterie.plain.pieces import pieces
 from coterie.plan import Plan
 from coterie.privacy.odds import BASE_ODDS
 from coterie.protocols import Part, encoder_of
@@ -130,8 +131,7 @@ class Reading:
             if part.values == 2:
                 continue
             step = max(1, _BITS_AT_A_TIME // (part.values * 128))
-            for start in range(0, len(ids), step):
-                piece = slice(start, start + step)
+            for piece in pieces(len(ids), step):
                 keys, _ = self._keyed(points[piece], ids[piece], number)
                 own = np.take_along_axis(keys, values[piece, number, None], axis=1)
                 places[piece, number] = (keys < own).sum(axis=1)

@@ -132,10 +132,7 @@ class _Taken:
 
     def __init__(self, plan: Plan, reader: Reader, names: tuple[str, ...]) -> None:
         self._plan, self._reader = plan, reader
-        self._stream, self._form = PublicStream(plan.randomness_key()), report_form(plan)
-        parameters: Any = plan.parameters
-        self._rows = Rows.of(parameters) if hasattr(parameters, "views") else None
-        self._names = names
+        self._names, self._form = names, report_form(plan)
         self.lengths: set[int] = set()
         self.refused: str | None = None
         self._leftover = 0
@@ -150,13 +147,8 @@ class _Taken:
         self._leftover += int(self._form.foreign(rows).sum())
         for kept, cells in zip(self._cells, self._reader.read(points, rows), strict=True):
             kept.append(cells.astype(np.int32))
-        head = self._stream.blocks(ids, 0, 1)[:, 0]
-        piece: dict[str, NDArray[Any]] = {"ids": ids, "heads": head, "probes": which}
-        if self._rows is not None:
-            piece["rows"] = self._rows.read(head)[0]
-        count = len(ids)
-        piece |= {"calls": np.full(count, len(self._pieces)), "places": np.arange(count)}
-        self._pieces.append(piece)
+        calls, places = np.full(len(ids), len(self._pieces)), np.arange(len(ids))
+        self._pieces.append({"ids": ids, "probes": which, "calls": calls, "places": places})
         self._labels.append(labels)
         self._pair(points[:_PAIRED], ids[:_PAIRED], which[:_PAIRED])
 
@@ -171,16 +163,20 @@ class _Taken:
 
     def sample(self) -> Sample:
         """Return all of it."""
-        nothing: NDArray[Any] = np.zeros(0, np.int64)  # where not even the first call gave rows
-        pieces = self._pieces or [dict.fromkeys(("ids", "heads", "probes", "calls", "places"), nothing)]
-        joined = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+        nothing = dict.fromkeys(("probes", "calls", "places"), np.zeros(0, np.int64))
+        nobody: dict[str, NDArray[Any]] = {"ids": np.zeros((0, ID_BYTES), np.uint8), **nothing}
+        pieces = self._pieces or [nobody]  # where not even the first call gave rows
+        joined = {name: np.concatenate([piece[name] for piece in pieces]) for name in nobody}
+        heads = PublicStream(self._plan.randomness_key()).blocks(joined["ids"], 0, 1)[:, 0]
+        parameters: Any = self._plan.parameters
         names = self._labels[0] if self._labels else {}
         return Sample(
             plan=self._plan,
             names=self._names,
             laws=self._reader.laws,
             cells=[np.concatenate(kept) if kept else np.zeros((0, 1), np.int64) for kept in self._cells],
-            rows=joined.pop("rows", None),
+            heads=heads,
+            rows=Rows.of(parameters).read(heads)[0] if hasattr(parameters, "views") else None,
             labels={name: np.concatenate([each[name] for each in self._labels]) for name in names},
             compared=self._compared,
             lengths=self.lengths,
