@@ -10,7 +10,7 @@ from coterie.plain.checks import checked_choice, checked_integer, checked_real
 from coterie.privacy.odds import BASE_ODDS, largest_shared_odds, product_allowed
 from coterie.protocols.base import Facts
 from coterie.protocols.codeword.design import choose_embedding
-from coterie.protocols.paper.lsh_tree.parameters import MAX_LEVELS, RANDOMIZERS, SPLITS, LshTreeParameters
+from coterie.protocols.paper.lsh_tree.parameters import MAX_LEVELS, LshTreeParameters
 from coterie.randomizers.codeword import CODEWORDS, best_cap
 
 COUNTS: Final = ("histogram", "joint")
@@ -49,8 +49,6 @@ def design(
     >>> design(Facts(dimension=9, clusters=4, epsilon=1.0, expected_users=99), split="budget").report_width
     14
     """
-    checked_choice("split", split, SPLITS)
-    checked_choice("randomizer", randomizer, RANDOMIZERS)
     joint = checked_choice("count", count, COUNTS) == "joint"
     share = checked_real("histogram_share", histogram_share, 0.0, 0.99)
     if levels is None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
 from coterie.centers.solution import Solution
+from coterie.plain.pieces import pieces
 from coterie.protocols.paper.answers import unpack_bits
 from coterie.protocols.paper.net_tree.oracles.codeword_levels import CodewordLevels
 from coterie.protocols.paper.net_tree.oracles.explicit_hist import ExplicitHist
@@ -79,7 +80,6 @@ def _chosen(
 ) -> tuple[NDArray[np.uint8], Any, PathMasks]:
     """Return the ids of reports and all that they choose, with the masks of their paths."""
     ids = np.ascontiguousarray(reports[:, :ID_BYTES])
-    starts = range(0, max(len(ids), 1), _REPORTS_AT_A_TIME)
-    pieces: list[Any] = [stream.choices(ids[start : start + _REPORTS_AT_A_TIME]) for start in starts]
-    choices = pieces[0]._make(map(np.concatenate, zip(*pieces, strict=True)))
+    found: list[Any] = [stream.choices(ids[each]) for each in pieces(max(len(ids), 1), _REPORTS_AT_A_TIME)]
+    choices = found[0]._make(map(np.concatenate, zip(*found, strict=True)))
     return ids, choices, PathMasks(choices.root_masks, np.asfortranarray(choices.digit_masks))

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from coterie.errors import PlanError
 from coterie.geometry.public_bytes import public_bytes
+from coterie.plain.pieces import pieces
 from coterie.protocols.paper.nets.lattice import DualRootLattice
 
 RATIOS: Final = (2, 3, 4)  # q; the paper takes 2
@@ -177,8 +178,8 @@ class NetFamily:
         distances = np.sqrt(np.einsum("ij,ij->i", points, points))
         inwards = -points / np.maximum(distances, 1e-300)[:, None]
         support = np.empty(len(points))
-        for start in range(0, len(points), 4096):  # (4096, q^d) at a time
-            support[start : start + 4096] = (inwards[start : start + 4096] @ self.steps.T).max(axis=1)
+        for piece in pieces(len(points), 4096):  # (4096, q^d) at a time
+            support[piece] = (inwards[piece] @ self.steps.T).max(axis=1)
         # Σ_{j=i}^{T-1} q^-j, then the cell of the deepest node itself.
         tile = (self.covering(level - 1) - self.covering(self.levels - 1)) / (self.ratio - 1)
         return np.asarray(distances <= 1 + tile * support + self.covering(self.levels) + _SLACK)
