@@ -107,10 +107,9 @@ class Reading:
     def read(self, points: NDArray[np.float64], rows: NDArray[np.uint8]) -> list[_Wide]:
         """Return places, by law, and count values (`seen`, `expected`)."""
         values = np.minimum(self.values(rows), [part.values - 1 for part in self.parts])
-        places, expected = self.places(points, np.ascontiguousarray(rows[:, :ID_BYTES]), values)
+        places = self.places(points, np.ascontiguousarray(rows[:, :ID_BYTES]), values)
         for number, part in enumerate(self.parts):
             self.seen[number] += np.bincount(values[:, number], minlength=part.values)
-            self.expected[number] += expected[number]
         return [places[:, members] for members in self._members]
 
     def values(self, reports: NDArray[np.uint8]) -> _Wide:
@@ -118,15 +117,9 @@ class Reading:
         payload = np.ascontiguousarray(reports[:, ID_BYTES:])
         return np.stack([part.read(payload) for part in self.parts], axis=1)
 
-    def places(
-        self, points: NDArray[np.float64], ids: NDArray[np.uint8], values: _Wide
-    ) -> tuple[_Wide, list[NDArray[np.float64]]]:
-        """Return the place of each value, (n, parts), and how often each value was to be expected.
-
-        The second, by part (values,), sums the chances of every value over the reports, given point and id.
-        """
+    def places(self, points: NDArray[np.float64], ids: NDArray[np.uint8], values: _Wide) -> _Wide:
+        """Return the place of each value, (n, parts), and add up how often each was to be `expected`."""
         places = np.empty(values.shape, dtype=np.int64)
-        expected = [np.zeros(part.values) for part in self.parts]
         for number, part in enumerate(self.parts):
             if part.values == 2:
                 continue
@@ -138,7 +131,7 @@ class Reading:
                 edge = np.partition(keys, part.cap - 1, axis=1)[:, part.cap - 1, None]
                 caps = (keys <= edge).sum(axis=0)
                 outside = len(keys) - caps
-                expected[number] += (caps * part.odds + outside * BASE_ODDS) / part.total
+                self.expected[number] += (caps * part.odds + outside * BASE_ODDS) / part.total
                 last = np.take_along_axis(keys[1:], values[piece, number][:-1, None], axis=1)
                 self._again(number, values[piece, number], (last <= edge[1:])[:, 0])
                 drawn = self._generator.integers(0, part.values, (len(keys), 1))
@@ -153,9 +146,9 @@ class Reading:
                 places[:, number] = values[:, number] != truth[:, column]
                 ones = int(truth[:, column].sum())
                 one = (ones * part.odds + (len(ids) - ones) * BASE_ODDS) / part.total
-                expected[number] += [len(ids) - one, one]
+                self.expected[number] += [len(ids) - one, one]
                 self._again(number, values[:, number], values[:-1, number] == truth[1:, column])
-        return places, expected
+        return places
 
     def _again(self, number: int, values: _Wide, inside: NDArray[np.bool_]) -> None:
         """Count values that are those of the report before, in pairs that do not overlap."""
