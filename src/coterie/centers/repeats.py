@@ -265,7 +265,7 @@ def _interval(said: NDArray[np.float64], missed: NDArray[np.float64], sure: bool
     root = half**2 - square * (gain**2 - gains)
     if square <= 0 or root < 0:
         return Interval(value, 0.0, 1.0)
-    low, high = ((half + sign * math.sqrt(root)) / square for sign in (-1, 1))
+    low, high = (float((half + sign * math.sqrt(root)) / square) for sign in (-1, 1))
     return Interval(value, min(max(low, 0.0), value), max(min(high, 1.0), value))
 
 

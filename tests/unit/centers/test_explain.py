@@ -327,6 +327,7 @@ def test_a_share_of_a_spread_that_is_hardly_known_may_be_far_larger():
     assert 1 / low == pytest.approx(4 + 1.645, rel=0.12)  # what the model misses is added
     assert 1 / high == pytest.approx(4 - 1.645, rel=0.12)
     assert repeats._interval(np.array([1.0, 1.0]), missed, False)[1:] == (0, 1)
+    assert {type(each) for each in (value, low, high)} == {float}  # as it is printed
 
 
 def test_what_repeated_fits_say_too_much_is_taken_off_only_where_people_are_as_supposed():
