@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from coterie.audit import fit
-from coterie.audit.answers import audited
+from coterie.audit.answers import reader_of
 from coterie.audit.power import check_power
 from coterie.audit.replay import check_replay
 from coterie.audit.result import Check
@@ -37,8 +37,7 @@ def check_client(
     replay : bool
         Whether to ask it again with the same coins, too (`coterie.audit.replay`).
     """
-    kind = audited(plan)
-    reader = kind.reader()
+    reader = reader_of(plan)(plan)
     # As many coins as reports are looked at, four times as many bits: fewer reports where each holds many.
     bits = all(len(law.chances) == 2 for law in reader.laws)
     most = (4 if bits else 1) * reports // max(law.size for law in reader.laws)
@@ -48,10 +47,10 @@ def check_client(
     if not checks[0].passed:
         return checks
     checks += [fit.check_law(found, law, _claim(found, law)) for law in range(len(found.laws))]
-    checks += [*kind.check_sample(reader), fit.check_ids(found), fit.check_order(found)]
+    checks += [*reader.check(), fit.check_ids(found), fit.check_order(found)]
     checks += fit.check_together(found)
     if replay:
-        checks.append(check_replay(plan, send, kind))
+        checks.append(check_replay(plan, send))
     return [*checks, check_power(found, plan.local_epsilon)]
 
 

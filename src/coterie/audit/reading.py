@@ -7,6 +7,7 @@ places are what a client must have drawn, and they have one law for everybody (d
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.audit.laws import ScriptedCoins
+from coterie.audit.result import Check
 from coterie.plain.pieces import pieces
 from coterie.plan import Plan
 from coterie.privacy.odds import BASE_ODDS
@@ -62,15 +64,28 @@ class Law:
 
 
 class Reader(Protocol):
-    """Reads a client's draws from its reports."""
+    """Reads a client's draws from the reports of one plan."""
 
     laws: tuple[Law, ...]
+
+    def __init__(self, plan: Plan) -> None:
+        """Read nothing yet."""
+
+    @staticmethod
+    def exact(plan: Plan) -> Iterator[Check]:
+        """Check what can be enumerated of a plan."""
 
     def read(self, points: NDArray[np.float64], rows: NDArray[np.uint8]) -> list[NDArray[np.int64]]:
         """Return the cells of each law's observations: (n, d), (n, width) -> (n, size) each."""
 
     def features(self, points: NDArray[np.float64], ids: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Return public numbers of point and id that a client could choose its ids by: (n, d) -> (n, k)."""
+
+    def check(self) -> Iterator[Check]:
+        """Check what was read, besides what is checked of every reader."""
+
+    def bits(self) -> float:
+        """Return how many bits of coins a report's answers hold, at least."""
 
 
 class Reading:

@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.audit import tape
-from coterie.audit.answers import Audited
+from coterie.audit.answers import reader_of
 from coterie.audit.bounds import ALPHA, log_fit, tallied
 from coterie.audit.command import CommandClient
 from coterie.audit.probes import People, Probes
@@ -106,13 +106,13 @@ def _ask_command(client: CommandClient, people: People, coins: tape.Tape) -> tup
         return sent, int(note.read_text()) if note.exists() else None
 
 
-def check_replay(plan: Plan, send: Send, kind: Audited) -> Check:
+def check_replay(plan: Plan, send: Send) -> Check:
     """Ask a client again and again with coins that are known."""
     probes, ask, problems = Probes(plan), asking(plan, send), set()
     command = isinstance(send, CommandClient)
     rounds = COMMAND_ROUNDS if command else ROUNDS
-    reader = kind.reader()
-    least = math.floor(PEOPLE * (ID_BYTES + kind.bits(reader.laws) / 8))
+    reader = reader_of(plan)(plan)
+    least = math.floor(PEOPLE * (ID_BYTES + reader.bits() / 8))
     for seed in range(rounds):
         people, others = probes.people(PEOPLE)[0], probes.people(PEOPLE)[0]
         first, drawn = ask(people, tape.Tape(seed))

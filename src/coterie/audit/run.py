@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.audit import canaries, environment, memory
-from coterie.audit.answers import audited
+from coterie.audit.answers import reader_of
 from coterie.audit.command import CommandClient
 from coterie.audit.empirical import check_client
 from coterie.audit.result import Audit, Check
@@ -86,10 +86,10 @@ def audit(
 def _checks(
     plan: Plan, client: str | Send | None, quick: bool, say: Callable[[str], None]
 ) -> Iterator[Check]:
-    kind = audited(plan)
+    kind = reader_of(plan)
     if client is None:
         say("exact laws")
-        yield from kind.exact()
+        yield from kind.exact(plan)
         if plan.parameters.sendable:
             say("ledger and policy")
             yield memory.check_memory(plan)

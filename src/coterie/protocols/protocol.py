@@ -73,7 +73,7 @@ class Protocol:
     simulate : entry, optional
         Of a plan, points, a number of people and a Generator: a table of so many people like the points.
     audit : entry, optional
-        Of a plan: how the audit looks at its reports. By default by their answers.
+        A class of `coterie.audit.reading.Reader`: how the audit reads reports. By default by their answers.
     canaries : entry, optional
         Broken clients that the audit must catch, by name: functions that return its checks of one.
     takes_directions : bool

@@ -247,7 +247,7 @@ def test_a_command_that_is_no_client_is_said(command, message):
 
 @pytest.mark.slow
 def test_the_verdict_is_the_exit_code(study, monkeypatch):
-    monkeypatch.setattr("coterie.audit.answers.AnswerAudit.exact", lambda self: [])
+    monkeypatch.setattr("coterie.audit.answers.AnswerReading.exact", lambda plan: [])
     monkeypatch.setattr("coterie.audit.run._QUICK_REPORTS", 5000)
     assert run("--quick", "--no-canaries").exit_code == 0
     broken = dataclasses.replace(

@@ -20,6 +20,6 @@ def protocol_of_shares(
         message_form=f"{__name__}.report:message_form",
         mix=f"{__name__}.report:mixed",
         leverage=f"{__name__}.report:leverage",
-        audit=f"{__name__}.audit:ShareAudit",
+        audit=f"{__name__}.audit:ShareReading",
         **own,
     )

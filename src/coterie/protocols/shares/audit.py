@@ -74,36 +74,6 @@ def check_noise_law(plan: Plan) -> Check:
     return Check("exact", "noise of the sums", found <= plan.delta, words, {"exact_delta": found})
 
 
-class ShareAudit:
-    """How the audit looks at reports of shares: by their noise, and by single shares."""
-
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-
-    def exact(self) -> Iterator[Check]:
-        """Check what can be enumerated."""
-        yield check_noise_law(self._plan)
-        if self._plan.mixed:
-            yield check_mixing()
-
-    def reader(self) -> ShareReading:
-        """Return what reads a client's noise from its reports."""
-        return ShareReading(self._plan)
-
-    def check_sample(self, reader: ShareReading) -> Iterator[Check]:
-        """Check what was read."""
-        yield check_sums(self._plan, np.concatenate(reader.noise))
-        repeated, shares, expected = map(float, reader.repeats)
-        logs = float(log_tail(repeated, shares, expected / shares)) if repeated > expected else 0.0
-        words = f"{repeated:,.0f} of {shares:,.0f} shares came twice, {expected:,.1f} expected"
-        yield Check("empirical", "shares used once", logs > math.log(ALPHA), words)
-
-    def bits(self, laws: tuple[Law, ...]) -> float:
-        """Return how many bits of coins a report's shares hold, at least."""
-        parameters = ShareParameters.of(self._plan)
-        return laws[0].size * (parameters.shares - 1) * math.log2(parameters.modulus)
-
-
 class ShareReading:
     """The noise in a client's shares, and single shares, as cells of their laws.
 
@@ -113,9 +83,16 @@ class ShareReading:
         One whose people send shares.
     """
 
+    @staticmethod
+    def exact(plan: Plan) -> Iterator[Check]:
+        """Check what can be enumerated."""
+        yield check_noise_law(plan)
+        if plan.mixed:
+            yield check_mixing()
+
     def __init__(self, plan: Plan) -> None:
         parameters = ShareParameters.of(plan)
-        self._parameters, self._sums = parameters, parameters.sums()
+        self._plan, self._parameters, self._sums = plan, parameters, parameters.sums()
         self._encoder = cast("ShareEncoder", encoder_of(plan))
         entries = parameters.rows_served * parameters.coordinates
         scale = float(parameters.noise_scale)
@@ -155,6 +132,18 @@ class ShareReading:
             np.searchsorted(self._edges, noise),
             np.minimum(chosen * _SHARE_BINS // parameters.modulus, _SHARE_BINS - 1),
         ]
+
+    def check(self) -> Iterator[Check]:
+        """Check what was read."""
+        yield check_sums(self._plan, np.concatenate(self.noise))
+        repeated, shares, expected = map(float, self.repeats)
+        logs = float(log_tail(repeated, shares, expected / shares)) if repeated > expected else 0.0
+        words = f"{repeated:,.0f} of {shares:,.0f} shares came twice, {expected:,.1f} expected"
+        yield Check("empirical", "shares used once", logs > math.log(ALPHA), words)
+
+    def bits(self) -> float:
+        """Return how many bits of coins a report's shares hold, at least."""
+        return self.laws[0].size * (self._parameters.shares - 1) * math.log2(self._parameters.modulus)
 
     def _count_repeats(self, shares: NDArray[np.int64]) -> None:
         """Count shares, independent and uniform, that are another one of these people's, or its opposite."""
