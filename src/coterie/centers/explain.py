@@ -102,7 +102,7 @@ def explain(
     if proved_worse(views, (found or one).answer.centers, clusters):
         found, find = find_in_net(views, clusters, rng, MEMBERS), find_in_net
     if found is None:
-        return _alone(one, clusters, views)
+        return _alone(one, 1 if choose else clusters, views)
     found = _largest_first(found)
     most = most_choices(clusters)
     told = again.repeated(_again(find, found), views, found, rng, often, most) if often else None

@@ -84,10 +84,16 @@ _MOST_FIGURES: Final = 40  # of a group in words; of more, what sets it apart
 def groups_of(result: Result) -> tuple[Group, ...]:
     """Describe the groups of a result."""
     found = []
+    middle = result.weights @ result.centers / max(float(result.weights.sum()), 1e-300)
     for number, (center, share) in enumerate(zip(result.centers, result.weights, strict=True)):
         deviations = _deviations(result, number)
         if result.confirmed is None:
-            estimates = _estimates(result.features, center, deviations, result.coverage)
+            alone = share == 1 and math.isfinite(result.mean_error)  # its center is drawn towards the middle
+            estimates = (
+                everybody_of(result)
+                if alone
+                else _estimates(result.features, center, deviations, result.coverage)
+            )
             half = float(result.weight_errors[number])
             low, high = max(share - half, 0.0), min(share + half, 1.0)
         else:
@@ -95,8 +101,7 @@ def groups_of(result: Result) -> tuple[Group, ...]:
             estimates, (_, low, high) = told.estimates, told.share
         apart: tuple[str, ...] = ()
         if np.isfinite(deviations).all():
-            away = center - result.mean
-            apart = _apart(result.features, away, np.hypot(deviations, np.nan_to_num(result.mean_error)))
+            apart = _apart(result.features, center - middle, deviations)
         clear = bool(result.clear[number])
         found.append(Group(number, float(share), float(low), float(high), clear, estimates, apart))
     return tuple(found)

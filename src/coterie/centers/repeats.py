@@ -146,9 +146,10 @@ def repeated(
     reach = _reach(np.linalg.norm(misses, axis=1))
     said = _explained(found.people, answer.centers)
     wrong = _reach(np.abs(np.concatenate([one.share_misses for one in done])))
-    choices = _choices(found, done, most, wider)
+    radii = np.minimum(wider * reach / scale, 1.0)
+    choices = _choices(found, done, most, wider, radii)
     return Told(
-        radii=np.minimum(wider * reach / scale, 1.0),
+        radii=radii,
         share_errors=np.minimum(wider * wrong * scale, 1.0),
         profile=np.sqrt((squares + squares.mean()) / 2) / max(reach, 1e-12),
         explained=_interval(said, np.array([one.said - one.true for one in done]), found.sure),
@@ -156,7 +157,7 @@ def repeated(
         best=_best(
             choices,
             np.stack([one.true_by[:, 0] / one.true_by[:, 1] for one in done]),
-            found.basis.shape[1] or len(found.basis),
+            *_room(found),
         ),
     )
 
@@ -166,16 +167,26 @@ def _reach(misses: NDArray[np.float64]) -> float:
     return float(np.quantile(misses, COVERAGE, method="weibull"))
 
 
-def _best(choices: Sequence[Choice], explained: NDArray[np.float64], directions: int) -> int:
+def _room(found: Found) -> tuple[int, float]:
+    """Return in how many directions groups are looked for, and the part of people's spread that lies there."""
+    size = found.basis.shape[1]
+    if not size:
+        return len(found.basis), 1.0
+    points, weights = found.people
+    return size, _spread((points @ found.basis, weights)) / max(_spread(found.people), 1e-300)
+
+
+def _best(choices: Sequence[Choice], explained: NDArray[np.float64], directions: int, room: float) -> int:
     """Return the fewest groups than which no larger number explains more: (repeats, most) -> k.
 
     Only numbers of groups that can be told apart are looked at. What each further group explains must be more
     than noise, repetition by repetition; more than cutting a round group in two would, 2/(πr) of its spread
-    in r directions; and worth a group at all.
+    in r directions, of which all together have `room` of everybody's; and worth a group at all.
     """
     apart = [choice.clusters - 1 for choice in choices if choice.apart]
     for place in apart:
-        cut = 2 / (math.pi * directions) * (1 - float(explained[:, place].mean())) / (place + 1)
+        left = max(room - float(explained[:, place].mean()), 0.0)
+        cut = 2 / (math.pi * directions) * left / (place + 1)
         gains = [(more - place, explained[:, more] - explained[:, place]) for more in apart if more > place]
         if all(
             float(gain.mean()) <= max(normal() * float(gain.std()), number * cut, number * _LITTLE)
@@ -235,14 +246,21 @@ def _compared(other: Found, truth: Weighted, most: int) -> _Again:
     )
 
 
-def _choices(found: Found, done: Sequence[_Again], most: int, wider: float) -> tuple[Choice, ...]:
-    told = [Choice(1, Interval(0.0, 0.0, 0.0), True)]
+def _choices(
+    found: Found, done: Sequence[_Again], most: int, wider: float, stated: NDArray[np.float64]
+) -> tuple[Choice, ...]:
+    """Return what each number of groups would explain; those of the answer have the radii that are stated.
+
+    More than cannot be told apart cannot be, either.
+    """
+    told, own = [Choice(1, Interval(0.0, 0.0, 0.0), True)], len(found.answer.centers)
     for place, (few, shares) in list(enumerate(by_number(found.answer, most)))[1:]:
         missed = np.array([one.said_by[place] - one.true_by[place] for one in done])
         reach = wider * float(np.mean([one.reach_by[place] for one in done]))
-        radii = reach / np.sqrt(np.maximum(shares, LEAST_SHARE))
+        radii = stated if place + 1 == own else reach / np.sqrt(np.maximum(shares, LEAST_SHARE))
+        apart = not pairs_in_doubt(few, radii) and (place + 1 != own or found.spare is None)
         explained = _interval(_explained(found.people, few), missed, found.sure)
-        told.append(Choice(place + 1, explained, not pairs_in_doubt(few, radii)))
+        told.append(Choice(place + 1, explained, apart and (place + 1 <= own or told[-1].apart)))
     return tuple(told)
 
 

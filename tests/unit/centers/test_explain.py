@@ -424,6 +424,7 @@ def test_where_nothing_stands_clear_every_center_is_the_mean(simulate):
     assert solution.one_group
     assert np.linalg.norm(solution.centers, axis=1).max() < 0.5
     assert solution.shares.tolist() == [1, 0, 0]
+    assert len(explain(simulate(np.zeros((1, DIMENSION)), 10**3), 3, rng(), choose=True).centers) == 1
 
 
 @pytest.mark.slow
@@ -431,6 +432,7 @@ def test_two_centers_in_one_group_are_named(simulate, round_groups):
     points, _ = round_groups(3, DIMENSION)
     solution = explain(simulate(points, 10**6), 4, rng(), repeats=4)
     assert any("may be" in note for note in solution.notes)
+    assert [choice.apart for choice in solution.choices] == [True] * 3 + [False] * 7  # as the note says
     three = explain(simulate(points, 10**6), 3, rng(), repeats=4)
     assert three.notes == ()
 

@@ -102,12 +102,12 @@ def test_without_features_coordinates_are_named():
     assert [each.feature for each in result.groups[0].estimates] == ["x0", "x1"]
 
 
-def told(centers, error, rate):
+def told(centers, error, rate, mean_error=0.0):
     """A result that states this error of two equal groups."""
     found = np.full(2, 0.5)
     solution = Solution(
         centers, found, np.full(2, error), np.array([True, False]), centers, found, coverage=rate,
-        mean=centers.mean(axis=0), mean_error=0.0,
+        mean=centers.mean(axis=0), mean_error=mean_error,
     )  # fmt: skip
     plan = Plan.design(features=SCHEMA, clusters=2, epsilon=1.0, expected_users=2)
     table = Aggregate(plan)
@@ -123,6 +123,25 @@ def test_what_sets_apart_stands_clear_of_the_noise_and_doubt_is_said_beside():
     assert str(near[0]).startswith("group A: 50%")
     assert "group B: 50% of people, set apart by" in str(near[1])
     assert "does not stand clear of the noise" in str(near[1])
+
+
+def test_what_is_not_known_of_everybody_makes_no_group_like_everybody():
+    """Groups are compared with all of them together, whose errors are theirs, not with a noisier mean."""
+    centers = SCHEMA.points([{"age": 60, "plan": "free", "member": True}, {"age": 40, "plan": "paid"}])
+    assert groups_of(told(centers, 0.01, 0.9, mean_error=0.6))[0].apart == ("plan", "member", "age")
+
+
+def test_one_group_has_the_figures_of_everybody():
+    plan, nobody = Plan.design(features=SCHEMA, clusters=2, epsilon=1.0, expected_users=2), np.zeros(2)
+    drawn, mean = np.zeros((2, SCHEMA.dimension)), np.full(SCHEMA.dimension, 0.1)
+    table = Aggregate(plan)
+    table.add(bytes(2 * plan.report_width))
+    one = Solution(
+        drawn, np.array([1.0, 0.0]), np.full(2, 0.1), nobody > 0, drawn, np.full(2, 0.5), coverage=0.9,
+        mean=mean, mean_error=0.05, one_group=True,
+    )  # fmt: skip
+    result = dress(one, [table])
+    assert result.groups[0].estimates == result.everybody
 
 
 def test_everybody_is_read_off_the_rows_and_not_off_the_groups(result):

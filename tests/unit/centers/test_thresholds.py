@@ -407,7 +407,7 @@ def test_a_group_more_must_explain_more_than_a_little(gain, best):
     """However sure it is to."""
     told = [Choice(number, Interval(0.0, 0.0, 0.0), True) for number in (1, 2, 3)]
     explained = np.tile([0.0, 0.8, 0.8 + gain], (8, 1))
-    assert repeats._best(told, explained, 100) == best
+    assert repeats._best(told, explained, 100, 1.0) == best
 
 
 def test_a_stated_radius_varies_by_an_eighth_with_what_is_drawn(full_size, simulate):
@@ -478,3 +478,18 @@ def test_while_atoms_still_move_a_third_of_the_steps_will_do(simulate, monkeypat
     *moving, last = taken
     assert len(moving) >= 2
     assert all(0.25 < steps / last < 0.5 for steps in moving)
+
+
+@pytest.mark.parametrize(("room", "best"), [(1.0, 1), (0.4, 3)])
+def test_a_group_is_as_wide_as_people_are_where_groups_are_looked_for(room, best):
+    """Where most of people's spread lies outside the directions, halves of a round group explain less."""
+    told = [Choice(number, Interval(0.0, 0.0, 0.0), True) for number in (1, 2, 3)]
+    explained = np.tile([0.0, 0.1, 0.2], (8, 1))
+    assert repeats._best(told, explained, 6, room) == best
+
+
+def test_room_is_the_part_of_peoples_spread_in_the_directions():
+    points = np.array([[1.0, 0, 0], [-1, 0, 0], [0, 2, 0], [0, -2, 0]]) / 4
+    people, answer = (points, np.ones(4)), Answer(points[:1], np.ones(1), points, np.ones(4))
+    assert repeats._room(repeats.Found(answer, people, np.eye(3)[:, :1], 0.0, 0.0)) == (1, pytest.approx(0.2))
+    assert repeats._room(repeats.Found(answer, people, np.empty((3, 0)), 0.0, 0.0)) == (3, 1.0)
