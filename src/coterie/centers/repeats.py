@@ -168,7 +168,7 @@ def _reach(misses: NDArray[np.float64]) -> float:
 
 
 def _room(found: Found) -> tuple[int, float]:
-    """Return in how many directions groups are looked for, and the part of people's spread that lies there."""
+    """Return in how many directions groups are looked for, and the part of people's spread in these."""
     size = found.basis.shape[1]
     if not size:
         return len(found.basis), 1.0
