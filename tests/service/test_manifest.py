@@ -1,5 +1,7 @@
 """The manifest of a study: signed, and refused as soon as anything in it or in its result is another."""
 
+import contextlib
+import io
 import json
 import os
 import subprocess
@@ -15,7 +17,7 @@ from coterie import Aggregate, decode
 from coterie.centers import explain, population, repeats
 from coterie.centers.result import Interval
 from coterie.errors import CoterieError
-from coterie.plain.canonical import canonical_bytes
+from coterie.plain.canonical import canonical_bytes, finite
 from coterie.service import verify as judging
 from coterie.service.decoder import result_document
 from coterie.service.manifest import decoding_seed, environment, make_manifest
@@ -54,6 +56,33 @@ def published(table, result, count=PEOPLE):
     """Return manifest, table and result of somebody who publishes this."""
     document, data = result if isinstance(result, bytes) else result_document(result), table.to_bytes()
     return make_manifest(PLAN, data, document, {"counted": count}, 3600, KEY), data, document
+
+
+@pytest.fixture(scope="module")
+def waves(table, result):
+    """Two tables of one study, of which the second confirms, and what they say."""
+    plan = PLAN.follow_up(result, PEOPLE, confirm=True)
+    second = Aggregate(plan)
+    second.add(reports_of(plan, 1000, seed=1))
+    return [table, second], decode([table, second], random_state=decoding_seed(plan))
+
+
+@pytest.fixture
+def both_decoded(monkeypatch, result, waves):
+    """The same of one table and of both."""
+    monkeypatch.setattr(
+        "coterie.centers.decode",
+        lambda tables, random_state: waves[1] if isinstance(tables, list) and len(tables) > 1 else result,
+    )
+
+
+def published_waves(waves, result):
+    """Return manifest, tables and result of somebody who publishes this of both waves."""
+    (first, second), document = waves[0], result_document(result)
+    data, counts = second.to_bytes(), {"counted": second.count}
+    before = published(first, b"{}")[0]
+    manifest = make_manifest(second.plan, data, document, counts, 3600, KEY, before=before)
+    return manifest, [first.to_bytes(), data], document
 
 
 def checked(parts, **options):
@@ -191,6 +220,78 @@ def test_a_doctored_result_is_refused_though_it_is_signed(table, result, name, e
         checked(published(table, DOCTORED[name](result)))
 
 
+def of_group(result, **changes):
+    """What was confirmed, with other figures of its first group."""
+    groups = result.confirmed.groups
+    changed = replace(
+        groups[0], **{name: change(getattr(groups[0], name)) for name, change in changes.items()}
+    )
+    return replace(result.confirmed, groups=(changed, *groups[1:]))
+
+
+def of_pair(result, **changes):
+    return replace(result.confirmed, pairs=(replace(result.confirmed.pairs[0], **changes),))
+
+
+def narrowed(interval):
+    return interval._replace(
+        low=(interval.value + interval.low) / 2, high=(interval.value + interval.high) / 2
+    )
+
+
+def nearer(estimates):
+    return (replace(estimates[0], low=(estimates[0].value + estimates[0].low) / 2), *estimates[1:])
+
+
+CONFIRMED = {  # what was stated of published groups, doctored
+    "a share's interval": lambda result: of_group(result, share=narrowed),
+    "a share's interval among all": lambda result: of_group(result, share_together=narrowed),
+    "a figure's interval": lambda result: of_group(result, estimates=nearer),
+    "a figure's interval among all": lambda result: of_group(result, together=nearer),
+    "a mean": lambda result: of_group(result, mean=lambda mean: mean + 1e-4),
+    "nobody": lambda result: of_group(result, empty=lambda chance: 0.5),
+    "one group": lambda result: of_pair(result, one=0.5),
+    "a gap": lambda result: of_pair(result, gap=result.confirmed.pairs[0].gap * 1.01),
+    "a published center": lambda result: of_group(result, center=lambda center: center / 2),
+    "people": lambda result: replace(result.confirmed, people=PEOPLE),
+    "the rate": lambda result: replace(result.confirmed, coverage=0.99),
+    "a group less": lambda result: replace(result.confirmed, groups=result.confirmed.groups[:1]),
+    "no pair": lambda result: replace(result.confirmed, pairs=()),
+}
+
+
+@pytest.mark.usefixtures("both_decoded")
+@pytest.mark.parametrize("name", CONFIRMED)
+def test_doctored_figures_of_published_groups_are_refused(waves, name):
+    result = waves[1]
+    manifest, data, _ = published_waves(waves, result)
+    stated = json.loads(manifest)["stated"]
+    doctored = json.loads(canonical_bytes(finite(CONFIRMED[name](result).to_dict())))
+    assert doctored != stated["confirmed"]
+    with pytest.raises(ManifestError, match="confirmed does not follow"):
+        verify(signed_again(manifest, stated={**stated, "confirmed": doctored}), data)
+
+
+@pytest.mark.usefixtures("both_decoded")
+def test_figures_of_published_groups_are_judged_as_others_are(waves):
+    """To a millionth: other processors have other last digits, of these as of all."""
+    result = waves[1]
+    for by, refused in ((1e-8, False), (1e-4, True)):
+
+        def moved(estimates, by=by):
+            return tuple(
+                replace(each, value=each.value * (1 + by), low=each.low * (1 - by)) for each in estimates
+            )
+
+        confirmed = of_group(
+            result,
+            share=lambda interval, by=by: interval._replace(low=interval.low * (1 + by)),
+            estimates=moved,
+        )
+        with pytest.raises(ManifestError, match="confirmed") if refused else contextlib.nullcontext():
+            assert checked(published_waves(waves, replace(result, confirmed=confirmed))).words
+
+
 @pytest.mark.usefixtures("decoded")
 def test_words_that_do_not_follow_from_figures_are_refused(table, result):
     document = json.loads(result_document(result))
@@ -275,20 +376,29 @@ def test_signatures_are_of_one_kind_of_document():
     assert not is_signed(b"short", signature, "a", b"data")
 
 
-# What another processor's kernels make of a table; OpenBLAS has those of several, chosen when it is loaded.
+# What another processor's kernels make of tables; OpenBLAS has those of several, chosen when it is loaded.
 CORES = {"Haswell": "avx2", "SkylakeX": "avx512f", "Zen": "avx2", "Nehalem": "sse4_2"}
+THREADS = {"one thread": "1", "two threads": "2", "one core": "2"}
+ONE_CORE = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})"
 ELSEWHERE = """
 import sys
 from coterie import Aggregate, decode
 from coterie.centers import explain, population, repeats
 from coterie.service.decoder import result_document
+from coterie.service.following import asked_in, is_same
 from coterie.service.manifest import decoding_seed, make_manifest
-population.ATOMS, repeats.REPEATS, explain.MEMBERS = map(int, sys.argv[1:])
-data = sys.stdin.buffer.read()
-table = Aggregate.from_bytes(data)
-result = result_document(decode(table, random_state=decoding_seed(table.plan)))
-manifest = make_manifest(table.plan, data, result, {"counted": table.count}, 3600, bytes(range(32)))
-sys.stdout.buffer.write(len(manifest).to_bytes(8, "big") + manifest + result)
+*sizes, population.ATOMS, repeats.REPEATS, explain.MEMBERS = map(int, sys.argv[1:])
+tables, manifest, last = [], None, None
+for size in sizes:
+    data = sys.stdin.buffer.read(size)
+    tables.append(table := Aggregate.from_bytes(data))
+    plan = table.plan
+    assert last is None or is_same(plan, tables[0].plan.follow_up(last, **asked_in(plan)))
+    last = decode(tables, random_state=decoding_seed(plan))
+    counts, result = {"counted": table.count}, result_document(last)
+    manifest = make_manifest(plan, data, result, counts, 3600, bytes(range(32)), before=manifest)
+    for each in (manifest, result):
+        sys.stdout.buffer.write(len(each).to_bytes(8, "big") + each)
 """
 
 
@@ -297,23 +407,30 @@ def processor_has(feature):
     return known.exists() and feature in known.read_text(encoding="utf-8").split()
 
 
+@pytest.mark.usefixtures("both_decoded")
+@pytest.mark.parametrize("threads", THREADS)
 @pytest.mark.parametrize("core", CORES)
-def test_a_study_that_another_processor_decoded_verifies(table, result, core, monkeypatch):
-    monkeypatch.setattr("coterie.centers.decode", lambda table, random_state: result)
+def test_studies_that_another_processor_decoded_verify(waves, core, threads):
+    """One that finds groups, and the wave that confirms them."""
     if not processor_has(CORES[core]):
         pytest.skip(f"this processor cannot do as {core} does")
+    tables = [each.to_bytes() for each in waves[0]]
+    smaller = (population.ATOMS, repeats.REPEATS, explain.MEMBERS)
+    bound = ONE_CORE if threads == "one core" else ""
+    command = [sys.executable, "-c", bound + ELSEWHERE, *map(str, (*map(len, tables), *smaller))]
     done = subprocess.run(
-        [sys.executable, "-c", ELSEWHERE, *map(str, (population.ATOMS, repeats.REPEATS, explain.MEMBERS))],
-        input=table.to_bytes(),
-        env={**os.environ, "OPENBLAS_CORETYPE": core},
+        command,
+        input=b"".join(tables),
+        env={**os.environ, "OPENBLAS_CORETYPE": core, "OPENBLAS_NUM_THREADS": THREADS[threads]},
         stdout=subprocess.PIPE,
         check=True,
         timeout=300,
     )
-    size = int.from_bytes(done.stdout[:8], "big")
-    manifest, document = done.stdout[8 : 8 + size], done.stdout[8 + size :]
-    found = verify(manifest, table.to_bytes(), result=document)
-    assert found.away < 1e-9
-    blas = json.loads(manifest)["decoding"]["blas"]
-    assert ("Haswell" if core == "Zen" else core) in blas
-    assert found.elsewhere is (blas != environment()["blas"])
+    out = io.BytesIO(done.stdout)
+    for number in (1, 2):
+        manifest, document = (out.read(int.from_bytes(out.read(8), "big")) for _ in range(2))
+        found = verify(manifest, tables[:number], result=document)
+        assert found.away < 1e-9
+        blas = json.loads(manifest)["decoding"]["blas"]
+        assert ("Haswell" if core == "Zen" else core) in blas
+        assert found.elsewhere is (blas != environment()["blas"])
