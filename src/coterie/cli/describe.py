@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from bisect import bisect_left
+from contextlib import suppress
+from typing import Any, Final
 
 from rich.table import Table
 
 from coterie.cli.screen import counted, facts_table
+from coterie.errors import PlanError
 from coterie.features.schema import DECLARED, Schema
 from coterie.plan import Plan
 from coterie.show.expected import expectations, expected_facts
 
 _SHOWN_COORDINATES = 4
+_PEOPLE: Final = [round(10 ** (step / 4)) for step in range(12, 49)]  # among whom a bound may begin to speak
 _AS_IT_IS = (
     *("protocol", "model", "dimension", "clusters", "epsilon", "delta", "expected_users"),
     *("radius", "center", "seed", "ids", "study", "after"),
@@ -71,6 +76,49 @@ def _center_words(plan: Plan) -> str:
         return "the origin"
     shown = ", ".join(f"{x:g}" for x in plan.center[:_SHOWN_COORDINATES])
     return f"({shown}{', …' if plan.dimension > _SHOWN_COORDINATES else ''})"
+
+
+def cost_facts(plan: Plan) -> dict[str, Any] | None:
+    """Return what is proved of the centers: cost ≤ ratio·OPT + t; None where nothing is.
+
+    One center in the middle costs a squared radius a person, so a larger t says nothing.
+    """
+    for options in (None, {"constants": "theory"}):
+        with suppress(PlanError):
+
+            def each(people: int, options: dict[str, str] | None = options) -> float:
+                return plan.approximation(options, people=people).additive / (people * plan.radius**2)
+
+            found = plan.approximation(options)
+            if math.isfinite(found.ratio):
+                first = bisect_left(_PEOPLE, True, key=lambda people: each(people) < 1)
+                return {
+                    "decoding": options or {},
+                    "ratio": found.ratio,
+                    "additive_per_person": each(plan.expected_users),
+                    "failure": found.failure,
+                    "says_something": each(plan.expected_users) < 1,
+                    "says_something_from": _PEOPLE[first] if first < len(_PEOPLE) else None,
+                }
+    return None
+
+
+def cost_words(found: dict[str, Any] | None) -> str:
+    """Return the same in one line."""
+    if found is None:
+        return "No guarantee of the cost is proved for this plan."
+    least, rate = found["says_something_from"], 1 - found["failure"]
+    each = f"{found['additive_per_person']:,.{0 if found['additive_per_person'] >= 10 else 2}f}"
+    if found["says_something"]:
+        told = "something"
+    else:
+        would = "nor would it at any" if least is None else f"and would from n = {least:.1e} on"
+        told = f"nothing at this number of people, {would}"
+    decoded = "Decoded with constants=theory, the" if found["decoding"] else "The"
+    return (
+        f"{decoded} centers cost at most {found['ratio']:.3g}·OPT + t with probability {rate:.0%}, "
+        f"t = {each} squared radii per person: that says {told}."
+    )
 
 
 def plan_facts(plan: Plan) -> dict[str, Any]:

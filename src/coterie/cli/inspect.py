@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from coterie.cli.describe import plan_facts, plan_table
+from coterie.cli.describe import cost_facts, cost_words, plan_facts, plan_table
 from coterie.cli.screen import Outcome, Shown, counted, progress, to_json
 from coterie.cli.sheet import sheet_of
 from coterie.errors import FileError, SettingError
@@ -83,8 +83,9 @@ def run(
     named = Text.assemble((str(file), "bold"), ": ", words)
     if contract is None:
         return Outcome(facts, shown=[named, f"They answer the plan {facts['plan_id']}{asked}"])
-    shown: list[Shown] = [named, plan_table(contract), "", str(contract.guarantee)]
-    return Outcome({**facts, **plan_facts(contract)}, shown=shown)
+    cost = cost_facts(contract)
+    shown: list[Shown] = [named, plan_table(contract), "", str(contract.guarantee), cost_words(cost)]
+    return Outcome({**facts, **plan_facts(contract), "cost": cost}, shown=shown)
 
 
 def _who(plan: Plan, sheet: Path | None, curator: str | None) -> dict[str, str]:
