@@ -172,17 +172,18 @@ def play_questions(study: Study, seed: int, folder: Path) -> Figures:
         }
         results = {"one_round": one, "first": found}
         for question in WAYS:
-            with patch.object(follow_up, "next_question", lambda *_, question=question: question):
+            told = follow_up.NextQuestion(question, "played")
+            with patch.object(follow_up, "next_question", lambda *_, told=told: told):
                 asked = plan.follow_up(found, others)
             both = [first, simulate(asked, points, others, random_state=100 * seed + 1)]
             results[question] = found_by(both, seed)
-    told = {
+    gained = {
         name: recovered(
             normalized_objective(points, each.centers), one_center=one_center(points), non_private=best
         )
         for name, each in results.items()
     }
-    return {**figures, **told, **_spreads(first, asked, results["directions"], points)}
+    return {**figures, **gained, **_spreads(first, asked, results["directions"], points)}
 
 
 def first_wave(table: Aggregate, seed: int) -> tuple[Result, float]:

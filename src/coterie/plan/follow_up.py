@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final, Protocol, cast, runtime_checkable
 
 import numpy as np
@@ -38,6 +39,7 @@ from coterie.errors import PlanError
 from coterie.geometry.ball import MAX_STRETCH, SCALE, quantize
 from coterie.plain.canonical import shown
 from coterie.plain.checks import MOST_PEOPLE, checked_integer
+from coterie.protocols import PROTOCOLS
 
 # Measured on first waves of calibration data (benchmarks/results/follow_up.csv), or derived as it says.
 FEW: Final = 12  # dimensions that a population fills, and tells its tail in (`centers.spectrum.FLAT`)
@@ -63,6 +65,26 @@ class Population(Protocol):
     scatter: float  # mean square distance of people from the points
     study_id: str  # of the study's first plan
     plan_ids: tuple[str, ...]  # of the plans that were answered
+
+
+@dataclass(frozen=True, slots=True)
+class NextQuestion:
+    """What other people had better be asked after a study's first answers, and why.
+
+    Attributes
+    ----------
+    asks : str
+        "same" (again what was asked), "ball" (whole points, where people are) or "directions"; of a plan that
+        was told what to ask "confirm" or "given".
+    why : str
+        The reason, a sentence with its figures.
+    """
+
+    asks: str
+    why: str
+
+    def __str__(self) -> str:
+        return self.why
 
 
 def population_in(after: Any) -> Population | None:
@@ -172,8 +194,9 @@ def next_question(
     radius: float | None = None,
     center: Sequence[float] | None = None,
     people: int | None = None,
-) -> str:
-    """Return what to ask other people: in the "same" ball, in a better "ball", or in "directions".
+    protocol: str = "codeword",
+) -> NextQuestion:
+    """Return what to ask other people, in the "same" ball, in a better "ball" or in "directions", and why.
 
     In few dimensions a smaller ball that suits the population is as good as anything. In many, a ball that
     lay in the wrong place comes first: little is known of directions then. After that the directions that the
@@ -196,22 +219,59 @@ def next_question(
         Of that ball; the origin if None.
     people : int, optional
         How many others will answer; as many as did before if that or their number is not known.
+    protocol : str
+        Of the plan that they will answer; most take no directions.
     """
     population: Population = getattr(found, "population", found)
     told = getattr(found, "count", None)
     others = told if people is None else checked_integer("expected_users", people, 1, MOST_PEOPLE)
     part = others / (others + told) if told and others else 0.5
     middle, suits = ball_after(found)
-    if population.points.shape[1] <= FEW:
-        return "ball" if radius is None or suits < radius else "same"
-    sure = math.hypot(suits, math.sqrt(1 - UNSURE**2) * unsure_center(found))
-    smaller = radius is not None and sure < math.sqrt(part) * radius
-    moved = float(np.linalg.norm(np.array(middle) - (0.0 if center is None else np.array(center))))
-    if smaller and radius is not None and moved > _FAR_OFF * radius:
-        return "ball"
-    if getattr(population, "directions", None) is not None and part < 1 - _ENOUGH:
-        return "directions"
-    return "ball" if smaller or radius is None else "same"
+    few = population.points.shape[1] <= FEW
+    if radius is None:
+        smaller = True
+        size = f"a ball that suits people has a radius of {suits:.3g}, and the one before is not known"
+    elif few:
+        smaller = suits < radius
+        size = f"a ball that suits people has a radius of {suits:.3g}, and the one before {radius:.3g}"
+    else:
+        sure, pays = math.hypot(suits, math.sqrt(1 - UNSURE**2) * unsure_center(found)), math.sqrt(part)
+        smaller = sure < pays * radius
+        size = (
+            f"a ball where people are surely has {sure / radius:.2f} of the radius, and pays below {pays:.2f}"
+        )
+        moved = float(np.linalg.norm(np.array(middle) - (0.0 if center is None else np.array(center))))
+        if smaller and moved > _FAR_OFF * radius:
+            off = f"people lie {moved / radius:.2f} of the radius off its center, more than {_FAR_OFF:g}"
+            return _in_a_ball(True, f"{off}; {size}")
+    if few:
+        return _in_a_ball(smaller, size)
+    told_by = f"{1 - part:.0%} of all people have answered"
+    if not (told and others):
+        told_by = f"how many have answered is not known, and taken for {1 - part:.0%} of all people"
+    directions = getattr(population, "directions", None)
+    if directions is not None and part < 1 - _ENOUGH:
+        if not PROTOCOLS[protocol].takes_directions:
+            return _in_a_ball(True, f"protocol {protocol} takes no directions; {size}")
+        return NextQuestion(
+            "directions",
+            f"Asked about are the {len(directions)} directions in which people differ most: no groups were "
+            f"found, and {told_by}, where more than {_ENOUGH:.0%} know directions well enough",
+        )
+    groups = int(getattr(found, "supported", 0))
+    if directions is not None:
+        known = f"no groups were found, but {told_by}, and directions take more than {_ENOUGH:.0%}"
+    elif groups:
+        known = "1 group stands clear" if groups == 1 else f"{groups} groups stand clear"
+    else:
+        known = "no directions are known in which others had better report"
+    return _in_a_ball(smaller, f"{known}; {size}")
+
+
+def _in_a_ball(better: bool, why: str) -> NextQuestion:
+    if better:
+        return NextQuestion("ball", f"Asked about is a better ball: {why}")
+    return NextQuestion("same", f"The same is asked again: {why}")
 
 
 def orthonormal(directions: object) -> list[list[int]]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from coterie.features import Feature, Schema
     from coterie.plan.collection import Collection
+    from coterie.plan.follow_up import NextQuestion
 
 FORMAT: Final = "coterie-plan"
 VERSIONS: Final = (1, 2)  # 2 has directions, or parameters that version 1 cannot say
@@ -322,15 +323,17 @@ class Plan(Questions):
         rows: Any = None if directions is None or isinstance(directions, str) else orthonormal(directions)
         if isinstance(directions, str) and directions != AUTO:
             raise PlanError(f'directions must be an array, "{AUTO}" or None, got {shown(directions)}')
+        if confirm and rows is not None:
+            raise PlanError("a plan that confirms asks about whole points: leave directions out")
         if (population := population_in(after)) is not None:
             if center is None and radius is None:
                 center, radius = ball_after(after)
                 before = getattr(after, "radius", None), getattr(after, "middle", None)
                 told = isinstance(directions, str)
-                question = next_question(after, *before, expected_users) if told else "ball"
-                if question == "same":
+                asks = next_question(after, *before, expected_users, protocol).asks if told else "ball"
+                if asks == "same":
                     radius, center = before
-                elif question == "directions" and PROTOCOLS[protocol].takes_directions:
+                elif asks == "directions":
                     radius, rows = directions_after(population, radius)
             study, after = study or population.study_id, population.plan_ids
         if schema is not None:
@@ -390,6 +393,8 @@ class Plan(Questions):
             plan asks for the directions in which people differ most. Where groups were found it asks the same
             again, unless a far smaller ball would hold everybody: the center of that is the mean of the
             population, the radius follows from how far from there people are (`coterie.plan.follow_up`).
+            `next_question` says which of them, and why. A population alone tells less than its result: not
+            how many answered, nor what is not known of their mean.
         expected_users : int
             How many other people will answer.
         **changes
@@ -413,7 +418,54 @@ class Plan(Questions):
         >>> wave.center, round(wave.radius, 6), wave.study_id == plan.id
         ((5.0, 5.0), 2.0, True)
         """
-        from coterie.plan.follow_up import ball_after, next_question, population_in
+        from coterie.plan.follow_up import ball_after
+
+        asks = self.next_question(result, expected_users, **changes).asks
+        kept = {"dimension", "features", "clusters", "epsilon", "protocol", "model", "delta", "ids", "seed"}
+        if asks == "confirm":
+            kept.remove("clusters")  # as many as were found
+        settings = {**{name: getattr(self, name) for name in sorted(kept)}, **changes}
+        if asks == "confirm" and self.directions is not None and "center" not in changes:
+            middle, suits = ball_after(result)  # the plan's own is far wider
+            settings.update(center=middle, radius=changes.get("radius", suits))
+        keeps = self.directions if asks == "same" else None
+        if asks == "same":
+            same = None if keeps is None else np.array(keeps, dtype=np.float64)
+            settings.update(center=self.center, radius=self.radius, directions=same)
+        elif asks == "ball":
+            settings["directions"] = None
+        made = type(self).design(**settings, expected_users=expected_users, after=result)
+        return made if keeps is None else replace(made, directions=keeps)
+
+    def next_question(self, result: Any, expected_users: int, **changes: Any) -> NextQuestion:
+        """Return what `follow_up` would ask other people, and why: a word and a sentence with its figures.
+
+        Parameters
+        ----------
+        result : Result or Population
+            As for `follow_up`, whose plan it speaks of.
+        expected_users : int
+            Likewise.
+        **changes
+            Likewise.
+
+        Returns
+        -------
+        NextQuestion
+            `asks`: "same", "ball" or "directions"; "confirm" or "given" where `changes` say it. `why`: a
+            sentence.
+
+        Examples
+        --------
+        >>> from types import SimpleNamespace
+        >>> import numpy as np
+        >>> plan = Plan.design(dimension=2, clusters=2, epsilon=1.0, expected_users=1000, radius=100.0)
+        >>> names = {"study_id": plan.id, "plan_ids": (plan.id,)}
+        >>> seen = SimpleNamespace(points=np.eye(2), weights=np.ones(2), scatter=0.5, **names)  # or a Result
+        >>> print(plan.next_question(seen, expected_users=9000))
+        Asked about is a better ball: a ball that suits people has a radius of 1, and the one before 100
+        """
+        from coterie.plan.follow_up import NextQuestion, next_question, population_in
 
         population = population_in(result)
         if population is None:
@@ -421,24 +473,15 @@ class Plan(Questions):
             raise PlanError(f"a follow-up needs the first study's Result or Population, got {kind}")
         if self.id not in population.plan_ids:
             raise PlanError("this result does not come from this plan: its population does not name the plan")
-        kept = {"dimension", "features", "clusters", "epsilon", "protocol", "model", "delta", "ids", "seed"}
         if changes.get("confirm"):
-            kept.remove("clusters")  # as many as were found
-        settings = {**{name: getattr(self, name) for name in sorted(kept)}, **changes}
-        keeps = None
-        if changes.get("confirm") and self.directions is not None and "center" not in changes:
-            middle, suits = ball_after(result)  # the plan's own is far wider
-            settings.update(center=middle, radius=changes.get("radius", suits))
-        if not changes.get("confirm") and not {"center", "radius", "directions"} & changes.keys():
-            keeps = self.directions  # once others were asked about these, there is nothing better to ask
-            question = "same" if keeps else next_question(result, self.radius, self.center, expected_users)
-            if question == "same":
-                same = None if keeps is None else np.array(keeps, dtype=np.float64)
-                settings.update(center=self.center, radius=self.radius, directions=same)
-            elif question == "ball":
-                settings["directions"] = None
-        made = type(self).design(**settings, expected_users=expected_users, after=result)
-        return made if keeps is None else replace(made, directions=keeps)
+            return NextQuestion("confirm", "Others are asked about the groups that were found, as was wanted")
+        if given := sorted({"center", "radius", "directions"} & changes.keys()):
+            return NextQuestion("given", f"Asked is what was given: {' and '.join(given)}")
+        if self.directions is not None:  # once others were asked about these, there is nothing better to ask
+            told = f"others reported in these {len(self.directions)} directions already"
+            return NextQuestion("same", f"The same is asked again: {told}")
+        protocol = changes.get("protocol", self.protocol)
+        return next_question(result, self.radius, self.center, expected_users, protocol)
 
     @property
     def id(self) -> str:

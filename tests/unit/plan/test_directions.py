@@ -73,12 +73,12 @@ def test_what_is_reported_is_what_the_directions_see():
 def test_a_ball_in_the_wrong_place_comes_first_then_directions_then_a_smaller_one(
     population, radius, question
 ):
-    assert next_question(population, radius) == question
+    assert next_question(population, radius).asks == question
 
 
 def test_the_place_of_the_ball_is_where_the_plan_has_it():
     off = found(radius=0.5, off=0.4)
-    assert next_question(off, 1.0, [0.4] + [0.0] * (DIMENSION - 1)) == "directions"
+    assert next_question(off, 1.0, [0.4] + [0.0] * (DIMENSION - 1)).asks == "directions"
 
 
 def test_a_result_is_followed_up_alike_by_either_name():
@@ -103,8 +103,8 @@ def test_few_is_the_same_number_everywhere():
 
 def test_few_dimensions_are_asked_as_a_whole_in_a_smaller_ball_or_the_same():
     few = SimpleNamespace(points=np.eye(FEW), weights=np.ones(FEW), directions=np.eye(FEW), scatter=0.0)
-    assert next_question(few, None) == next_question(few, 1.0) == "ball"
-    assert next_question(few, 0.9) == "same"  # people are √(11/12) from their mean
+    assert next_question(few, None).asks == next_question(few, 1.0).asks == "ball"
+    assert next_question(few, 0.9).asks == "same"  # people are √(11/12) from their mean
 
 
 @pytest.mark.parametrize(("people", "question"), [(20_000, "ball"), (10_000, "same"), (None, "same")])
@@ -112,7 +112,7 @@ def test_a_new_ball_must_be_worth_the_people_who_told_the_old_one(people, questi
     """0.77 of the old radius is below √⅔ and above √½: mostly the people of its own wave count in it."""
     seen = SimpleNamespace(population=found(radius=0.7, directions=False), count=10_000)
     assert ball_after(seen)[1] == pytest.approx(0.77, abs=1e-3)
-    assert next_question(seen, 1.0, None, people) == question
+    assert next_question(seen, 1.0, None, people).asks == question
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_new_ball_must_be_worth_the_people_who_told_the_old_one(people, questi
 def test_directions_must_be_known_by_enough_of_the_people(people, question):
     """After a tenth of them reports in directions lose, after three tenths they gain."""
     seen = SimpleNamespace(population=found(), count=10_000)
-    assert next_question(seen, 1.0, None, people) == question
+    assert next_question(seen, 1.0, None, people).asks == question
 
 
 @pytest.mark.parametrize(("error", "question"), [(0.05, "ball"), (0.12, "same")])
@@ -130,7 +130,61 @@ def test_a_ball_whose_center_is_not_known_is_no_smaller_one(error, question):
     seen = found(radius=0.5, directions=False)
     result = SimpleNamespace(population=seen, mean=np.zeros(DIMENSION), mean_error=error)
     assert ball_after(result)[1] < 0.8
-    assert next_question(result, 1.0) == question
+    assert next_question(result, 1.0).asks == question
+
+
+def as_result(*, count=10_000, supported=0, **facts):
+    """What a result says besides its population."""
+    population = found(**facts)
+    mean = population.weights @ population.points
+    return SimpleNamespace(
+        population=population, count=count, supported=supported, mean=mean, mean_error=0.01
+    )
+
+
+@pytest.mark.parametrize(
+    ("seen", "people", "asks", "words"),
+    [
+        (as_result(), 10_000, "directions", ("12 directions", "no groups were found", "50%", "25%")),
+        (
+            as_result(),
+            90_000,
+            "same",
+            ("no groups were found", "10% of all people", "25%", "pays below 0.95"),
+        ),
+        (as_result(directions=False, supported=3), 10_000, "same", ("3 groups stand clear", "below 0.71")),
+        (as_result(directions=False, supported=1), 10_000, "same", ("1 group stands clear",)),
+        (
+            as_result(directions=False, radius=0.5),
+            10_000,
+            "ball",
+            ("no directions are known", "0.55", "0.71"),
+        ),
+        (as_result(radius=0.5, off=0.4), 10_000, "ball", ("0.40 of the radius off its center", "0.55 of")),
+        (found(), 10_000, "directions", ("how many have answered is not known", "taken for 50%")),
+    ],
+)
+def test_what_is_asked_next_has_a_reason_with_its_figures(seen, people, asks, words):
+    told = PLAN.next_question(seen, people)
+    assert told.asks == asks
+    for each in words:
+        assert each in str(told)
+    plan = PLAN.follow_up(seen, people)
+    same = (plan.center, plan.radius) == (PLAN.center, PLAN.radius)
+    assert ("directions" if plan.directions else "same" if same else "ball") == asks
+
+
+def test_what_is_asked_as_it_was_told_has_that_for_a_reason():
+    others = {"directions": None, "radius": 2.0}
+    told = PLAN.next_question(found(), 10_000, **others)
+    assert (told.asks, told.why) == ("given", "Asked is what was given: directions and radius")
+    assert PLAN.next_question(found(), 10_000, confirm=True).asks == "confirm"
+    told = PLAN.next_question(found(), 10_000, protocol="net-tree")
+    assert (told.asks, "net-tree takes no directions" in told.why) == ("ball", True)
+    wave, seen = PLAN.follow_up(found(), 20_000), found()
+    seen.plan_ids = (PLAN.id, wave.id)
+    told = wave.next_question(seen, 10_000)
+    assert (told.asks, "these 12 directions" in told.why) == ("same", True)
 
 
 def test_the_same_ball_is_asked_again_where_no_directions_pay():
