@@ -44,6 +44,7 @@ from tests.service.processes import Service, running
 from tests.service.test_commands import run
 
 PEOPLE = 3000
+WHY = "Others are asked about the groups that were found, as was wanted"
 
 
 def people_of(plan, number, seed):
@@ -116,7 +117,7 @@ def test_two_waves_survive_a_kill_between_them_and_are_one_manifest(study):
     assert (result["count"], result["confirmed"]["people"]) == (2 * PEOPLE, PEOPLE)
     verdict = verified(folder)
     assert (verdict["count"], verdict["plan_ids"]) == (2 * PEOPLE, [first.id, second.id])
-    for words in ("What changed from wave to wave", "confirm 2 published groups", "6,000 in all"):
+    for words in ("What changed from wave to wave", "confirm 2 published groups", "6,000 in all", WHY):
         assert words in page
 
 
@@ -198,7 +199,7 @@ def fast(monkeypatch):
     monkeypatch.setattr(Decoder, "run", lambda self, plan, chunks, timeout, before: (result, b"table"))
 
     def made(self, tables, asked, timeout):
-        return after(made.plan, expected_users=asked["expected_users"]).to_json().encode()
+        return after(made.plan, expected_users=asked["expected_users"]), "Asked is <the same>: it pays"
 
     monkeypatch.setattr(Decoder, "next_plan", made)
     return made
@@ -250,12 +251,16 @@ def test_the_next_wave_waits_for_the_last_and_is_made_once(tmp_path, fast):
             for body in (b"{}", b'{"expected_users": 5, "radius": 2}', b'{"expected_users": "5"}'):
                 problem(ask(server.url, "POST", where, body, OPERATOR), 400, "malformed-request")
             ended(operator, first)
+            opening = ("waves", "next", first.id, "--url", server.url, "--users", 500)
+            assert "Asked is <the same>: it pays" in run(*opening, **{TOKEN_VARIABLE: TOKEN}).stderr
             second = operator.next_wave(first.id, 500)
             assert operator.next_wave(first.id, 500) == second
             with pytest.raises(CollectorError, match="is open"):
                 operator.next_wave(first.id, 600)
             problem(ask(server.url, "GET", f"/studies/{second.id}"), 404, "unknown-plan")
-            assert [each["plan_id"] for each in operator.study(first.id)["plans"]] == [first.id, second.id]
+            plans = operator.study(first.id)["plans"]
+            assert [each["plan_id"] for each in plans] == [first.id, second.id]
+            assert [each["why"] for each in plans] == [None, "Asked is <the same>: it pays"]
             assert operator.study_manifest(first.id) == operator.manifest(first.id)
             operator.send(second, reports_of(second, 10))
             ended(operator, second)
@@ -268,6 +273,23 @@ def test_the_next_wave_waits_for_the_last_and_is_made_once(tmp_path, fast):
                 first.id,
                 second.id,
             ]
+
+
+@pytest.mark.slow
+def test_why_a_wave_asks_what_it_asks_is_decided_with_its_plan_and_kept(tmp_path):
+    first = small_plan()
+    with (
+        serving(tmp_path, routes=PAGES) as server,
+        RemoteCollector(server.url, token=TOKEN) as operator,
+    ):
+        operator.put_plan(first)
+        operator.send(first, people_of(first, PEOPLE, 0))
+        ended(operator, first)
+        second = operator.next_wave(first.id, 500)
+        why = operator.study(first.id)["plans"][1]["why"]
+        balls = f"a radius of {second.radius:.3g}, and the one before {first.radius:.3g}"
+        assert why == f"Asked about is a better ball: a ball that suits people has {balls}"
+        assert why in ask(server.url, "GET", f"/studies/{first.id}/study")[2].decode()
 
 
 def test_a_wave_that_a_crash_kept_from_opening_is_opened_by_who_reads_the_list(tmp_path):

@@ -102,6 +102,8 @@ def run(
                 raise SettingError("give --out: a new folder")
             _save(collector, study_id, out_)
         found = collector.study(study_id)
+    if action == "next" and (why := found["plans"][-1]["why"]) is not None:
+        say(why)
     table = Table("plan", "label", "asks to", "state", "people, told coarsely")
     for each in found["plans"]:
         table.add_row(

@@ -69,15 +69,19 @@ class Decoder:
         size = int.from_bytes(out[:8], "big")
         return out[8 : 8 + size], out[8 + size :]
 
-    def next_plan(self, before: Sequence[bytes], asked: Mapping[str, Any], timeout: float) -> bytes:
-        """Return the plan of the next wave, canonical JSON, after waves with these tables.
+    def next_plan(
+        self, before: Sequence[bytes], asked: Mapping[str, Any], timeout: float
+    ) -> tuple[Plan, str]:
+        """Return the plan of the next wave after waves with these tables, and why it asks that.
 
         Raises
         ------
         DecodeError
             As for `run`, or if there is no such plan.
         """
-        return self._ask({"next": dict(asked), "before": [*map(len, before)]}, before, timeout)
+        out = self._ask({"next": dict(asked), "before": [*map(len, before)]}, before, timeout)
+        plan, _, why = out.partition(b"\n")
+        return Plan.from_json(plan), why.decode()
 
     def _ask(self, head: Mapping[str, Any], pieces: Iterable[bytes], timeout: float) -> bytes:
         command = [sys.executable, "-m", "coterie.service.decoder"]
@@ -132,7 +136,7 @@ def main() -> int:
     from coterie.aggregate import Aggregate
     from coterie.centers import decode
     from coterie.engines.inline import add_up
-    from coterie.service.following import next_plan
+    from coterie.service.following import next_step
 
     os.nice(2)  # reports come first
     reads, writes = sys.stdin.buffer, sys.stdout.buffer
@@ -140,7 +144,8 @@ def main() -> int:
         head = json.loads(reads.readline())
         tables = [Aggregate.from_bytes(reads.read(size)) for size in head["before"]]
         if "next" in head:
-            writes.write(next_plan(tables, head["next"]).to_json().encode())
+            following, why = next_step(tables, head["next"])
+            writes.write(f"{following.to_json()}\n{why}".encode())
             return 0
         plan = Plan.from_json(canonical_bytes(head["plan"]))
         table = Aggregate(plan)

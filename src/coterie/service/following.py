@@ -56,11 +56,16 @@ def checked_asked(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 def next_plan(tables: Sequence[Aggregate], asked: Mapping[str, Any]) -> Plan:
     """Return the plan of the wave after those with these tables."""
+    return next_step(tables, asked)[0]
+
+
+def next_step(tables: Sequence[Aggregate], asked: Mapping[str, Any]) -> tuple[Plan, str]:
+    """Return that plan, and why it asks what it asks."""
     from coterie.centers import decode
 
-    last = tables[-1].plan
+    last, clean = tables[-1].plan, checked_asked(asked)
     result = decode(tables, random_state=decoding_seed(last))
-    return last.follow_up(result, **checked_asked(asked))
+    return last.follow_up(result, **clean), last.next_question(result, **clean).why
 
 
 def asked_in(plan: Plan) -> dict[str, Any]:

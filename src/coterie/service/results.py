@@ -157,8 +157,8 @@ class Results(Ending):
                     return last.plan, False
                 raise Problem("open", "close and decode the wave before: the next is made from its result")
             tables = [self._left_by(each.plan).table for each in parts]
-            plan = Plan.from_json(self._decoder.next_plan(tables, asked, self._timeout))
-        return plan, self.waves.add(study_id, Part(plan))
+            plan, why = self._decoder.next_plan(tables, asked, self._timeout)
+        return plan, self.waves.add(study_id, Part(plan, why=why))
 
     def delete(self, known: Known) -> None:
         """Delete the reports of a closed study; a study that can be decoded is, first."""

@@ -43,6 +43,7 @@ async def told_of(collector: Collector, parts: list[Part]) -> list[dict[str, Any
             "plan_id": part.plan.id,
             "label": part.label,
             "confirms": part.plan.confirms,
+            "why": part.why,
             **{name: status[name] for name in ("state", "decoded", "decoding", "reports", "expected_users")},
         }
         for part in parts

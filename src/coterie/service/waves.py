@@ -1,6 +1,7 @@
 """A study of several plans under one id, that of its first plan: a list that only grows, kept with that plan.
 
-    step-1, step-2, …   documents of the first plan: {"label": null or a word, "plan": the plan}
+    step-1, step-2, …   documents of the first plan: {"label": null or a word, "plan": the plan}, of a
+                        wave with "why" it asks what it asks
 
 A document of a name is kept once, whoever comes first, on every server and over crashes (`Store`): the next
 free number is the end of the list, and who loses a race looks again. A step without a label is the next
@@ -42,6 +43,7 @@ class Part:
 
     plan: Plan
     label: str | None = None
+    why: str | None = None  # a wave asks what it asks
 
 
 class Waves:
@@ -76,7 +78,7 @@ class Waves:
             if data is None:
                 return found
             step = json.loads(data)
-            found.append(Part(Plan.from_json(canonical_bytes(step["plan"])), step["label"]))
+            found.append(Part(Plan.from_json(canonical_bytes(step["plan"])), step["label"], step.get("why")))
             self._store.put_plan(found[-1].plan)  # where a crash came before it
         raise AssertionError
 
@@ -106,7 +108,8 @@ class Waves:
         Problem
             If another plan has its label or its place.
         """
-        made = canonical_bytes({"label": part.label, "plan": part.plan.to_dict()})
+        why = {} if part.why is None else {"why": part.why}
+        made = canonical_bytes({"label": part.label, "plan": part.plan.to_dict(), **why})
         for number in range(1, MOST_STEPS + 1):
             there = self._store.document(study_id, f"step-{number}")
             kept = there or self._store.put_document(study_id, f"step-{number}", made)
