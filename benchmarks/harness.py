@@ -22,6 +22,7 @@ import math
 import multiprocessing
 import os
 import platform
+import resource
 import signal
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -330,6 +331,15 @@ def machine() -> dict[str, object]:
         "python": platform.python_version(),
         "numpy": np.__version__,
     }
+
+
+def peak_megabytes() -> float:
+    """Return the most memory this process has held; Linux's `ru_maxrss` would count its parent's too."""
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
+    except (OSError, StopIteration):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

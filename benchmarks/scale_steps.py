@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from benchmarks import speed
+from benchmarks import harness, speed
 from coterie import Aggregate, Client, LocalKMeans, Plan, decode, simulate
 from coterie.collect import Deduplicator, take_in
 from coterie.datasets import gaussian_mixture
@@ -292,7 +292,7 @@ def main() -> None:
     os.environ.setdefault(VARIABLE, speed.KERNELS[-1])
     with threadpool_limits(limits=1, user_api="blas"):
         figures = STEPS[name](**arguments)
-    print(json.dumps({**figures, "peak_mb": speed.peak_megabytes()}))
+    print(json.dumps({**figures, "peak_mb": harness.peak_megabytes()}))
 
 
 if __name__ == "__main__":

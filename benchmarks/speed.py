@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -230,7 +229,7 @@ def print_memory_of_adding(reports: int) -> None:
     table = Aggregate(plan)
     for seed, start in enumerate(range(0, reports, 500_000)):
         table.add(random_reports(plan, min(500_000, reports - start), seed))
-    print(peak_megabytes())
+    print(harness.peak_megabytes())
 
 
 def print_memory_of_decoding(people: int) -> None:
@@ -238,16 +237,7 @@ def print_memory_of_decoding(people: int) -> None:
     plan = the_plan()
     points, _, _ = gaussian_mixture(people, plan.dimension, plan.clusters, 8, 0, dtype=np.float32)
     decode(play(plan, points, SimulationCoins(0)), random_state=0)
-    print(peak_megabytes())
-
-
-def peak_megabytes() -> float:
-    """Return the most memory this process has held; Linux's `ru_maxrss` would count its parent's too."""
-    try:
-        lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
-    except (OSError, StopIteration):
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(harness.peak_megabytes())
 
 
 def the_plan() -> Plan:
