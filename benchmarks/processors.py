@@ -1,6 +1,6 @@
 """Whether a result comes out of its table on other processors, to the digit.
 
-    python -m benchmarks processors [--tables 11] [--data DIR]
+    python -m benchmarks processors [--tables 11] [--data DIR] [--out FILE]
 
 OpenBLAS has kernels for several kinds of processors and can be told to use another one's; numpy can be told
 to do without the vector instructions that such a processor lacks. Tables of real people and of mixtures are
@@ -41,6 +41,7 @@ CORES: Final = {  # kernels of OpenBLAS, and what numpy does without
     "Zen": _WIDE,
     "Nehalem": f"X86_V3 {_WIDE}",
 }
+RESULTS: Final = harness.RESULTS / "processors.json"
 SEED: Final = 60_000
 TABLES: Final = (
     *("magic-1e5-eps-1", "vehicle-1e5-eps-4", "adult-1e5-eps-2", "r8-1e5-eps-2", "ring-1e5-eps-4"),
@@ -82,9 +83,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--tables", type=int, default=len(TABLES))
     parser.add_argument("--data", type=Path, default=default_folder())
+    parser.add_argument("--out", type=Path, default=RESULTS, help="file for the figures (%(default)s)")
     options = parser.parse_args()
     studies = {study.name: study for study in (*GRID, *CALIBRATION)}
-    rows, refused, accepted, pairs = [], 0, 0, 0
+    rows: list[tuple[str, float]] = []
+    refused: list[str] = []
+    accepted: list[str] = []
+    pairs = 0
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / f"{name}.table" for name in TABLES[: options.tables]]
         for path in paths:
@@ -106,8 +111,8 @@ def main() -> None:
                 try:
                     most = max(most, judge(manifest, again, radius).away)
                 except ManifestError as error:
-                    refused += 1
-                    print(f"refused: {path.stem}, {core}: {error}")
+                    refused.append(f"{path.stem}, {core}: {error}")
+                    print(f"refused: {refused[-1]}")
             for name, false in doctored(again).items():
                 data = result_document(false)
                 signed = make_manifest(
@@ -117,10 +122,13 @@ def main() -> None:
                     judge(read_manifest(signed), again, radius)
                 except ManifestError:
                     continue
-                accepted += 1
-                print(f"accepted: {path.stem}, {name}")
-            rows.append([path.stem, f"{most:.1g}"])
-            print(rows[-1], flush=True)
-    print(harness.table(["table", "centers differ by, radii of the ball"], rows))
-    print(f"{refused} of {pairs} honest results refused, {accepted} doctored ones accepted")
-    raise SystemExit(refused + accepted > 0)
+                accepted.append(f"{path.stem}, {name}")
+                print(f"accepted: {accepted[-1]}")
+            rows.append((path.stem, most))
+            print(f"{path.stem}: {most:.1g}", flush=True)
+    shown = [(name, f"{most:.1g}") for name, most in rows]
+    print(harness.table(["table", "centers differ by, radii of the ball"], shown))
+    print(f"{len(refused)} of {pairs} honest results refused, {len(accepted)} doctored ones accepted")
+    found = {"honest": pairs, "refused": refused, "accepted": accepted, "centers differ by": dict(rows)}
+    harness.write_json(options.out, {"machine": harness.machine(), "cores": list(CORES), **found})
+    raise SystemExit(bool(refused or accepted))

@@ -33,9 +33,12 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.harness import RESULTS as FOLDER
+from benchmarks.harness import machine, write_json
 from benchmarks.service_load import PLAN, _resident
 from coterie.plan import Plan
 
+RESULTS = FOLDER / "service_attack.json"
 RATE = 400.0  # healthy requests per second
 CONNECTIONS = 32
 LEAST_RATE = 0.8
@@ -266,6 +269,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seconds", type=float, default=15.0, help="of each measurement")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="file for the figures (%(default)s)")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     parser.add_argument("--attack", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--healthy", nargs=3, help=argparse.SUPPRESS)
@@ -283,7 +287,7 @@ def main() -> int:
         return 0
     titles = ("healthy/s", "kept", "p50 ms", "p99 ms", "again", "MiB", "log lines")
     print(" " * 20 + "".join(f"{title:>10}" for title in titles))
-    alone, broken = 0.0, 0
+    alone, broken, lines = 0.0, 0, []
     for name, names in {
         "nothing else": [],
         **{name: [name] for name in ATTACKS},
@@ -293,10 +297,14 @@ def main() -> int:
         alone = alone or found["rate"]
         kept = found["rate"] / alone
         broken += kept < LEAST_RATE or found["mib"] > MOST_MIB
+        lines.append({"attackers": name, "kept": kept, **found})
         figures = [f"{kept:.0%}", *(f"{found[each]:.1f}" for each in ("p50", "p99"))]
         figures += [f"{found[each]:,.0f}" for each in ("again", "mib", "log_lines")]
         print(f"{name:20}{found['rate']:10,.0f}" + "".join(f"{each:>10}" for each in figures), flush=True)
     print(f"\npromised: {LEAST_RATE:.0%} of the rate kept, at most {MOST_MIB} MiB: {broken} broken")
+    promised = {"least rate kept": LEAST_RATE, "most MiB": MOST_MIB, "broken": broken}
+    document = {"machine": machine(), "seconds": options.seconds, "promised": promised, "attacks": lines}
+    write_json(options.out, document)
     return broken
 
 
