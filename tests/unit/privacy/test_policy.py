@@ -2,6 +2,7 @@ import math
 from dataclasses import replace
 from datetime import timedelta
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from coterie import Client, Plan
 from coterie.errors import PolicyError
 from coterie.plan.views import Halfspaces
-from coterie.privacy.policy import MAX_SIZE, Policy, Spending, shown
+from coterie.privacy.policy import MAX_DELTA, MAX_SIZE, Policy, Spending, shown
 
 KEY = "3B6a" * 16
 
@@ -110,3 +111,20 @@ def test_views_that_are_too_large_are_refused_and_stay_valid():
     sums = Plan.design(3, 2, 1.0, 100, protocol="vector-sums", model="shuffle", delta=1e-6, cells=4)
     assert sums.size == 12
     assert Plan.design(3, 2, 1.0, 1000, protocol="net-tree").size == 0
+
+
+def test_the_page_of_the_wire_states_the_defaults():
+    page = (Path(__file__).parents[3] / "docs/wire-format.md").read_text(encoding="utf-8")
+    table = page.partition("### The owner's policy")[2].partition("These are the defaults")[0]
+    rows = [
+        [cell.strip() for cell in line.split("|")[2:4]] for line in table.splitlines() if "at most" in line
+    ]
+    known, powers = Policy(), {1 << 24: "2²⁴", 1e-5: "10⁻⁵", 1e-4: "10⁻⁴"}
+    for (alone, total), one, every in zip(
+        rows,
+        (known.max_epsilon, MAX_DELTA, known.max_local_epsilon, known.max_size),
+        (known.total_epsilon, known.total_delta, known.total_local_epsilon, None),
+        strict=True,
+    ):
+        assert alone.startswith(f"at most {powers.get(one) or f'{one:g}'}")
+        assert total == ("–" if every is None else f"at most {powers.get(every) or f'{every:g}'}")
