@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.centers import repeats as again
-from coterie.centers.answer import Answer, k_means
+from coterie.centers.answer import Answer, by_number, k_means
 from coterie.centers.blobs import Blobs, search
 from coterie.centers.doubts import doubts
 from coterie.centers.evidence import (
@@ -46,7 +46,15 @@ from coterie.centers.population import (
 )
 from coterie.centers.proved import find_in_net, proved_worse
 from coterie.centers.repeats import Finder, Found, Told
-from coterie.centers.solution import COVERAGE, Interval, Solution, Weighted, into_ball, squared_distances
+from coterie.centers.solution import (
+    COVERAGE,
+    Choice,
+    Interval,
+    Solution,
+    Weighted,
+    into_ball,
+    squared_distances,
+)
 from coterie.centers.spectrum import FLAT, spectrum
 from coterie.protocols.codeword.oracles.rows import Through, ViewRows, everybody, mean_rest
 from coterie.wire.workers import on_all_cores
@@ -326,8 +334,19 @@ def _solution(found: Found, told: Told | None, views: Sequence[ViewRows]) -> Sol
         mean=mean,
         mean_error=deviation,
         alternatives=_alternatives(answer, radii),
-        choices=told.choices if told is not None else (),
+        choices=_told_apart(told.choices, found, views) if told is not None else (),
     )
+
+
+def _told_apart(choices: Sequence[Choice], found: Found, views: Sequence[ViewRows]) -> tuple[Choice, ...]:
+    """Return the choices, whose groups can be told apart only where all of them stand clear of the noise."""
+    if found.clear is not None:  # of this number alone
+        return tuple(choices)
+    told = []
+    for choice, (few, shares) in zip(choices, by_number(found.answer, len(choices)), strict=True):
+        other = replace(found, answer=replace(found.answer, centers=few, shares=shares))
+        told.append(choice._replace(apart=choice.apart and bool(stand_clear(views, other).all())))
+    return tuple(told)
 
 
 def _lacking(found: Found, views: Sequence[ViewRows]) -> float:

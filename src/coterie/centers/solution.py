@@ -24,6 +24,7 @@ MEDIANS: Final = "medians"
 OBJECTIVES: Final = ("means", MEDIANS)
 COVERAGE: Final = 0.9  # of everything that is stated
 LEAST_SHARE: Final = 1e-3  # of a group: what is less is not told from nobody
+_VAGUE: Final = 0.5
 
 
 Weighted = tuple[NDArray[np.float64], NDArray[np.float64]]  # points, (N, d), and their weights, (N,)
@@ -36,13 +37,18 @@ class Interval(NamedTuple):
     low: float
     high: float
 
+    @property
+    def is_vague(self) -> bool:
+        """Whether the range of a share spans more than half of all there is: its value then says little."""
+        return self.high - self.low > _VAGUE
+
 
 class Choice(NamedTuple):
     """What another number of groups would explain, by the same reports."""
 
     clusters: int  # k
     explained: Interval  # share of people's spread
-    apart: bool  # no two of the groups may be one by the noise
+    apart: bool  # all of the groups stand clear, and no two of them may be one, by the noise
 
 
 class Distance(NamedTuple):

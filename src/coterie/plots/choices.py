@@ -64,7 +64,7 @@ class ChoicesDisplay(Display):
                 color=TEAL if apart or here else PAPER, edgecolors=TEAL, linewidths=1.4,
             )  # fmt: skip
         ax.set_title(f"{self.chosen} groups explain {self._value():.0%} of how people differ")
-        ax.set_xlabel("number of groups (hollow: two of them might be one)")
+        ax.set_xlabel("number of groups (hollow: not all can be told apart)")
         ax.set_ylim(-0.03, 1.03)
         ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -18,7 +18,7 @@ _MOST_LABELS: Final = 12  # under the axis
 def draw_choices(choices: Sequence[Choice], chosen: int) -> dict[str, Any] | None:
     """Return the picture, for its template; None for fewer than two numbers.
 
-    A dot of a number of groups is hollow where two of them might be one.
+    A dot of a number of groups is hollow where not all of them can be told apart.
 
     Examples
     --------

@@ -13,10 +13,17 @@ from coterie.centers.answer import Answer, k_means
 from coterie.centers.blobs import BlobFit, Blobs, search
 from coterie.centers.doubts import doubts
 from coterie.centers.evidence import Evidence, Parts, combined, weigh
-from coterie.centers.explain import _alternatives, explain, find_groups, one_group, stand_clear
+from coterie.centers.explain import (
+    _alternatives,
+    _told_apart,
+    explain,
+    find_groups,
+    one_group,
+    stand_clear,
+)
 from coterie.centers.population import Cloud, fit_population
 from coterie.centers.repeats import Found, own_means, pairs_in_doubt
-from coterie.centers.solution import into_ball
+from coterie.centers.solution import Choice, Interval, into_ball
 from coterie.geometry.ball import SCALE
 from coterie.geometry.spread import spread_points
 from coterie.plan.views import Halfspaces, Net
@@ -395,6 +402,17 @@ def test_a_group_stands_clear_by_what_the_rows_would_lose_without_it(simulate):
     twin = np.vstack([line, line[2] * (1 + 1e-6)])
     clear = stand_clear(views, found_of(twin, [0.3, 0.3, 0.2, 0.2]))
     assert clear.tolist() == [True, True, False, False]
+
+
+@pytest.mark.parametrize(("people", "apart"), [(10**6, [True] * 3), (300, [True, False, False])])
+def test_groups_that_do_not_stand_clear_cannot_be_told_apart_either(simulate, people, apart):
+    """However far from each other noise puts them."""
+    line = np.eye(3, DIMENSION) * 0.6
+    told = [Choice(number, Interval(0.5, 0.4, 0.6), True) for number in (1, 2, 3)]
+    judged = _told_apart(told, found_of(line), simulate(line, people))
+    assert [choice.apart for choice in judged] == apart
+    known = found_of(line, clear=np.zeros(3, dtype=bool))  # of this number alone
+    assert _told_apart(told, known, simulate(line, people)) == tuple(told)
 
 
 def test_other_answers_that_are_as_good_are_told():
