@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.aggregate import Aggregate
-from coterie.centers.result import Population, Result
+from coterie.centers.result import Population, Result, ask_for, too_many
 from coterie.centers.solution import Distance, Interval, Solution
 from coterie.plain.words import letter, listed
 from coterie.plan import Plan
@@ -121,23 +121,30 @@ def _promise(plan: Plan, count: int) -> Guarantee:
 
 def _notes(solution: Solution, tables: Sequence[Aggregate]) -> tuple[str, ...]:
     """Return what is doubtful, the worst first: the promise, the answer as a whole, then its parts."""
-    notes, clear = [], solution.supported
+    notes, clear, explained = [], solution.supported, solution.explained
     for each in tables:
         notes += _about_promise(each.plan, each.count)
-    rough = solution.explained is not None and float(np.median(solution.errors)) > _ROUGH
+    rough = explained is not None and float(np.median(solution.errors)) > _ROUGH
     if rough and clear.any():
         notes.append(
             "The centers are uncertain by more than half the radius of the ball: treat them as rough "
             "directions."
+        )
+    if explained is not None and explained.is_vague:
+        notes.append(
+            "The reports hardly say how much of people's spread the groups explain: between "
+            f"{explained.low:.0%} and {explained.high:.0%}. Collect more reports, or allow a larger epsilon."
         )
     notes += solution.notes
     if not clear.all() and not solution.one_group:
         doubtful = listed([letter(int(number)) for number in np.flatnonzero(~clear)])
         several = int((~clear).sum()) > 1
         told = f"Group{'s' * several} {doubtful} {'do' if several else 'does'} not stand"
+        remedy = "Ask for fewer clusters, collect more reports, or allow a larger epsilon."
+        if explained is not None and too_many(clear, explained):
+            remedy = f"{ask_for(solution.choices, len(clear)).capitalize()}: that costs no privacy."
         notes.append(
-            f"{told if clear.any() else 'None of the groups stands'} clear of the privacy noise. Ask for "
-            "fewer clusters, collect more reports, or allow a larger epsilon."
+            f"{told if clear.any() else 'None of the groups stands'} clear of the privacy noise. {remedy}"
         )
     for each in tables:
         notes += _about_people(each.plan, each.count)

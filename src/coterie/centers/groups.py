@@ -42,8 +42,9 @@ class Group:
         Of the people.
     low, high : float
         The interval of the share; NaN where no rate is stated.
-    clear : bool
-        Whether the group stands clear of the noise: the rows would lose much without it.
+    clear : bool or None
+        Whether the group stands clear of the noise: the rows would lose much without it. None where nothing
+        is stated of its errors.
     estimates : tuple of Estimate
         What their mean is, in the order of the features; of coordinates where there are none. Low and high
         are NaN where no rate is stated.
@@ -56,7 +57,7 @@ class Group:
     share: float
     low: float
     high: float
-    clear: bool
+    clear: bool | None
     estimates: tuple[Estimate, ...]
     apart: tuple[str, ...]
 
@@ -69,8 +70,9 @@ class Group:
         if not self.share:
             return f"group {self.name}: nobody"
         held = "" if math.isnan(self.low) else f" [{self.low:.0%}, {self.high:.0%}]"
-        by = f", set apart by {', '.join(self.apart)}" if self.apart else ", much like everybody"
-        doubt = "" if self.clear else ", does not stand clear of the noise"
+        like = ", much like everybody" * bool(self.clear)
+        by = f", set apart by {', '.join(self.apart)}" if self.apart else like
+        doubt = ", does not stand clear of the noise" * (self.clear is False)
         shown = [each for each in self.estimates if each.feature in self.apart] or self.estimates[:APART]
         figures = self.estimates if len(self.estimates) <= _MOST_FIGURES else shown
         return "\n  ".join(
@@ -88,7 +90,8 @@ def groups_of(result: Result) -> tuple[Group, ...]:
     for number, (center, share) in enumerate(zip(result.centers, result.weights, strict=True)):
         deviations = _deviations(result, number)
         if result.confirmed is None:
-            alone = share == 1 and math.isfinite(result.mean_error)  # its center is drawn towards the middle
+            # The center of everybody is drawn towards the middle; one of which nothing is stated is not.
+            alone = share == 1 and result.is_stated and math.isfinite(result.mean_error)
             estimates = (
                 everybody_of(result)
                 if alone
@@ -102,7 +105,7 @@ def groups_of(result: Result) -> tuple[Group, ...]:
         apart: tuple[str, ...] = ()
         if np.isfinite(deviations).all():
             apart = _apart(result.features, center - middle, deviations)
-        clear = bool(result.clear[number])
+        clear = bool(result.clear[number]) if result.is_stated else None
         found.append(Group(number, float(share), float(low), float(high), clear, estimates, apart))
     return tuple(found)
 

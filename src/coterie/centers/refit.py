@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from coterie.centers.solution import Solution, squared_distances, with_equal_points
 
-NOTE: Final = "The centers are medians: no radius is stated for them, and shares are the population's."
+NOTE: Final = "The centers are medians: nothing is stated of their errors, and shares are the population's."
 
 _RESTARTS: Final = 12  # of k-means++
 _ROUNDS: Final = 100  # of assigning points and moving centers

@@ -17,6 +17,7 @@ from coterie.centers.atoms import Population
 from coterie.centers.solution import OBJECTIVES, Choice, Distance, Interval, squared_distances
 from coterie.errors import DecodeError
 from coterie.plain.files import replacing
+from coterie.plain.words import letter, listed, number_word
 from coterie.privacy import Guarantee
 from coterie.protocols.base import Leverage
 
@@ -52,7 +53,8 @@ class Result:
     weight_errors : ndarray of float64, shape (k,)
         Half the width of the shares' intervals at `coverage`; NaN where that is None.
     clear : ndarray of bool, shape (k,)
-        Which groups stand clear of the noise: the reports would be explained much worse without them.
+        Which groups stand clear of the noise: the reports would be explained much worse without them. Of a
+        `refit` none is known to, and of medians those whose means do.
     explained : Interval
         The share of people's spread that the centers explain, 1 - cost/(cost of the mean), with its
         interval; NaN where nothing is stated.
@@ -144,6 +146,22 @@ class Result:
         return int(self.clear.sum())
 
     @property
+    def is_stated(self) -> bool:
+        """Whether anything is stated of the centers' errors: not of a `refit`, nor of medians."""
+        return not bool(np.isnan(self.errors).all())
+
+    @property
+    def standing(self) -> str:
+        """How many groups stand clear of the noise, in words; how many there are, where nothing is stated."""
+        number = len(self.centers)
+        if not self.is_stated:
+            some = int(np.count_nonzero(self.weights))
+            return f"{some} group{'s' * (some != 1)}"
+        if too_many(self.clear, self.explained):
+            return f"there are groups, but {number_word(number)} are too many to tell apart"
+        return f"{self.supported} of {number} groups stand clear of the noise"
+
+    @property
     def plan_ids(self) -> tuple[str, ...]:
         """Ids of all plans whose reports were used, in order."""
         return self.population.plan_ids
@@ -181,25 +199,24 @@ class Result:
         >>> print(decode(table, random_state=0).describe())  # doctest: +ELLIPSIS
         4,000 people, ...
         """
-        clear = f"{self.supported} of {len(self.centers)} groups stand clear of the noise"
-        if not math.isnan(self.explained.value):
-            value, low, high = self.explained
-            clear += f"; together they explain {value:.0%} [{low:.0%}, {high:.0%}] of people's spread"
+        clear = self.standing
+        if explaining := _explaining(self.explained):
+            clear += f"; together they explain {explaining} of people's spread"
         told = [group for group in self.groups if group.share > 0]
         from coterie.centers.groups import forging
 
         forged = [said] if (said := forging(self.clear, self.fragile)) else []
         words = [] if self.confirmed is None else [self.confirmed.words]
         words += [] if self.distance is None else [distance_words(self.distance)]
+        words += [other] if (other := other_answers(self.alternatives)) else []
         lines = [f"{self.count:,} people, {clear}", *self.notes, *words, *map(str, told), *forged]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        told = f"{self.supported} of {len(self.centers)} groups clear"
-        if not math.isnan(self.explained.value):
-            value, low, high = self.explained
-            told += f", explained {value:.0%} [{low:.0%}, {high:.0%}]"
-        cautions = f", {len(self.notes)} notes" if self.notes else ""
+        told = f"{self.supported} of {len(self.centers)} groups clear" if self.is_stated else self.standing
+        if explaining := _explaining(self.explained):
+            told += f", explained {explaining}"
+        cautions = f", {len(self.notes)} note{'s' * (len(self.notes) != 1)}" if self.notes else ""
         return (
             f"Result({self.count:,} people, {told}, epsilon={self.guarantee.epsilon:g}{cautions}, "
             f"plan {self.plan_id[:12]}…)"
@@ -308,6 +325,8 @@ class Result:
             centers = fit_medians(points, weights, k, rng, self.population.scatter)
         labels = squared_distances(points, centers).argmin(axis=1)
         shares = np.bincount(labels, weights, minlength=len(centers))
+        order = np.argsort(-shares, kind="stable")
+        centers, shares = centers[order], shares[order]
         note = (
             f"These {k} centers are {objective} of the population: nothing is stated of their errors, shares "
             f"and support. Decode with clusters={k} to have it stated."
@@ -379,4 +398,49 @@ def distance_words(distance: Distance) -> str:
     return (
         f"People are {distance.value:.3g} ± {distance.deviation:.2g} (one deviation) from the nearest center "
         "on average."
+    )
+
+
+def too_many(clear: NDArray[np.bool_], explained: Interval) -> bool:
+    """Return whether there are groups, and more were asked for than can be told apart: none stands clear."""
+    return not clear.any() and explained.low > 0
+
+
+def ask_for(choices: Sequence[Choice], clusters: int) -> str:
+    """Say how many to ask for instead of so many: the most, but fewer, whose groups can be told apart.
+
+    Examples
+    --------
+    >>> ask_for([Choice(k, Interval(0.5, 0.4, 0.6), k < 4) for k in range(1, 9)], 8)
+    'ask for 3'
+    """
+    fewer = [each.clusters for each in choices if each.apart and 1 < each.clusters < clusters]
+    return f"ask for {max(fewer, default='fewer')}"
+
+
+def other_answers(alternatives: Sequence[Sequence[int]]) -> str:
+    """Say which other answers are as good; nothing where there are none.
+
+    Examples
+    --------
+    >>> other_answers([(1,)])
+    'k-means finds one other answer as good; it cuts group B otherwise.'
+    """
+    number = len(alternatives)
+    if not number:
+        return ""
+    cut = sorted({group for each in alternatives for group in each})
+    several = number > 1
+    names = f"group{'s' * (len(cut) > 1)} {listed([letter(each) for each in cut])}" if cut else "no group"
+    words = f"k-means finds {number_word(number)} other answer{'s' * several} as good"
+    return f"{words}; {'they cut' if several else 'it cuts'} {names} otherwise."
+
+
+def _explaining(explained: Interval) -> str:
+    """Write a share that is explained, with its range, which stands alone where it is vague."""
+    value, low, high = explained
+    if math.isnan(value):
+        return ""
+    return (
+        f"between {low:.0%} and {high:.0%}" if explained.is_vague else f"{value:.0%} [{low:.0%}, {high:.0%}]"
     )

@@ -88,9 +88,8 @@ def run(
     told = Told.of(result.to_dict(), read[-1].plan.radius)
     near = "" if result.distance is None else distance_words(result.distance)
     words = filter(None, (told.confirmed, told.explaining, near, told.otherwise, told.forging))
-    clear = f"{result.supported} of {len(result.centers)} groups stand clear of the noise"
     lines = [
-        f"{clear}; {counted(result.count, 'report')}",
+        f"{result.standing}; {counted(result.count, 'report')}",
         *map(Caution, result.notes),
         *written(out, population),
     ]
@@ -132,7 +131,7 @@ def _result_table(result: Result) -> Table:
         center = result.centers[group.number]
         shown = ", ".join(f"{x:.3g}" for x in center[:_SHOWN_COORDINATES])
         more = ", …" if len(center) > _SHOWN_COORDINATES else ""
-        doubt = "" if group.clear else ", not clear of the noise"
+        doubt = ", not clear of the noise" * (group.clear is False)
         table.add_row(
             group.name,
             percent(group.share, group.low, group.high) + doubt,

@@ -43,6 +43,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from coterie.aggregate import Aggregate
 from coterie.centers import decode
 from coterie.centers.decode import AUTO, decoder_options
+from coterie.centers.result import ask_for, too_many
 from coterie.centers.solution import OBJECTIVES
 from coterie.coins import Coins, SimulationCoins, SystemCoins
 from coterie.engines import Partition, play
@@ -53,6 +54,7 @@ from coterie.estimators.caveats import (
     ONE_GROUP,
     SCALED_BY_DATA,
     SEEDED,
+    TOO_MANY,
     UNREAD,
     UNSUPPORTED,
     ClippedPointsWarning,
@@ -227,7 +229,10 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         if self.result_.supported < clusters:
             one = clusters > 1 and not np.ptp(self.cluster_centers_, axis=0).any()
             words = ONE_GROUP if one else UNSUPPORTED
-            told = words.format(supported=self.result_.supported, clusters=clusters)
+            if too_many(self.result_.clear, self.result_.explained):
+                words = TOO_MANY
+            asking = ask_for(self.result_.choices, clusters)
+            told = words.format(supported=self.result_.supported, clusters=clusters, asking=asking)
             warnings.warn(told, UnsupportedCentersWarning, stacklevel=3)
         if 2 * self.n_clipped_ > people:
             warnings.warn(CLIPPED, ClippedPointsWarning, stacklevel=3)

@@ -25,12 +25,16 @@ SCALED_BY_DATA: Final = (
 )
 
 UNSUPPORTED: Final = (
-    "Only {supported} of {clusters} groups stand clear of the privacy noise. Ask for fewer clusters, bring "
-    "more rows, or allow a larger epsilon."
+    "Only {supported} of {clusters} groups stand clear of the privacy noise. Ask for fewer clusters, ask "
+    "more people, or allow a larger epsilon."
+)
+TOO_MANY: Final = (
+    "There are groups, but {clusters} are too many to tell apart: none stands clear of the privacy noise. "
+    "Decode the tables (`tables_`) again, which costs no privacy, and {asking}."
 )
 ONE_GROUP: Final = (
     "The reports tell no groups apart: all {clusters} centers are the mean of everybody, and all rows have "
-    "the same label. Bring more rows, allow a larger epsilon, or ask about fewer features."
+    "the same label. Ask more people, allow a larger epsilon, or ask about fewer features."
 )
 CLIPPED: Final = (
     "More than half of the rows lie outside the ball and were drawn back to its surface: the centers are "

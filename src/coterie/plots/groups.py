@@ -95,10 +95,12 @@ class GroupsDisplay(Display):
         groups = told.told
         if not groups:
             words = "The privacy noise hides any groups:\nmore people or a larger ε would tell them."
+            if told.too_many:
+                words = f"The privacy noise hides which is which:\n{told.asking}."
             ax.text(0.5, 0.5, words, ha="center", va="center", color=SOFT, transform=ax.transAxes)
             return
         centers = told.centers[[group.number for group in groups]]
-        radii = told.errors[[group.number for group in groups]]
+        radii = told.rings[[group.number for group in groups]]
         view = View.of(centers, polygon=False)
         places = view.show(centers)
         marks = [places - radii[:, None], places + radii[:, None]]
@@ -117,7 +119,7 @@ class GroupsDisplay(Display):
             name: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontsize": 9.5}
             ax.text(x, y, group.name, color=PAPER, zorder=4, fontweight="bold", **name)
         low, high = np.concatenate(marks).min(axis=0), np.concatenate(marks).max(axis=0)
-        half = 0.54 * max(high - low)
+        half = 0.54 * max(high - low) or 1.0  # of one center without a ring
         ax.set_xlim(*((low + high)[0] / 2 + [-half, half]))
         ax.set_ylim(*((low + high)[1] / 2 + [-half, half]))
         ax.set_aspect("equal", adjustable="box", anchor="NW")
@@ -139,7 +141,8 @@ class GroupsDisplay(Display):
             ax.text(1.10, top, group.name, fontweight="bold", fontsize=size, **where)
             ax.text(1.15, top, told_of, linespacing=1.35, fontsize=size, **where)
         ring = "the noise of a center" if told.coverage is None else "the radius stated for a group's mean"
-        notes = [told.explaining, f"Dashed: {ring}, in all {told.centers.shape[1]} dimensions."]
+        dashed = f"Dashed: {ring}, in all {told.centers.shape[1]} dimensions." * told.stated
+        notes = [told.explaining, dashed]
         if self.people is not None:
             notes.append("Dots: people in the open, not private.")
         words = textwrap.fill(" ".join(filter(None, notes)), 96)

@@ -48,7 +48,7 @@ def shown(
     known = [None if truths is None else truths[group.number] for group in groups]
     colors = [f"g{place % COLORS}" if true is None else true.color for place, true in enumerate(known)]
     disks = [
-        Disk(group.name, told.centers[group.number], float(told.errors[group.number]), group.share, color)
+        Disk(group.name, told.centers[group.number], float(told.rings[group.number]), group.share, color)
         for group, color in zip(groups, colors, strict=True)
     ]
     picture = None
@@ -68,7 +68,7 @@ def shown(
         "colors": colors,
         "cards": cards,  # everybody's at the end; none where there are no features
         "picture": picture,  # None: nothing to draw
-        "chart": draw_choices(told.choices, len(told.centers)) if told.told else None,
+        "chart": draw_choices(told.choices, len(told.centers)) if told.told or told.too_many else None,
         "more": len(told.told) - len(groups),  # groups that are told and not shown
         "rest": 1 - sum(group.share for group in groups),  # of the people
     }

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.centers.groups import Group, forging
-from coterie.centers.result import Choice, Interval
+from coterie.centers.result import Choice, Interval, ask_for, other_answers, too_many
 from coterie.features import Estimate
 from coterie.plain.words import letter, listed, number_word
 from coterie.show.words import percent
@@ -25,7 +25,8 @@ class Told:
 
     centers: NDArray[np.float64]  # (k, d)
     errors: NDArray[np.float64]  # (k,)
-    told: tuple[Group, ...]  # the groups that stand clear and are known within half the ball's radius
+    stated: bool  # whether anything is, of their errors
+    told: tuple[Group, ...]  # the groups that stand clear and are known within half the ball's radius; or all
     rough: tuple[int, ...]  # those that stand clear and are not
     everybody: tuple[Estimate, ...]  # read off the reports
     explained: Interval
@@ -42,12 +43,16 @@ class Told:
     def of(cls, document: Mapping[str, Any], radius: float) -> Told:
         """Read `Result.to_dict()`, or its JSON, of a study whose ball has this radius."""
         errors = np.array([number_of(each) for each in document["errors"]])
-        clear = [group for group in map(_group, document["groups"]) if group.clear]
-        known = errors < ROUGH * radius  # false for NaN
+        stated = not bool(np.isnan(errors).all())
+        groups = [group for group in map(_group, document["groups"]) if group.share]
+        alone = len(groups) == 1 < len(errors)  # the reports tell no groups apart
+        clear = [group for group in groups if (group.clear if stated else not alone)]
+        known = errors < ROUGH * radius if stated else np.ones(len(errors), dtype=bool)
         fragile = [[number_of(each) for each in both] for both in document["fragile"]]
         return cls(
             centers=np.array(document["centers"], dtype=np.float64),
             errors=errors,
+            stated=stated,
             told=tuple(group for group in clear if known[group.number]),
             rough=tuple(group.number for group in clear if not known[group.number]),
             everybody=_estimates(document["everybody"]),
@@ -66,11 +71,30 @@ class Told:
     def headline(self) -> str:
         """The result in one line."""
         people, told, asked = f"{self.count:,} people", len(self.told), len(self.centers)
+        if self.too_many:
+            return f"There are groups among {people}, but {number_word(asked)} are too many to tell apart"
         if not told:
             return f"No groups can be told apart among {people}"
+        if not self.stated:
+            return f"{people} in {number_word(told)} group{'s' * (told != 1)}"
         if told < asked:
             return f"{number_word(told).capitalize()} of {number_word(asked)} groups told among {people}"
         return f"{number_word(told).capitalize()} group{'s' * (told != 1)} among {people}"
+
+    @property
+    def too_many(self) -> bool:
+        """Whether there are groups, and more were asked for than can be told apart."""
+        return too_many(np.array([self.supported > 0]), self.explained)
+
+    @property
+    def asking(self) -> str:
+        """How many groups to ask for where these are too many."""
+        return ask_for(self.choices, len(self.centers))
+
+    @property
+    def rings(self) -> NDArray[np.float64]:
+        """The radii that pictures draw, (k,): none where none is stated."""
+        return np.nan_to_num(self.errors)
 
     @property
     def shortcomings(self) -> list[str]:
@@ -87,13 +111,16 @@ class Told:
     @property
     def is_explained(self) -> bool:
         """Whether it is stated how much the groups explain."""
-        return bool(self.told) and not math.isnan(self.explained.value)
+        return bool(self.told or self.too_many) and not math.isnan(self.explained.value)
 
     @property
     def explaining(self) -> str:
         """The one figure for whoever decides; nothing where it is not stated."""
         if not self.is_explained:
             return ""
+        if self.explained.is_vague:
+            low, high = 100 * self.explained.low, 100 * self.explained.high
+            return f"The groups explain between {low:.0f} and {high:.0f}% of how people differ: not known."
         return f"The groups explain {percent(*self.explained)} of how people differ."
 
     @property
@@ -105,14 +132,7 @@ class Told:
     @property
     def otherwise(self) -> str:
         """Which other answers are as good; nothing where there are none."""
-        number = len(self.alternatives)
-        if not number or not self.told:
-            return ""
-        cut = sorted({group for each in self.alternatives for group in each})
-        several = number > 1
-        names = f"group{'s' * (len(cut) > 1)} {listed([letter(each) for each in cut])}" if cut else "no group"
-        words = f"k-means finds {number_word(number)} other answer{'s' * several} as good"
-        return f"{words}; {'they cut' if several else 'it cuts'} {names} otherwise."
+        return other_answers(self.alternatives) if self.told else ""
 
 
 def _group(fields: Mapping[str, Any]) -> Group:

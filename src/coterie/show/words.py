@@ -153,7 +153,8 @@ class Wording:
 
     def title(self, group: Group) -> str:
         """Name a group by what sets it apart."""
-        words = ", ".join(self._trait(of(group.estimates, name)) for name in group.apart) or "much like all"
+        like = f"group {group.name}" if group.clear is None else "much like all"
+        words = ", ".join(self._trait(of(group.estimates, name)) for name in group.apart) or like
         return words[:1].upper() + words[1:]
 
     def sentence(self, group: Group, everybody: Sequence[Estimate]) -> str:

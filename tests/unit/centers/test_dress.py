@@ -7,7 +7,7 @@ import pytest
 
 from coterie import Aggregate, Plan, decode
 from coterie.centers.dress import _leverage, dress
-from coterie.centers.solution import Interval, Solution
+from coterie.centers.solution import Choice, Interval, Solution
 from coterie.coins import SimulationCoins
 from coterie.engines import drawn_table, play
 from coterie.errors import DecodeError
@@ -85,8 +85,31 @@ def test_what_is_doubtful_is_said_by_name_the_worst_first_and_shortly():
     told = Interval(0.5, 0.4, 0.6)
     (note,) = dress(solution([True, True], errors=0.6, explained=told), [table]).notes
     assert "uncertain by more than half the radius" in note
+    vague = Interval(0.5, 0.1, 0.7)
+    rough, hardly, doubt = dress(
+        solution([True, True], 0.6, explained=vague, notes=("a doubt",)), [table]
+    ).notes
+    assert "uncertain" in rough
+    assert "hardly say how much of people's spread the groups explain: between 10% and 70%." in hardly
+    assert doubt == "a doubt"
     many = tuple(f"doubt {number}" for number in range(9))
     assert dress(solution([True, True], notes=many), [table]).notes == many[:5]
+
+
+def test_where_there_are_groups_but_too_many_a_number_to_ask_for_is_named():
+    table = table_of("codeword")
+    explained = Interval(0.8, 0.7, 0.9)
+    (note,) = dress(solution([False, False], explained=explained), [table]).notes
+    assert note.endswith("clear of the privacy noise. Ask for fewer: that costs no privacy.")
+    four = replace(
+        solution(
+            [False] * 2, explained=explained, choices=[Choice(k, explained, k < 4) for k in range(1, 7)]
+        ),
+        **{"centers": np.zeros((4, 3)), "shares": np.full(4, 0.25), "errors": np.full(4, 0.1)},
+        supported=np.zeros(4, dtype=bool),
+    )
+    (note,) = dress(four, [table]).notes
+    assert note == "None of the groups stands clear of the privacy noise. Ask for 3: that costs no privacy."
 
 
 def test_a_batch_below_the_minimum_has_the_promise_of_its_size():

@@ -13,7 +13,7 @@ from coterie.aggregate import Aggregate
 from coterie.centers import decode
 from coterie.centers.dress import dress
 from coterie.centers.groups import groups_of
-from coterie.centers.solution import Solution
+from coterie.centers.solution import Choice, Interval, Solution
 from coterie.coins import SimulationCoins
 from coterie.encode import Client
 from coterie.engines import drawn_table, play
@@ -68,6 +68,45 @@ def test_a_refit_states_no_intervals(result):
     group = result.refit(3, random_state=0).groups[0]
     assert math.isnan(group.estimates[0].low)
     assert group.apart == ()
+
+
+@pytest.mark.parametrize("errors", [(math.nan, math.nan), (0.1, 0.1)])
+def test_only_where_errors_are_stated_groups_are_said_to_stand_clear_or_not(result, errors):
+    hidden = replace(result, errors=np.array(errors), clear=np.zeros(2, dtype=bool))
+    unstated = math.isnan(errors[0])
+    assert hidden.is_stated is not unstated
+    assert [group.clear for group in hidden.groups] == [None if unstated else False] * 2
+    refit = result.refit(2, random_state=0) if unstated else hidden
+    for words in (hidden.describe(), repr(hidden), refit.describe(), repr(refit)):
+        assert ("clear" not in words) == unstated or "too many to tell apart" in words
+        assert "much like everybody" not in words
+        assert "0 of 2" not in words or not unstated
+    assert refit.describe().startswith("20,000 people, 2 groups\n") == unstated
+
+
+def test_more_groups_than_can_be_told_apart_are_too_many(result):
+    """Not none: what they explain together is above 0."""
+    choices = tuple(Choice(k, Interval(0.5, 0.4, 0.6), k < 2) for k in range(1, 4))
+    hidden = replace(
+        result, clear=np.zeros(2, dtype=bool), explained=Interval(0.8, 0.7, 0.9), choices=choices
+    )
+    first = hidden.describe().splitlines()[0]
+    assert first == (
+        "20,000 people, there are groups, but two are too many to tell apart; together they explain "
+        "80% [70%, 90%] of people's spread"
+    )
+    alone = replace(hidden, explained=Interval(0.3, 0.0, 0.9))
+    assert alone.describe().splitlines()[0] == (
+        "20,000 people, 0 of 2 groups stand clear of the noise; together they explain between 0% and 90% of "
+        "people's spread"
+    )
+    assert "explained between 0% and 90%, " in repr(alone)
+
+
+def test_other_answers_are_told_in_words(result):
+    assert "other answer" not in replace(result, alternatives=()).describe()
+    told = replace(result, alternatives=((1,), (0, 1))).describe()
+    assert "k-means finds two other answers as good; they cut groups A and B otherwise." in told
 
 
 def test_noise_without_a_rate_states_no_intervals_but_sets_apart():

@@ -40,6 +40,7 @@ def test_a_refit_promises_the_same_and_states_no_errors(result):
     assert (four.plan_id, four.study_id, four.count) == (result.plan_id, result.study_id, result.count)
     assert four.population is result.population
     assert np.isnan(four.errors).all()
+    assert (np.diff(four.weights) <= 0).all()  # A is the largest
     assert four.supported <= result.supported
     assert "nothing is stated of their errors" in four.notes[0]
     assert "clusters=4" in four.notes[0]

@@ -170,6 +170,9 @@ def test_some_centers_without_support_are_warned_of():
     fitted.result_ = dataclasses.replace(fitted.result_, clear=np.array([True, False, True]))
     with pytest.warns(UnsupportedCentersWarning, match="Only 2 of 3 groups stand clear"):
         fitted._warn_if_unusable(len(X))
+    fitted.result_ = dataclasses.replace(fitted.result_, clear=np.zeros(3, dtype=bool))
+    with pytest.warns(UnsupportedCentersWarning, match="There are groups, but 3 are too many.*ask for 2"):
+        fitted._warn_if_unusable(len(X))
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from matplotlib import pyplot
 from matplotlib.collections import PathCollection
 
 from coterie import Plan
+from coterie.centers.result import Interval
 from coterie.errors import MissingExtraError, SettingError
 from coterie.plots import (
     COLORS,
@@ -87,6 +88,13 @@ def test_groups_are_drawn_where_and_as_wide_as_the_result_says():
     assert "not private" not in words
 
 
+def test_groups_of_which_nothing_is_stated_are_drawn_without_rings():
+    ax = GroupsDisplay.from_result(result_of_two([0.2, 0.1]).refit(1)).ax_
+    assert "1,000 people in one group" in ax.get_title("left")
+    assert "Dashed" not in written(ax)
+    assert [patch.radius for patch in ax.patches] == [0]
+
+
 def test_people_in_the_open_are_said_to_be():
     result = result_of_two([0.2, 0.1])
     drawn = GroupsDisplay.from_result(result, people=np.repeat(PHONE[None], 9000, axis=0))
@@ -99,10 +107,13 @@ def test_people_in_the_open_are_said_to_be():
 
 
 def test_hidden_groups_are_not_drawn():
-    result = result_of_two([0.2, 0.1], clear=np.array([False, False]))
+    nothing = Interval(0.0, 0.0, 0.0)
+    result = result_of_two([0.2, 0.1], clear=np.array([False, False]), explained=nothing)
     ax = GroupsDisplay.from_result(result).ax_
     assert not ax.patches
-    assert "hides" in written(ax)
+    assert "hides any groups" in written(ax)
+    too_many = result_of_two([0.2, 0.1], clear=np.array([False, False]))
+    assert "hides which is which:\nask for fewer." in written(GroupsDisplay.from_result(too_many).ax_)
     with pytest.raises(SettingError, match="there is no profile"):
         ProfileDisplay.all_from_result(result)
     with pytest.raises(SettingError, match=r"\(none\), got 'A'"):
@@ -148,7 +159,7 @@ def test_choices_mark_the_number_of_groups():
     sizes = {int(x): dot.get_sizes()[0] for (x, _), dot in dots.items()}
     assert sizes[2] > sizes[1] == sizes[3]
     hollow = {int(x) for (x, _), dot in dots.items() if dot.get_facecolor()[0][:3].min() == 1}
-    assert hollow == {3}  # two of three might be one
+    assert hollow == {3}  # three cannot be told apart
     with pytest.raises(SettingError, match=r"result\.choices"):
         ChoicesDisplay.from_result(result_of_two([0.05, 0.05], choices=()))
 

@@ -163,7 +163,7 @@ def test_only_what_stands_clear_and_is_known_is_told():
 
 
 def test_groups_that_are_much_like_everybody_have_a_title():
-    found = told(mean=PHONE, centers=np.stack([OTHER, PHONE]))
+    found = told(centers=np.stack([PHONE + 0.001, PHONE]))
     assert found.told[1].apart == ()
     assert WORDING.title(found.told[1]) == "Much like all"
     assert WORDING.sentence(found.told[1], found.everybody) == "40% (38 to 42) of people."
@@ -176,6 +176,83 @@ def test_what_is_explained_is_one_sentence():
     one = told(clear=np.zeros(2, dtype=bool), explained=Interval(0.0, 0.0, 0.0))
     assert (one.explaining, one.told) == ("", ())
     assert one.headline == "No groups can be told apart among 1,000 people"
+
+
+def test_a_share_that_is_hardly_known_is_no_figure_but_a_range():
+    vague = told(explained=Interval(0.45, 0.0, 1.0))
+    assert vague.explaining == "The groups explain between 0 and 100% of how people differ: not known."
+    page = page_of(vague)
+    assert vague.explaining in page
+    assert "45%" not in page
+    assert '<p class="big">45%</p>' in page_of(told())
+
+
+UNSTATED = {
+    **{"coverage": None, "explained": Interval(math.nan, math.nan, math.nan), "choices": ()},
+    **{
+        "weight_errors": np.full(2, math.nan),
+        "clear": np.zeros(2, dtype=bool),
+        "notes": ("Nothing is stated.",),
+    },
+}
+
+
+@pytest.mark.parametrize("clear", [(False, False), (True, False)], ids=["refit", "medians"])
+def test_groups_of_which_nothing_is_stated_are_told_without_errors(clear):
+    found = told((math.nan, math.nan), **{**UNSTATED, "clear": np.array(clear)})
+    assert found.headline == "1,000 people in two groups"
+    assert [group.clear for group in found.told] == [None, None]
+    page = page_of(found)
+    assert page.count("<article") == 3
+    assert [f"<bdi>Group {name}</bdi>" in page for name in "AB"] == [True, True]
+    said = page.partition("<main")[2]
+    for words in ("No groups", "One group", "stand", "uch like", "ashed ring", "its range", "nan"):
+        assert words not in said
+    assert said.count("Nothing is stated.") == 1
+    points = page_of(told((math.nan, math.nan), **UNSTATED, features=None), None)
+    assert "people have points of" in points
+    assert "nan" not in points.partition("<main")[2]
+    assert ">noise</th>" not in points
+
+
+def test_one_group_stays_one_where_nothing_is_stated():
+    alone = told((math.nan, math.nan), **UNSTATED, weights=np.array([1.0, 0.0]))
+    assert (alone.told, alone.headline) == ((), "No groups can be told apart among 1,000 people")
+    one = {**UNSTATED, "weight_errors": np.array([math.nan]), "clear": np.array([False])}
+    single = told((math.nan,), **one, centers=PHONE[None], weights=np.ones(1))
+    assert single.headline == "1,000 people in one group"
+
+
+def test_more_groups_than_can_be_told_apart_are_too_many_and_not_none():
+    found = told(clear=np.zeros(2, dtype=bool))
+    assert found.headline == "There are groups among 1,000 people, but two are too many to tell apart"
+    page = page_of(found)
+    for words in ("No groups", "One group: everybody", "more people"):
+        assert words not in page
+    assert '<svg class="choices"' in page
+    assert "number\nasked for." in page
+    assert found.explaining in page
+    assert "at no cost of privacy: ask for fewer." in page
+    more = tuple(Choice(k, Interval(0.5, 0.4, 0.6), k < 4) for k in range(1, 9))
+    eight = {
+        "centers": np.tile(PHONE, (8, 1)),
+        "weights": np.full(8, 0.125),
+        "clear": np.zeros(8, dtype=bool),
+    }
+    asked = told((0.05,) * 8, **eight, weight_errors=np.full(8, 0.1), choices=more)
+    assert asked.asking == "ask for 3"
+    hidden = told(clear=np.zeros(2, dtype=bool), explained=Interval(0.4, 0.0, 0.8))
+    assert hidden.headline == "No groups can be told apart among 1,000 people"
+    assert '<svg class="choices"' not in page_of(hidden)
+
+
+def test_curves_are_explained_where_there_are_any():
+    assert "A curve is the bell" in page_of(told())
+    age = Schema((Number("age", 0, 100),))
+    found = told(features=age, centers=age.points([{"age": 20}, {"age": 70}]), mean=age.point({"age": 50}))
+    page = page_of(found, age)
+    assert page.count("<article") == 3
+    assert "A curve is the bell" not in page
 
 
 def test_what_forged_reports_could_make_up_is_one_sentence():
