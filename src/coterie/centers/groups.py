@@ -72,7 +72,7 @@ class Group:
         held = "" if math.isnan(self.low) else f" [{self.low:.0%}, {self.high:.0%}]"
         like = ", much like everybody" * bool(self.clear)
         by = f", set apart by {', '.join(self.apart)}" if self.apart else like
-        doubt = ", does not stand clear of the noise" * (self.clear is False)
+        doubt = ", does not stand clear of the noise" * (self.clear is False and self.share < 1)
         shown = [each for each in self.estimates if each.feature in self.apart] or self.estimates[:APART]
         figures = self.estimates if len(self.estimates) <= _MOST_FIGURES else shown
         return "\n  ".join(

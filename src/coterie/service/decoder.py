@@ -122,8 +122,8 @@ def _feed(pipe: BinaryIO | Any, head: Mapping[str, Any], pieces: Iterable[bytes]
 
 def result_document(result: Any) -> bytes:
     """Return a result as JSON: `Result.to_dict()`, and in words each group, or everybody as one."""
-    told = result.groups if result.supported else result.groups[:1]
-    document = {**result.to_dict(), "words": [str(group) for group in told]}
+    words = [str(group) for group in result.groups if group.share]
+    document = {**result.to_dict(), "words": words}
     return json.dumps(finite(document), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 

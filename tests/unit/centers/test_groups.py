@@ -162,6 +162,7 @@ def test_what_sets_apart_stands_clear_of_the_noise_and_doubt_is_said_beside():
     assert str(near[0]).startswith("group A: 50%")
     assert "group B: 50% of people, set apart by" in str(near[1])
     assert "does not stand clear of the noise" in str(near[1])
+    assert "stand clear" not in str(replace(near[1], share=1.0))  # of everybody there is no doubt
 
 
 def test_what_is_not_known_of_everybody_makes_no_group_like_everybody():

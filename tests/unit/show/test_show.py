@@ -239,6 +239,8 @@ def test_more_groups_than_can_be_told_apart_are_too_many_and_not_none():
         "weights": np.full(8, 0.125),
         "clear": np.zeros(8, dtype=bool),
     }
+    hidden = document(clear=np.zeros(2, dtype=bool))
+    assert [words[:7] for words in hidden["words"]] == ["group A", "group B"]  # not everybody as one
     asked = told((0.05,) * 8, **eight, weight_errors=np.full(8, 0.1), choices=more)
     assert asked.asking == "ask for 3"
     hidden = told(clear=np.zeros(2, dtype=bool), explained=Interval(0.4, 0.0, 0.8))
