@@ -16,8 +16,12 @@ BREACHES = [
     ("encode/planted.py", "import coterie.aggregate", "only from the rooms a report has passed"),
     ("collect/planted.py", "import coterie.centers", "only from the rooms a report has passed"),
     ("planted.py", "", "only from the rooms a report has passed"),  # a module that is not on the map
-    ("aggregate/planted.py", "import coterie.encode", "encode is a leaf"),
-    ("protocols/planted/table.py", "import coterie.protocols.codeword.encode", "encode is a leaf"),
+    ("aggregate/planted.py", "import coterie.encode", "no room of the server sees encode"),
+    (
+        "protocols/planted/table.py",
+        "import coterie.protocols.codeword.encode",
+        "no room of the server sees encode",
+    ),
     (
         "protocols/planted/encode.py",
         "import coterie.protocols.codeword.table",

@@ -48,3 +48,13 @@ def test_the_map_names_what_a_room_imports_from_outside(room):
 def test_every_room_is_on_the_map():
     rooms = {path.name for path in PACKAGE.iterdir() if path.is_dir() and any(path.glob("*.py"))}
     assert rooms <= said().keys()
+
+
+def test_what_the_map_names_in_a_file_is_there():
+    named = re.findall(r"`([\w/]+\.py): ([\w.]+)`", MAP)
+    assert len(named) > 2
+    for path, name in named:
+        source = (PACKAGE / path).read_text(encoding="utf-8")
+        assert all(re.search(rf"^ *(def|class) {one}\b", source, re.MULTILINE) for one in name.split(".")), (
+            name
+        )
