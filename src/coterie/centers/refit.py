@@ -29,7 +29,7 @@ _NEAR: Final = 1e-12  # of the width: Weiszfeld's weights are unbounded at a poi
 def weighted_kmeans(
     points: NDArray[np.float64], weights: NDArray[np.float64], clusters: int, rng: np.random.Generator
 ) -> NDArray[np.intp]:
-    """Return the cluster of each point. Fewer distinct points than clusters leave some clusters empty."""
+    """Return the center of each point, by its number. Fewer distinct points than centers leave some empty."""
     centers = fit_means(points, weights, clusters, rng)
     labels: NDArray[np.intp] = squared_distances(points, centers).argmin(axis=1)
     return labels

@@ -1,13 +1,13 @@
 """Centers and the cells they fill, found together: alternating least squares with known noise.
 
-Each cell's lifted sum is a mixture of the clusters that reach into it,
+Each cell's lifted sum is a mixture of the groups that reach into it,
 
-    Y_l = Σ_i G_li · u_i + noise,      G ≥ 0 the amount of cluster i in cell l, u_i its unit direction.
+    Y_l = Σ_i G_li · u_i + noise,      G ≥ 0 the amount of group i in cell l, u_i its unit direction.
 
-Given the directions, the amounts of a cell are a small least squares problem, solved with the clusters that
-matter: as long as the least clear amount is below 3.5 deviations of its own noise, its cluster is dropped, so
+Given the directions, the amounts of a cell are a small least squares problem, solved with the groups that
+matter: as long as the least clear amount is below 3.5 deviations of its own noise, its group is dropped, so
 that what stays is positive. Given the amounts, the directions are one weighted least squares problem, which
-pools all views with the weights their noise deserves. Two clusters that share a cell in one view rarely do in
+pools all views with the weights their noise deserves. Two groups that share a cell in one view rarely do in
 another, so the views together tell them apart.
 """
 
@@ -25,7 +25,7 @@ _RIDGE: Final = 1e-9  # keeps the Gram matrix of equal directions invertible
 
 
 def amounts(cells: KeptCells, directions: NDArray[np.float64], clear: float = CLEAR) -> NDArray[np.float64]:
-    """Return how much of each cluster is in each cell: (cells, k).
+    """Return how much of each group is in each cell: (cells, k).
 
     Parameters
     ----------
@@ -37,14 +37,14 @@ def amounts(cells: KeptCells, directions: NDArray[np.float64], clear: float = CL
         Amounts below this many deviations count as none.
     """
     deviations = np.sqrt(cells.variances)
-    alone = cells.vectors @ directions.T  # amounts if each cluster had the cell to itself
+    alone = cells.vectors @ directions.T  # amounts if each group had the cell to itself
     holdings = np.zeros_like(alone)
     members = alone > clear * deviations[:, None]
     left = np.flatnonzero(members.any(axis=1))  # those not settled yet
     members = members[left]
     gram = directions @ directions.T + _RIDGE * np.eye(len(directions))
     while len(left):
-        # A cluster that is no member gets a row and a column of the identity.
+        # A group that is no member gets a row and a column of the identity.
         inner = np.where(members[:, :, None] & members[:, None, :], gram, np.eye(len(directions)))
         inverse = np.linalg.inv(inner)  # (left, k, k)
         here = np.einsum("cij,cj->ci", inverse, np.where(members, alone[left], 0.0))
@@ -64,7 +64,7 @@ def directions_of(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the directions for given amounts and the variance of their coordinates: (k, D), (k,).
 
-    Weighted least squares; a cluster that no cell holds gets a zero direction and infinite variance.
+    Weighted least squares; a group that no cell holds gets a zero direction and infinite variance.
     """
     weighted = holdings / cells.variances[:, None]
     gram = holdings.T @ weighted

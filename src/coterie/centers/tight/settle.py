@@ -21,7 +21,7 @@ from coterie.protocols.codeword.oracles.rows import Lift
 _ROUNDS: Final = 8  # of alternating least squares
 _SWAPS: Final = 4
 _PLACES: Final = 3  # badly explained cells that are tried
-_TRIALS: Final = 48  # moves tried at a time; with more clusters than this none is
+_TRIALS: Final = 48  # moves tried at a time; with more centers than this none is
 _TOO_NOISY: Final = 0.3  # squared relative error of a center above which cells cannot be told apart by it
 _TOO_ALIKE: Final = 0.003  # least eigenvalue of the directions' Gram matrix below which amounts are ambiguous
 _NO_IDEA: Final = 1e12  # variance of a center that no cell holds
@@ -32,7 +32,7 @@ class State:
     """Centers, and the amounts of the cells they were pooled from."""
 
     holdings: NDArray[np.float64]  # (cells, k)
-    pooled: NDArray[np.float64]  # (k, d), means of what each holds; zero for a cluster that no cell holds
+    pooled: NDArray[np.float64]  # (k, d), means of what each holds; zero for a center that no cell holds
     variances: NDArray[np.float64]  # (k,), of each coordinate of them
     energies: NDArray[np.float64]  # (k,), squared length over noise, less what noise alone would have
     centers: NDArray[np.float64]  # (k, d), shrunk and inside the ball
@@ -74,7 +74,7 @@ class Problem:
     def swap(self, state: State, kept: NDArray[np.intp], points: NDArray[np.float64]) -> State:
         """Move a center to a cell that is badly explained, for as long as that explains more in all.
 
-        This is what undoes a k-means that took two clusters in one cell for one.
+        This is what undoes a k-means that took two groups in one cell for one.
         """
         for _ in range(_SWAPS):
             directions = self.lift.of(state.centers)

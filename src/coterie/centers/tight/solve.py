@@ -2,7 +2,7 @@
 
 1. Keep the cells above the noise; each is a point (its mean) with a weight (its share). `kept_cells`
 2. Shrink the points by their known noise and run weighted k-means on them. `shrinkage`
-3. Pool each cluster's cells, let centers and cells settle together, and move a center to where a cell is
+3. Pool each group's cells, let centers and cells settle together, and move a center to where a cell is
    badly explained if that explains more. `settle`, `factors`
 4. Shrink the centers, knowing the subspace they lie in. `subspace`
 
@@ -58,7 +58,7 @@ def solve(
     points = into_ball(shrink_in_blocks(means[kept], noise[kept], target, basis))
     confidence = shrink_factors(means[kept] - target, noise[kept])
     shares = cells.looseness * cells.lengths[kept]
-    # A view with few people counts like the others: it may be the one that tells two clusters apart.
+    # A view with few people counts like the others: it may be the one that tells two groups apart.
     labels = weighted_kmeans(points, np.maximum(shares * confidence, 1e-12), clusters, rng)
 
     holdings = np.zeros((len(cells.vectors), clusters))

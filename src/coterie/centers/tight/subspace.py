@@ -1,6 +1,6 @@
 """The subspace of the centers, from the second moment, and shrinkage that knows it.
 
-E[w·wᵀ] of a mixture is Σ share_i·w_i·w_iᵀ plus the spread inside clusters: its large eigenvectors span the
+E[w·wᵀ] of a mixture is Σ share_i·w_i·w_iᵀ plus the spread inside groups: its large eigenvectors span the
 centers. The noise in it is a symmetric matrix of independent entries of deviation τ, whose eigenvalues end at
 2τ√d (Wigner's semicircle). Eigenvectors whose eigenvalue stands beyond that edge are kept.
 

@@ -1,6 +1,6 @@
-"""Directions of clusters that share a cell in one view and not in another.
+"""Directions of groups that share a cell in one view and not in another.
 
-If a cell of one view holds clusters A and B, and A has a cell to itself in another view, the difference of
+If a cell of one view holds groups A and B, and A has a cell to itself in another view, the difference of
 the two sums is B. Both sums are shares of the same people, so no scale is in the way. A difference of
 anything else is no share of lifted unit vectors: its counting coordinate and its length disagree, or it does
 not stand above the noise. What passes is a candidate for a center.
@@ -18,7 +18,7 @@ from coterie.centers.tight.kept_cells import KeptCells
 from coterie.protocols.codeword.oracles.rows import Lift
 
 _MOST_CELLS: Final = 64  # kept cells above which pairs are too many; then there is too little noise to care
-_PURE: Final = (0.88, 1.14)  # length over count of a tight cluster, its noise included
+_PURE: Final = (0.88, 1.14)  # length over count of a tight group, its noise included
 _CLEAR: Final = 6.0  # deviations by which a difference must stand above the noise
 _LOW: Final = 0.3  # quantile, by people
 _MOST_CANDIDATES: Final = 48
@@ -27,9 +27,9 @@ _ALIKE: Final = 0.95  # cosine from which two candidates are one
 
 
 def pure_looseness(cells: KeptCells, lift: Lift) -> float:
-    """Return the looseness of cells that hold one cluster: a low quantile of count over length.
+    """Return the looseness of cells that hold one group: a low quantile of count over length.
 
-    A cell of two clusters is short for its count like a loose one, and must not count as that.
+    A cell of two groups is short for its count like a loose one, and must not count as that.
     """
     kept = np.flatnonzero(cells.kept)
     if lift.count == 0:

@@ -1,12 +1,12 @@
 """The decoder of `vector-sums`: weighted k-means on cells whose sums are nearly exact.
 
 With all cells at hand and little noise, each cell is a point (its mean) with a weight (its count), and a
-cluster's center is the sum of its cells' vectors over the sum of their counts: the paper's kMeansDecoder,
+group's center is the sum of its cells' vectors over the sum of their counts: the paper's kMeansDecoder,
 with cells for the paper's tree. Cells that noise alone explains are left out.
 
 By column there is more noise, and two views that can tell apart what shares a cell: there the decoder of
-`codeword` is used. (With little noise its mixtures of clusters in a cell would follow the shape of broad
-clusters instead, and pull the centers outwards.)
+`codeword` is used. (With little noise its mixtures of groups in a cell would follow the shape of broad
+groups instead, and pull the centers outwards.)
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from coterie.protocols.vector_sums.parameters import VectorSumParameters
 from coterie.wire.rows import Rows
 
 _RESTARTS = 20  # of k-means++ on the cells
-_SUPPORTED = 5.0  # deviations by which a cluster's count must stand above noise
+_SUPPORTED = 5.0  # deviations by which a group's count must stand above noise
 
 
 def decode_vector_sums(
@@ -62,7 +62,7 @@ def decode_vector_sums(
 
 
 def pooled_centers(cells: KeptCells, lift: Lift, clusters: int, rng: np.random.Generator) -> Solution:
-    """Cluster the kept cells by their means and pool each cluster's sums: its center is sum over count."""
+    """Cluster the kept cells by their means and pool each group's sums: its center is sum over count."""
     from sklearn.cluster import KMeans
 
     kept = np.flatnonzero(cells.kept)
