@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
+from coterie.aggregate.aggregate import MAGIC as TABLE_MAGIC
 from coterie.cli.describe import cost_facts, cost_words, plan_facts, plan_table
 from coterie.cli.screen import Outcome, Shown, counted, progress, to_json
 from coterie.cli.sheet import sheet_of
@@ -19,7 +20,6 @@ from coterie.wire.report_file import ReportFile
 from coterie.wire.shuffled_file import MAGIC as SHUFFLED_MAGIC
 from coterie.wire.shuffled_file import ShuffledFile
 
-_TABLE_MAGIC = b"COTERIE-TABLE\n"
 _LOOKED_AT = 64  # bytes, enough for every magic
 
 
@@ -68,7 +68,7 @@ def run(
             raise SettingError("reports name their plan only: --registry is for a plan or a table")
         kind = ReportFile if start.startswith(REPORTS_MAGIC) else ShuffledFile
         facts, words, asked = _reports(file, contract, kind)
-    elif start.startswith(_TABLE_MAGIC):
+    elif start.startswith(TABLE_MAGIC):
         facts, words, contract = _table(file, contract)
     elif start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
         contract, facts = Plan.load(file), {"kind": "plan"}
