@@ -9,18 +9,24 @@ import typer
 
 from coterie.cli.describe import plan_facts, plan_table
 from coterie.cli.options import read_options
+from coterie.cli.points import mapped_array
 from coterie.cli.screen import Force, Outcome, caution, check_output, progress
 from coterie.errors import PlanError
 from coterie.features import Schema
 from coterie.plan import Plan
 from coterie.plan.collection import Collection, read_duration, read_time
+from coterie.plan.public import MAX_DIMENSION, MAX_DIRECTIONS
 from coterie.show.expected import expectations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from coterie.aggregate import Aggregate
     from coterie.centers import Population
+    from coterie.plan.follow_up import NextQuestion
 
 _COLLECTED: dict[str, Callable[[Any], int]] = {  # how it is written
     **dict.fromkeys(("opens", "closes"), read_time),
@@ -75,7 +81,8 @@ def run(
     out: Path,
     features: Path | None = None,
     center: str | None = None,
-    seed: int = 0,
+    seed: int | None = None,
+    directions: Path | None = None,
     option: list[str] | None = None,
     after: list[Path] | None = None,
     confirm: bool = False,
@@ -107,7 +114,11 @@ def run(
     center
         Center of the public ball: numbers with commas. Default: the origin.
     seed
-        Public; another seed gives other public randomness.
+        Public; another seed gives other public randomness. Default: 0; with --after TABLE
+        the first plan's.
+    directions
+        Report in these directions alone: an (m, d) array (.npy), m at most 64. Chosen without looking at the
+        data, such as the leading ones of a public sample; those of other people can hurt.
     protocol
         The construction. Default: codeword.
     model
@@ -147,37 +158,45 @@ def run(
     random_state
         With --after TABLE: seed of decoding it.
     """
-    check_output(out, force, [*(after or ()), *([] if features is None else [features])])
+    check_output(out, force, [*(after or ()), *(path for path in (features, directions) if path is not None)])
     given = {
         **{name: value for name, value in asked.items() if name not in _COLLECTED},
         "features": None if features is None else Schema.load(features),
         "center": None if center is None else _coordinates(center),
+        "directions": None if directions is None else _directions(directions),
+        "seed": seed,
         "collection": collection_of(asked),
     }
     options = read_options(option, PlanError)
     for name in options:
         if name in _NOT_OF_A_DESIGN:
             raise PlanError(f"--option is for a protocol's own settings; {_NOT_OF_A_DESIGN[name]}")
-        if name in given or name in ("seed", "after"):
+        if name in given or name == "after":
             raise PlanError(f"the option {name} is given as --{name.replace('_', '-')}")
     changes = {**{name: value for name, value in given.items() if value is not None}, **options}
     tables, found = _found(after or ())
     if confirm and not tables:
         raise PlanError("--confirm asks about groups that were found: give a first study's table as --after")
+    asks: NextQuestion | None = None
     if tables:
         from coterie.centers import decode
 
         with progress("decoding", None):
             result = decode(tables, random_state=random_state)
-        known = result if confirm else result.population
-        plan = tables[-1].plan.follow_up(known, users, **{"seed": seed, "confirm": confirm, **changes})
+        changes["confirm"] = confirm
+        asks = tables[-1].plan.next_question(result, users, **changes)
+        plan = tables[-1].plan.follow_up(result, users, **changes)
     else:
         if found is not None:
             changes = {"dimension": found.points.shape[1], "after": found, **changes}
+            caution(
+                "a population tells neither how many people it is of nor how well it is known: give the "
+                "first study's table, where there is one"
+            )
         needed = ("clusters", "epsilon") if "features" in changes else ("dimension", "clusters", "epsilon")
         if missing := [f"--{name}" for name in needed if name not in changes]:
             raise typer.BadParameter("give it, too", param_hint=" and ".join(missing))
-        plan = Plan.design(expected_users=users, seed=seed, **changes)
+        plan = Plan.design(expected_users=users, **changes)
     plan.save(out, overwrite=force)
     expected = [] if plan.confirms else expectations(plan)
     if expected and all(one.hopeless for one in expected):
@@ -186,7 +205,11 @@ def run(
             "groups; `coterie power` says how many people or which epsilon it takes"
         )
     facts = {"out": str(out), **plan_facts(plan)}
-    return Outcome(facts, [f"\nwrote {out}"], [plan_table(plan), f"\n{plan.guarantee}"])
+    lines = [f"\nwrote {out}"]
+    if asks is not None:
+        facts |= {"asks": asks.asks, "why": asks.why}
+        lines.append(str(asks))
+    return Outcome(facts, lines, [plan_table(plan), f"\n{plan.guarantee}"])
 
 
 def _found(paths: Sequence[Path]) -> tuple[list[Aggregate], Population | None]:
@@ -204,6 +227,20 @@ def collection_of(asked: Mapping[str, Any]) -> Collection | None:
     """Return how the reports are collected, None where nothing is said about it."""
     said = {name: read(asked[name]) for name, read in _COLLECTED.items() if asked[name] is not None}
     return Collection(**said) if said else None
+
+
+def _directions(path: Path) -> NDArray[np.float64]:
+    """Return directions of one's own, (m, d), from a file."""
+    import numpy as np
+
+    array = mapped_array(path)
+    most = (MAX_DIRECTIONS, MAX_DIMENSION)
+    if array.dtype.kind not in "fiu" or array.ndim != 2 or any(np.greater(array.shape, most)):
+        raise PlanError(
+            f"{path}: directions must be real numbers of shape (m, d), at most {most}, got shape "
+            f"{array.shape} of {array.dtype}"
+        )
+    return np.array(array, dtype=np.float64)
 
 
 def _coordinates(text: str) -> list[float]:

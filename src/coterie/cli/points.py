@@ -63,17 +63,7 @@ def open_points(path: Path, dimension: int, header: bool | None = None) -> Point
 
 
 def _open_npy(path: Path, dimension: int) -> PointSource:
-    with path.open("rb") as file:
-        if file.read(len(_ARCHIVE)) == _ARCHIVE:
-            raise FileError(path, 0, "one array (.npy)", "an archive of several (.npz)")
-    try:
-        with np.errstate(over="ignore"):  # of the size that a header claims
-            array = open_memmap(path, mode="r")  # never unpickles
-    except OSError:
-        raise
-    except Exception:  # a hostile header makes numpy's parser raise MemoryError, TokenError, nearly anything
-        expected = "a whole NumPy array file (.npy) of plain numbers"
-        raise FileError(path, 0, expected, "something else, or a file cut short") from None
+    array = mapped_array(path)
     if array.ndim != 2 or array.shape[1] != dimension:
         raise PointError(
             f"{path}: points must have shape (n, {dimension}), one row a person, got shape {array.shape}"
@@ -85,6 +75,21 @@ def _open_npy(path: Path, dimension: int) -> PointSource:
             yield rows, len(rows)
 
     return PointSource(len(array), chunks)
+
+
+def mapped_array(path: Path) -> NDArray[Any]:
+    """Return the array in a .npy file, mapped into memory and never unpickled."""
+    with path.open("rb") as file:
+        if file.read(len(_ARCHIVE)) == _ARCHIVE:
+            raise FileError(path, 0, "one array (.npy)", "an archive of several (.npz)")
+    try:
+        with np.errstate(over="ignore"):  # of the size that a header claims
+            return open_memmap(path, mode="r")
+    except OSError:
+        raise
+    except Exception:  # a hostile header makes numpy's parser raise MemoryError, TokenError, nearly anything
+        expected = "a whole NumPy array file (.npy) of plain numbers"
+        raise FileError(path, 0, expected, "something else, or a file cut short") from None
 
 
 def parquet_rows(
