@@ -61,15 +61,15 @@ class LocalKMeans(PlayedKMeans):
     center : array-like of shape (n_features,), default=None
         Center of the public ball. None is the origin or, where `radius` is None too, the mean of the data.
     waves : sequence of float or None, default=None
-        Shares of the rows, of sum 1, that are asked one after the other, as (0.1, 0.9): the first ones with
+        Shares of the people, of sum 1, that are asked one after the other, as (0.1, 0.9): the first ones with
         the ball above, the others with a ball that follows from what the earlier ones said, and all reports
-        are read together. Sequential interaction with the population, one message per person: each row is
-        asked once, and its epsilon stays the same. For data that is small compared with its ball or off its
+        are read together. Sequential interaction with the population, one message per person: each is
+        asked once, and the epsilon stays the same. For data that is small compared with its ball or off its
         middle; protocol "codeword" only.
     confirm : bool, default=False
-        With several waves, whether the last one confirms: its rows are asked about the groups that the others
-        found, and `result_.confirmed` states share and mean of the people nearest to each, with intervals
-        that need no model (docs/waves.md), as `waves=(0.5, 0.5), confirm=True`.
+        With several waves, whether the last one confirms: its people are asked about the groups that the
+        others found, and `result_.confirmed` states share and mean of the people nearest to each, with
+        intervals that need no model (docs/waves.md), as `waves=(0.5, 0.5), confirm=True`.
     engine : str, default="inline"
         How the collection is played; see `coterie.engines`. "inline" is this process.
     random_state : int, RandomState instance or None, default=None
@@ -185,7 +185,7 @@ class LocalKMeans(PlayedKMeans):
         return tables
 
     def _parts(self, waves: Sequence[float], people: int) -> list[NDArray[np.int64]]:
-        """Return the rows of each wave, drawn at random."""
+        """Return the people of each wave, drawn at random."""
         shares = _checked_waves(waves)
         able = [name for name, protocol in PROTOCOLS.items() if protocol.reads_several]
         if self.protocol not in able:
@@ -193,7 +193,7 @@ class LocalKMeans(PlayedKMeans):
         ends = np.rint(np.cumsum(shares) * people).astype(np.int64)
         if (np.diff(ends, prepend=0) < self._planned(people)).any():
             raise PlanError(
-                f"each of the waves {tuple(waves)} needs at least as many rows as there are clusters, "
+                f"each of the waves {tuple(waves)} needs at least as many people as there are clusters, "
                 f"and n_samples={people}"
             )
         seed = None if self.random_state is None else [seed_of(self.random_state), 3]
@@ -218,5 +218,5 @@ class LocalKMeans(PlayedKMeans):
 def _checked_waves(waves: Sequence[object]) -> list[float]:
     shares = [float(x) if isinstance(x, Real) else np.nan for x in waves]
     if not shares or not all(0 < x <= 1 for x in shares) or abs(sum(shares) - 1) > _WHOLE:
-        raise PlanError("waves must be positive shares of the rows that add up to 1, such as (0.1, 0.9)")
+        raise PlanError("waves must be positive shares of the people that add up to 1, such as (0.1, 0.9)")
     return shares

@@ -83,7 +83,7 @@ class Uploads:
             if rest or not count:
                 raise Problem(
                     "malformed-request",
-                    f"the body must be whole rows of {known.width} bytes, at least one; none was taken in",
+                    f"the body must be whole reports of {known.width} bytes, at least one; none was taken in",
                 )
             if not self._rate.allows(count):
                 raise busy(1)

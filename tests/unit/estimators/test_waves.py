@@ -70,7 +70,7 @@ def test_shares_that_are_none_are_refused(waves):
 
 
 def test_waves_need_people_and_the_protocol():
-    with pytest.raises(PlanError, match="at least as many rows as there are clusters"):
+    with pytest.raises(PlanError, match="at least as many people as there are clusters"):
         LocalKMeans(3, radius=100.0, waves=(0.01, 0.99)).fit(X[:100])
     with pytest.raises(PlanError, match="waves need protocol codeword, got net-tree"):
         LocalKMeans(3, radius=100.0, waves=(0.5, 0.5), protocol="net-tree").fit(X[:100])
