@@ -314,7 +314,6 @@ def test_where_no_groups_are_told_apart_the_page_shows_one(evil):
             explained=nothing,
             choices=[],
             notes=[note],
-            errors=[None, None],
         ),
     )
     assert "<h1>No groups can be told apart among 20,000 people</h1>" in page
@@ -330,7 +329,10 @@ def test_everybody_is_read_off_the_result_and_not_off_the_told_groups(evil):
     document = json.loads(result)
     (age,) = [each for each in document["everybody"] if each["feature"] == plan.features.features[0].name]
     others = [each for each in document["everybody"] if each is not age]
-    marked = changed(result, everybody=[{**age, "value": 33.0, "low": 31.0, "high": 36.0}, *others])
+    groups = [{**group, "apart": [age["feature"]]} for group in document["groups"]]
+    marked = changed(
+        result, groups=groups, everybody=[{**age, "value": 33.0, "low": 31.0, "high": 36.0}, *others]
+    )
     page = decoded_page(plan, marked)
     assert "<b>33</b> <small>31–36</small>" in page.partition("<h3>Everybody</h3>")[2]
     assert "everybody 33" in page.partition("<h3>Everybody</h3>")[0]
