@@ -328,8 +328,8 @@ class Result:
         order = np.argsort(-shares, kind="stable")
         centers, shares = centers[order], shares[order]
         note = (
-            f"These {k} centers are {objective} of the population: nothing is stated of their errors, shares "
-            f"and support. Decode with clusters={k} to have it stated."
+            f"Centers that are {objective} of the population: nothing is stated of their errors, shares and "
+            f"support. Decode with clusters={k} to have it stated."
         )
         unknown = np.full(len(centers), np.nan)
         return replace(
