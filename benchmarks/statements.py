@@ -229,7 +229,7 @@ def play_stable(study: Study, seed: int, folder: Path) -> Figures:
     result = decode(table, random_state=number)
     return {
         "left_out": int(number >= 10),
-        "centers": result.centers.tolist(),
+        "centers": np.round(result.centers, 3).tolist(),  # to match groups by
         "radii": result.errors.tolist(),
         "explained": result.explained.value,
     }
