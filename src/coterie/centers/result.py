@@ -153,10 +153,11 @@ class Result:
     @property
     def standing(self) -> str:
         """How many groups stand clear of the noise, in words; how many there are, where nothing is stated."""
-        number = len(self.centers)
+        number, some = len(self.centers), int(np.count_nonzero(self.weights))
         if not self.is_stated:
-            some = int(np.count_nonzero(self.weights))
             return f"{some} group{'s' * (some != 1)}"
+        if some == 1:
+            return "one group: everybody"
         if too_many(self.clear, self.explained):
             return f"there are groups, but {number_word(number)} are too many to tell apart"
         return f"{self.supported} of {number} groups stand clear of the noise"
@@ -200,7 +201,7 @@ class Result:
         4,000 people, ...
         """
         clear = self.standing
-        if explaining := _explaining(self.explained):
+        if explaining := _explaining(self):
             clear += f"; together they explain {explaining} of people's spread"
         told = [group for group in self.groups if group.share > 0]
         from coterie.centers.groups import forging
@@ -213,8 +214,8 @@ class Result:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        told = f"{self.supported} of {len(self.centers)} groups clear" if self.is_stated else self.standing
-        if explaining := _explaining(self.explained):
+        told = self.standing.replace(" stand clear of the noise", " clear")
+        if explaining := _explaining(self):
             told += f", explained {explaining}"
         cautions = f", {len(self.notes)} note{'s' * (len(self.notes) != 1)}" if self.notes else ""
         return (
@@ -436,11 +437,10 @@ def other_answers(alternatives: Sequence[Sequence[int]]) -> str:
     return f"{words}; {'they cut' if several else 'it cuts'} {names} otherwise."
 
 
-def _explaining(explained: Interval) -> str:
-    """Write a share that is explained, with its range, which stands alone where it is vague."""
-    value, low, high = explained
-    if math.isnan(value):
+def _explaining(result: Result) -> str:
+    """Write the share that groups explain, with its range, which stands alone where it is vague."""
+    value, low, high = result.explained
+    if math.isnan(value) or np.count_nonzero(result.weights) == 1:
         return ""
-    return (
-        f"between {low:.0%} and {high:.0%}" if explained.is_vague else f"{value:.0%} [{low:.0%}, {high:.0%}]"
-    )
+    vague = result.explained.is_vague
+    return f"between {low:.0%} and {high:.0%}" if vague else f"{value:.0%} [{low:.0%}, {high:.0%}]"

@@ -51,7 +51,7 @@ def test_where_nothing_can_be_told_apart_one_group_is_shown(study):
     assert re.search(r"│ A +│ 100% \(100 to 100\), not clear", done.stdout)
     assert "│ B" not in done.stdout
     assert "explain" not in done.stdout
-    assert "0 of 2 groups stand clear of the noise" in done.stderr
+    assert "one group: everybody; " in done.stderr
     assert "The reports tell no groups apart" in done.stderr
     assert study.json("decode", "few")["supported"] == 0
 
