@@ -287,8 +287,8 @@ NAMED = (
     Named(
         "the radius of a small group is wider",
         "centers",
-        "radii=np.minimum(wider * reach / scale, 1.0)",
-        "radii=np.minimum(wider * np.full_like(scale, reach), 1.0)",
+        "radii = np.minimum(wider * reach / scale, 1.0)",
+        "radii = np.minimum(wider * np.full_like(scale, reach), 1.0)",
         _DECODER,
     ),
     Named(

@@ -402,6 +402,11 @@ def test_what_the_model_misses_leaves_a_half_uncertain_by_a_thirtieth():
     assert high - value == pytest.approx(value - low, rel=0.1)
 
 
+@pytest.mark.parametrize(("wide", "vague"), [(0.45, False), (0.55, True)])
+def test_a_share_known_to_no_better_than_a_half_is_vague(wide, vague):
+    assert Interval(0.3, 0.2, 0.2 + wide).is_vague == vague
+
+
 @pytest.mark.parametrize(("gain", "best"), [(0.015, 2), (0.03, 3)])
 def test_a_group_more_must_explain_more_than_a_little(gain, best):
     """However sure it is to."""

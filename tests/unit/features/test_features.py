@@ -133,6 +133,7 @@ def test_values_that_say_nothing_are_counted_among_those_that_are_there():
         False,
         False,
     ]
+    assert vector.understood(np.array([[0.1, 0.2], [0.1, np.nan]])).tolist() == [True, False]
 
 
 def test_a_place_on_the_circle_is_a_time_unless_it_is_near_the_middle():
