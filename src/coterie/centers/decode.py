@@ -222,7 +222,10 @@ def _checked_tables(aggregate: object) -> Sequence[Aggregate]:
     check_alike(tables)
     plans = [table.plan for table in tables]
     if len({plan.id for plan in plans}) < len(plans):
-        raise DecodeError("two tables are of the same plan: merge them (Aggregate.merge)")
+        raise DecodeError(
+            "two tables are of the same plan: decode one of them; if they are of different people, merge "
+            "them first (`coterie aggregate --disjoint`, Aggregate.merge)"
+        )
     if len({plan.study_id for plan in plans}) > 1:
         raise DecodeError(
             "the tables' plans belong to different studies, so one person may have answered several of them, "

@@ -70,7 +70,7 @@ class Group:
         if not self.share:
             return f"group {self.name}: nobody"
         held = "" if math.isnan(self.low) else f" [{self.low:.0%}, {self.high:.0%}]"
-        like = ", much like everybody" * bool(self.clear)
+        like = ", much like everybody" * bool(self.clear and self.share < 1)
         by = f", set apart by {', '.join(self.apart)}" if self.apart else like
         doubt = ", does not stand clear of the noise" * (self.clear is False and self.share < 1)
         shown = [each for each in self.estimates if each.feature in self.apart] or self.estimates[:APART]
@@ -90,8 +90,9 @@ def groups_of(result: Result) -> tuple[Group, ...]:
     for number, (center, share) in enumerate(zip(result.centers, result.weights, strict=True)):
         deviations = _deviations(result, number)
         if result.confirmed is None:
-            # The center of everybody is drawn towards the middle; one of which nothing is stated is not.
-            alone = share == 1 and result.is_stated and math.isfinite(result.mean_error)
+            # Where no groups are told apart the center is drawn towards the middle; else its radius holds.
+            alone = share == 1 and result.is_stated and not result.clear[number]
+            alone = alone and math.isfinite(result.mean_error)
             estimates = (
                 everybody_of(result)
                 if alone
@@ -166,7 +167,7 @@ def forging(told: NDArray[np.bool_], fragile: NDArray[np.float64]) -> str:
     'If 0.49% of the reports were forged, group B could be made up.'
     """
     made = np.where(told, fragile[:, 0], np.nan)
-    if np.isnan(made).all():
+    if np.isnan(made).all() or len(made) == 1:  # everybody is not made up
         return ""
     place = int(np.nanargmin(made))
     if made[place] == 0:

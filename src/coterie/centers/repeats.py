@@ -148,11 +148,12 @@ def repeated(
     wrong = _reach(np.abs(np.concatenate([one.share_misses for one in done])))
     radii = np.minimum(wider * reach / scale, 1.0)
     choices = _choices(found, done, most, wider, radii)
+    explained = _interval(said, np.array([one.said - one.true for one in done]), found.sure)
     return Told(
         radii=radii,
         share_errors=np.minimum(wider * wrong * scale, 1.0),
         profile=np.sqrt((squares + squares.mean()) / 2) / max(reach, 1e-12),
-        explained=_interval(said, np.array([one.said - one.true for one in done]), found.sure),
+        explained=explained if clusters > 1 else choices[0].explained,
         choices=choices,
         best=_best(
             choices,
@@ -229,7 +230,8 @@ def _compared(other: Found, truth: Weighted, most: int) -> _Again:
     answer = other.answer
     scale = np.sqrt(np.maximum(answer.shares, LEAST_SHARE))
     means, shares = own_means(truth, answer.centers)
-    said_by, true_by, reach_by = np.zeros((most, 2)), np.ones((most, 2)), np.zeros(most)
+    said_by, true_by = np.tile([0.0, 1.0], (2, most, 1))  # what cannot be cut so often explains nothing
+    reach_by = np.zeros(most)
     for place, (few, theirs) in enumerate(by_number(answer, most)):
         said_by[place] = _explained(other.people, few)
         true_by[place] = _explained(truth, few)

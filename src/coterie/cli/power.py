@@ -90,11 +90,11 @@ def run(
 
     if shift is not None and not compare:
         raise SettingError("--shift says which change a comparison is to show: give --compare as well")
+    if clusters < 2:
+        raise SettingError(
+            "one group has everybody: nothing to recover, no share that could change; ask for two or more"
+        )
     if compare:
-        if clusters < 2:
-            raise SettingError(
-                "one group has everybody: there is no share that could change; ask for two or more"
-            )
         points = checked_real("shift", 5.0 if shift is None else shift, _LEAST_SHIFT, 100.0)
         return _shifts(designed(epsilon, users), users, points)
     if waves:
@@ -105,7 +105,8 @@ def run(
     rows = [max(int(users * factor), 1) for factor in _PEOPLE]
     columns = [min(epsilon * factor, _MOST_EPSILON) for factor in _EPSILONS]
     grid = {(count, spent): at(spent, count) for count in rows for spent in columns}
-    words = f"{recovered or 0.9:.0%} recovered" if objective is None else f"an objective of {objective:g}"
+    share = 90 if recovered is None else 100 * recovered
+    words = f"{share:.6g}% recovered" if objective is None else f"an objective of {objective:g}"
     title, heads = f"recovered, objective: {kind_of(kind).name}", [f"ε = {spent:g}" for spent in columns]
     lines = ([f"{count:,}", *(_cell(grid[count, spent]) for spent in columns)] for count in rows)
     enough = "no number of people is enough" if people is None else f"{people:,} people"

@@ -334,7 +334,7 @@ class PlayedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             checked: NDArray[Any] = validate_data(self, X, reset=reset, dtype=_FLOATS)
         except (TypeError, ValueError) as error:
             said = str(error)
-            if "could not convert" in said:  # numpy's message quotes the value
+            if "could not convert" in said or "Cannot cast" in said:  # as numpy says it, and pandas
                 raise PointError(
                     "X must hold numbers, got a value that is none: declare columns, features=Schema([…])"
                 ) from None

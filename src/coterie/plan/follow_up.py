@@ -38,8 +38,8 @@ from numpy.typing import NDArray
 from coterie.errors import PlanError
 from coterie.geometry.ball import MAX_STRETCH, SCALE, quantize
 from coterie.plain.canonical import shown
-from coterie.plain.checks import MOST_PEOPLE, checked_integer
-from coterie.protocols import PROTOCOLS
+from coterie.plain.checks import MOST_PEOPLE, checked_choice, checked_integer
+from coterie.protocols import PROTOCOLS, protocols
 
 # Measured on first waves of calibration data (benchmarks/results/follow_up.csv), or derived as it says.
 FEW: Final = 12  # dimensions that a population fills, and tells its tail in (`centers.spectrum.FLAT`)
@@ -223,18 +223,24 @@ def next_question(
         Of the plan that they will answer; most take no directions.
     """
     population: Population = getattr(found, "population", found)
+    checked_choice("protocol", protocol, protocols())
     told = getattr(found, "count", None)
     others = told if people is None else checked_integer("expected_users", people, 1, MOST_PEOPLE)
     part = others / (others + told) if told and others else 0.5
     middle, suits = ball_after(found)
-    few = population.points.shape[1] <= FEW
-    if radius is None:
-        smaller = True
-        size = f"a ball that suits people has a radius of {suits:.3g}, and the one before is not known"
-    elif few:
-        smaller = suits < radius
-        size = f"a ball that suits people has a radius of {suits:.3g}, and the one before {radius:.3g}"
-    else:
+    before = "is not known" if radius is None else f"{radius:.3g}"
+    smaller = radius is None or suits < radius
+    size = f"a ball that suits people has a radius of {suits:.3g}, and the one before {before}"
+    if population.points.shape[1] <= FEW:
+        return _in_a_ball(smaller, size)
+    told_by = f"{1 - part:.0%} of all people have answered"
+    if not (told and others):
+        told_by = f"how many have answered is not known, and taken for {1 - part:.0%} of all people"
+    directions = getattr(population, "directions", None)
+    known_by_enough = part < 1 - _ENOUGH
+    if directions is not None and known_by_enough and not PROTOCOLS[protocol].takes_directions:
+        return _in_a_ball(smaller, f"protocol {protocol} takes no directions; {size}")
+    if radius is not None:
         sure, pays = math.hypot(suits, math.sqrt(1 - UNSURE**2) * unsure_center(found)), math.sqrt(part)
         smaller = sure < pays * radius
         size = (
@@ -244,15 +250,7 @@ def next_question(
         if smaller and moved > _FAR_OFF * radius:
             off = f"people lie {moved / radius:.2f} of the radius off its center, more than {_FAR_OFF:g}"
             return _in_a_ball(True, f"{off}; {size}")
-    if few:
-        return _in_a_ball(smaller, size)
-    told_by = f"{1 - part:.0%} of all people have answered"
-    if not (told and others):
-        told_by = f"how many have answered is not known, and taken for {1 - part:.0%} of all people"
-    directions = getattr(population, "directions", None)
-    if directions is not None and part < 1 - _ENOUGH:
-        if not PROTOCOLS[protocol].takes_directions:
-            return _in_a_ball(True, f"protocol {protocol} takes no directions; {size}")
+    if directions is not None and known_by_enough:
         return NextQuestion(
             "directions",
             f"Asked about are the {len(directions)} directions in which people differ most: no groups were "

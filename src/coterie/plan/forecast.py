@@ -312,7 +312,7 @@ class Expectation:
     @property
     def hopeless(self) -> bool:
         """Whether even the lucky end of the band recovers next to nothing."""
-        return self.recovered_high < HOPELESS
+        return self.one_center > self.non_private and self.recovered_high < HOPELESS
 
     @property
     def words(self) -> str:
@@ -324,6 +324,8 @@ class Expectation:
     @property
     def doubt(self) -> str:
         """Why not to ask for such a study; nothing where there is no reason."""
+        if self.one_center <= self.non_private:
+            return "one group is everybody, there is nothing to recover"
         if self.hopeless:
             return "hopeless, noise hides the groups"
         if self.lost > 0.1:

@@ -111,7 +111,8 @@ class Told:
     @property
     def is_explained(self) -> bool:
         """Whether it is stated how much the groups explain."""
-        return bool(self.told or self.too_many) and not math.isnan(self.explained.value)
+        some = len(self.centers) > 1 and bool(self.told or self.too_many)  # one explains nothing
+        return some and not math.isnan(self.explained.value)
 
     @property
     def explaining(self) -> str:

@@ -16,10 +16,11 @@ from coterie.centers.groups import groups_of
 from coterie.centers.solution import Choice, Interval, Solution
 from coterie.coins import SimulationCoins
 from coterie.encode import Client
-from coterie.engines import drawn_table, play
+from coterie.engines import drawn_table, play, simulate
 from coterie.errors import DecodeError, SettingError
 from coterie.features import Category, Flag, Number, Schema
 from coterie.plan import Plan
+from coterie.show.told import Told
 
 SCHEMA = Schema([Number("age", 0, 100, unit="years"), Category("plan", ("free", "paid")), Flag("member")])
 
@@ -217,3 +218,29 @@ def test_tables_of_other_features_are_not_decoded_together():
         tables.append(table)
     with pytest.raises(DecodeError, match="the same features"):
         decode(tables)
+
+
+def test_of_one_group_that_was_asked_for_nothing_is_said_that_needs_two():
+    plan = Plan.design(features=SCHEMA, clusters=1, epsilon=1.0, expected_users=2)
+    table = Aggregate(plan)
+    table.add(bytes(2 * plan.report_width))
+    center = np.full((1, SCHEMA.dimension), 0.1)
+    one = Solution(
+        center, np.ones(1), np.full(1, 0.1), np.ones(1, dtype=bool), center, np.ones(1), coverage=0.9,
+        explained=Interval(0.0, 0.0, 0.0), mean=np.full(SCHEMA.dimension, 0.05), mean_error=0.2,
+    )  # fmt: skip
+    result = dress(one, [table])
+    told = Told.of(result.to_dict(), result.radius)
+    words = f"{result.describe()} {told.explaining} {told.forging}"
+    for untrue in ("explain", "much like everybody", "made up"):
+        assert untrue not in words
+    shown = SCHEMA.describe_point(result.centers[0])  # the center that the table and the JSON state
+    assert [each.value for each in result.groups[0].estimates] == [each.value for each in shown]
+
+
+def test_one_center_explains_nothing_and_nothing_is_said_of_it():
+    plan = Plan.design(dimension=2, clusters=1, epsilon=1.0, expected_users=20_000)
+    people = 0.2 * np.random.default_rng(0).standard_normal((4000, 2))
+    result = decode(simulate(plan, people, people=20_000, random_state=0), random_state=0)
+    assert (tuple(result.explained), result.notes) == ((0.0, 0.0, 0.0), ())
+    assert not Told.of(result.to_dict(), plan.radius).explaining

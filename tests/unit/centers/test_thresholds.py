@@ -498,3 +498,12 @@ def test_room_is_the_part_of_peoples_spread_in_the_directions():
     people, answer = (points, np.ones(4)), Answer(points[:1], np.ones(1), points, np.ones(4))
     assert repeats._room(repeats.Found(answer, people, np.eye(3)[:, :1], 0.0, 0.0)) == (1, pytest.approx(0.2))
     assert repeats._room(repeats.Found(answer, people, np.empty((3, 0)), 0.0, 0.0)) == (3, 1.0)
+
+
+def test_a_number_of_groups_that_was_not_reached_explains_nothing():
+    places, shares = np.array([[0.5, 0.0], [-0.5, 0.0]]), np.array([0.5, 0.5])
+    people = places, shares
+    found = Found(Answer(places, shares, places, shares), people, np.eye(2), 0.0, 0.0)
+    again = repeats._compared(found, people, 6)  # two points can be cut in two
+    for told in (again.said_by, again.true_by):
+        np.testing.assert_allclose(told[:, 0] / told[:, 1], [0, 1, 0, 0, 0, 0])

@@ -191,7 +191,7 @@ def test_tables_that_do_not_belong_together_are_refused(first, second):
     for other, message in cases:
         with pytest.raises(DecodeError, match=message):
             decode([first, table_of(other)])
-    with pytest.raises(DecodeError, match=r"same plan: merge them"):
+    with pytest.raises(DecodeError, match=r"same plan: decode one of them"):
         decode([first, second, first])
     with pytest.raises(DecodeError, match="is empty"):
         decode([first, Aggregate(second.plan)])

@@ -121,7 +121,7 @@ def test_plan_takes_a_ball(terminal):
 @pytest.mark.slow
 def test_a_real_process_has_the_exit_codes(tmp_path):
     def exits(*arguments):
-        command = [sys.executable, "-c", "from coterie.cli import main; main()", *arguments]
+        command = [sys.executable, "-m", "coterie", *arguments]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
 
     done = exits("--version")

@@ -111,3 +111,21 @@ def test_plan_says_what_to_expect_and_what_is_hopeless(tmp_path):
         *common, "--dimension", 2, "--clusters", 4, "--epsilon", 1, "--users", 1000, "--protocol", "net-tree"
     )
     assert "no forecast for this protocol" in other.stdout
+
+
+def test_power_names_the_target_that_was_given():
+    """Not the default one for 0, nor everything for nearly everything."""
+    for target, said in ((0, "0%"), (0.905, "90.5%"), (0.999, "99.9%")):
+        assert (
+            f"for {said} recovered"
+            in run("power", "--dimension", 5, "--clusters", 2, "--target", target).stderr
+        )
+
+
+def test_one_group_is_not_hopeless(tmp_path):
+    asked = ("--dimension", 5, "--clusters", 1, "--epsilon", 2, "--users", 20_000)
+    power = run("power", *asked)
+    assert power.exit_code == 1
+    assert "one group has everybody" in power.stderr
+    assert "caution" not in run("plan", *asked, "--out", tmp_path / "plan.json").output
+    assert "one group is everybody" in str(Plan.design(5, 1, 2.0, 20_000).expected())

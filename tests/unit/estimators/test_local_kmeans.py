@@ -3,6 +3,7 @@ import pickle
 import warnings
 
 import numpy as np
+import pandas
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -283,6 +284,9 @@ def test_no_message_quotes_a_value(model):
         LocalKMeans(2, radius=1.0).fit([["0.5", "secret"], ["1", "2"]])
     assert "secret" not in str(caught.value)
     assert caught.value.__cause__ is None
+    odd = {"a": [1.0, 2.0], "new": [True, False], "plan": pandas.Categorical(["free", "paid"])}
+    with pytest.raises(PointError, match="declare columns"):  # pandas has words of its own
+        LocalKMeans(2, radius=1.0).fit(pandas.DataFrame(odd))
     for flat in ([0.512345, 0.25], 0.512345):
         with pytest.raises(PointError, match=r"Expected 2D array, got (1D|scalar) array instead") as caught:
             model.predict(flat)

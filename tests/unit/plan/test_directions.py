@@ -242,3 +242,13 @@ def test_the_promise_names_the_directions():
     plan = Plan.design(3, 2, 1.0, 1000, directions=[[1.0, 0.0, 0.0]])
     assert any("public directions" in line for line in plan.guarantee.conditions)
     assert not any("directions" in line for line in PLAN.guarantee.conditions)
+
+
+def test_another_protocol_is_asked_in_a_better_ball_only_if_there_is_one():
+    for radius in (0.5, 5.0):
+        told = next_question(found(), radius, protocol="lsh-tree")
+        suits = ball_after(found())[1]
+        assert (told.asks == "ball") == (suits < radius), told.why
+        assert f"{suits:.3g}, and the one before {radius:.3g}" in told.why
+    with pytest.raises(PlanError, match="protocol must be one of"):
+        PLAN.follow_up(found(), 10_000, protocol="nonsense")
