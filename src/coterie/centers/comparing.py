@@ -294,7 +294,9 @@ def _checked(
             raise DecodeError(f"a label is a text of 1 to {LONGEST_LABEL} letters, got {shown(name)}")
     order = tuple(dict.fromkeys(names))
     if not 2 <= len(order) <= MOST_LABELS:
-        raise DecodeError(f"a comparison needs 2 to {MOST_LABELS} labels, got {len(order)}")
+        raise DecodeError(
+            f"a comparison needs 2 to {MOST_LABELS} labels, got {len(order)}: tables of one label are one"
+        )
     check_alike(given)
     plans = [table.plan for table in given]
     if any(plan.directions is not None for plan in plans):

@@ -475,7 +475,11 @@ class Plan(Questions):
             raise PlanError("this result does not come from this plan: its population does not name the plan")
         if changes.get("confirm"):
             return NextQuestion("confirm", "Others are asked about the groups that were found, as was wanted")
-        if given := sorted({"center", "radius", "directions"} & changes.keys()):
+        unsaid = {"center": None, "directions": AUTO, "radius": None}
+        asked = {name: changes.get(name, one) for name, one in unsaid.items()}
+        if given := [
+            name for name, one in asked.items() if not (one is unsaid[name] or isinstance(one, str))
+        ]:
             return NextQuestion("given", f"Asked is what was given: {' and '.join(given)}")
         if self.directions is not None:  # once others were asked about these, there is nothing better to ask
             told = f"others reported in these {len(self.directions)} directions already"

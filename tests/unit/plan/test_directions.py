@@ -178,6 +178,8 @@ def test_what_is_asked_as_it_was_told_has_that_for_a_reason():
     others = {"directions": None, "radius": 2.0}
     told = PLAN.next_question(found(), 10_000, **others)
     assert (told.asks, told.why) == ("given", "Asked is what was given: directions and radius")
+    told = PLAN.next_question(found(), 10_000, directions="auto", center=None, radius=None)
+    assert told.asks == PLAN.next_question(found(), 10_000).asks == "directions"
     assert PLAN.next_question(found(), 10_000, confirm=True).asks == "confirm"
     told = PLAN.next_question(found(), 10_000, protocol="net-tree")
     assert (told.asks, "net-tree takes no directions" in told.why) == ("ball", True)
