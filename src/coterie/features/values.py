@@ -99,12 +99,13 @@ def as_truth(value: object) -> float:
 def as_vector(value: object, dimension: int) -> NDArray[np.float64]:
     """Return a list of `dimension` finite numbers as (dimension,) doubles, all NaN if it is none.
 
-    Instead of what is none of the right length, another list is read.
+    Another list is read first, and again instead of what is none of the right length: time tells neither.
     """
     if isinstance(value, np.ndarray):
         value = value.tolist() if value.ndim == 1 else None
     held = value if isinstance(value, list | tuple) else ()
     other, whole = _some(dimension), len(held) == dimension
+    numbers(other)  # which lies near for everybody
     found = numbers(held if whole else other)
     finite = bool(np.isfinite(found).all())
     return np.where(whole and finite, found, MISSING)

@@ -9,6 +9,7 @@ import pytest
 
 from coterie.errors import PlanError
 from coterie.features import Category, Cycle, Embedding, Flag, Number, Ordinal, Schema, arithmetic
+from coterie.features import values as reading_values
 from coterie.features.arithmetic import TURN, binary_log, on_circle
 from coterie.features.reading import Block
 
@@ -279,3 +280,15 @@ def test_a_feature_shows_how_it_is_declared():
         "], coverage=0.7)",
     ]
     assert eval(repr(schema)) == schema  # noqa: S307
+
+
+def test_the_list_that_stands_for_a_missing_vector_is_read_for_everybody(monkeypatch):
+    """Else it lies farther away for those who have none, and time tells (`benchmarks timing`)."""
+    read = []
+    monkeypatch.setattr(
+        reading_values, "numbers", lambda column: read.append(column) or np.zeros(len(column))
+    )
+    for value in ([0.5, 0.25], None, [1.0]):
+        reading_values.as_vector(value, 2)
+    other = reading_values._some(2)
+    assert read == [other, [0.5, 0.25], other, other, other, other]
