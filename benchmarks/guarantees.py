@@ -10,7 +10,7 @@ two dimensions: the worst cost of all runs beside ratio·OPT + t, and the lemmas
 the largest error of a count, of the default's cells or of the tree's deepest level. Up to 10⁴ people are
 played report by report (codewords through trees up to 10³); beyond, ten thousand places stand for all people,
 and the table of the default, and all counts and sums of a tree, are drawn from the law that they have for
-many people. (Of codewords that law has no bias.) A run of the default takes some ten seconds, one of a tree
+many people. (Of codewords that law has no bias.) A run of the default takes some three seconds, one of a tree
 less than one.
 *rotation*: how far the mean of a codeword is from what it
 stands for under one public rotation, exactly: the law of a score Σ y_j·v_j has the characteristic function
