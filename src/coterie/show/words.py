@@ -153,7 +153,9 @@ class Wording:
 
     def title(self, group: Group) -> str:
         """Name a group by what sets it apart."""
-        like = f"group {group.name}" if group.clear is None else "much like all"
+        like = "everybody" if group.share == 1 else "much like all"
+        if group.clear is None:
+            like = f"group {group.name}"
         words = ", ".join(self._trait(of(group.estimates, name)) for name in group.apart) or like
         return words[:1].upper() + words[1:]
 

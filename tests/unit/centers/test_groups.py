@@ -20,6 +20,7 @@ from coterie.engines import drawn_table, play, simulate
 from coterie.errors import DecodeError, SettingError
 from coterie.features import Category, Flag, Number, Schema
 from coterie.plan import Plan
+from coterie.show.results import result_page
 from coterie.show.told import Told
 
 SCHEMA = Schema([Number("age", 0, 100, unit="years"), Category("plan", ("free", "paid")), Flag("member")])
@@ -244,3 +245,6 @@ def test_one_center_explains_nothing_and_nothing_is_said_of_it():
     result = decode(simulate(plan, people, people=20_000, random_state=0), random_state=0)
     assert (tuple(result.explained), result.notes) == ((0.0, 0.0, 0.0), ())
     assert not Told.of(result.to_dict(), plan.radius).explaining
+    page = result_page(result)  # everybody is group A there, not a row of other figures beside it
+    assert '<span class="letter">A</span>' in page
+    assert '<th scope="row">everybody</th>' not in page

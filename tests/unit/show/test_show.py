@@ -166,6 +166,7 @@ def test_groups_that_are_much_like_everybody_have_a_title():
     found = told(centers=np.stack([PHONE + 0.001, PHONE]))
     assert found.told[1].apart == ()
     assert WORDING.title(found.told[1]) == "Much like all"
+    assert WORDING.title(replace(found.told[1], share=1.0)) == "Everybody"
     assert WORDING.sentence(found.told[1], found.everybody) == "40% (38 to 42) of people."
 
 
